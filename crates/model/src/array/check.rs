@@ -1,0 +1,214 @@
+//! What no array can be, with the reason. Runs after every field was read or overridden.
+
+use super::types::{Array, Device, Hdd, Level, LinkRate, PathPolicy, ProtocolKind, Raid};
+
+/// A contradiction between fields.
+pub(super) struct Contradiction {
+    /// `table.key` of the field to look at.
+    pub field: &'static str,
+    /// The reason.
+    pub says: String,
+}
+
+impl Contradiction {
+    /// The table of the field.
+    pub fn table(&self) -> &str {
+        self.field.split('.').next().unwrap_or(self.field)
+    }
+}
+
+fn refuse(field: &'static str, says: String) -> Result<(), Contradiction> {
+    Err(Contradiction { field, says })
+}
+
+/// Refuses arrays that cannot exist.
+pub(super) fn check(array: &Array) -> Result<(), Contradiction> {
+    if let Device::Hdd(hdd) = &array.device {
+        check_hdd(hdd)?;
+    }
+    check_flash(array)?;
+    check_raid(&array.raid)?;
+    check_caches(array)?;
+    check_transport(array)
+}
+
+fn check_hdd(hdd: &Hdd) -> Result<(), Contradiction> {
+    if hdd.seek_track_ms.value > hdd.seek_avg_ms.value {
+        return refuse(
+            "device.seek_track_ms",
+            format!(
+                "a track-to-track seek of {} ms is longer than the average seek of {} ms",
+                hdd.seek_track_ms.value, hdd.seek_avg_ms.value
+            ),
+        );
+    }
+    if hdd.seek_avg_ms.value > hdd.seek_full_ms.value {
+        return refuse(
+            "device.seek_avg_ms",
+            format!(
+                "an average seek of {} ms is longer than the full-stroke seek of {} ms",
+                hdd.seek_avg_ms.value, hdd.seek_full_ms.value
+            ),
+        );
+    }
+    if hdd.inner_mb_s.value > hdd.outer_mb_s.value {
+        return refuse(
+            "device.inner_mb_s",
+            format!(
+                "the inner zone ({} MB/s) is faster than the outer one ({} MB/s); outer tracks are longer",
+                hdd.inner_mb_s.value, hdd.outer_mb_s.value
+            ),
+        );
+    }
+    Ok(())
+}
+
+fn check_flash(array: &Array) -> Result<(), Contradiction> {
+    let Device::Ssd(ssd) = &array.device else { return Ok(()) };
+    if ssd.qd1_read_iops.value > ssd.read_iops_max.value {
+        return refuse(
+            "device.qd1_read_iops",
+            format!(
+                "{} reads/s at one outstanding are more than the drive's maximum of {}",
+                ssd.qd1_read_iops.value, ssd.read_iops_max.value
+            ),
+        );
+    }
+    if ssd.slc.as_ref().is_some_and(|slc| slc.value > ssd.capacity.value) {
+        return refuse("device.slc", "the SLC cache is larger than the drive".to_owned());
+    }
+    if ssd.slc.is_some() != ssd.slc_full_mb_s.is_some() {
+        return refuse("device.slc", "`slc` and `slc_full_mb_s` only mean something together".to_owned());
+    }
+    Ok(())
+}
+
+fn check_raid(raid: &Raid) -> Result<(), Contradiction> {
+    let (disks, groups) = (raid.disks.value, raid.groups.value);
+    if disks % groups != 0.0 {
+        return refuse(
+            "raid.groups",
+            format!("{disks} disks do not divide into {groups} equal groups; change one of the two"),
+        );
+    }
+    let per_group = disks / groups;
+    let (needed, why) = minimum_disks(raid.level);
+    if per_group < needed {
+        let level = super::fields::word_of(raid.level);
+        let says =
+            format!("level {level} with {per_group} disk(s) per group: {why}, so it needs {needed} or more");
+        return refuse("raid.disks", says);
+    }
+    if raid.level == Level::Single && disks > 1.0 {
+        return refuse(
+            "raid.level",
+            format!("`single` has 1 disk, not {disks}; use level 0 for plain striping"),
+        );
+    }
+    let mirrored = matches!(raid.level, Level::Raid10);
+    if mirrored && per_group % 2.0 != 0.0 {
+        return refuse("raid.disks", format!("RAID10 pairs its disks, and {per_group} is odd"));
+    }
+    check_width(raid)?;
+    if raid.chunk.value % 512.0 != 0.0 {
+        return refuse(
+            "raid.chunk",
+            format!("a chunk of {} bytes is not a whole number of sectors", raid.chunk.value),
+        );
+    }
+    Ok(())
+}
+
+fn check_width(raid: &Raid) -> Result<(), Contradiction> {
+    let parity = match raid.level {
+        Level::Draid1 => 1.0,
+        Level::Draid2 => 2.0,
+        Level::Draid3 => 3.0,
+        _ if raid.width.is_some() => {
+            return refuse(
+                "raid.width",
+                "only dRAID has a stripe width of its own; use `groups` here".to_owned(),
+            );
+        }
+        _ => return Ok(()),
+    };
+    let Some(width) = &raid.width else {
+        return refuse("raid.level", "dRAID needs `width` (data plus parity of one stripe)".to_owned());
+    };
+    if width.value <= parity {
+        return refuse(
+            "raid.width",
+            format!("a width of {} leaves no data beside {parity} parity", width.value),
+        );
+    }
+    if width.value > raid.disks.value {
+        let says = format!("a stripe of {} does not fit on {} disks", width.value, raid.disks.value);
+        return refuse("raid.width", says);
+    }
+    Ok(())
+}
+
+/// Fewest disks per group, and why.
+fn minimum_disks(level: Level) -> (f64, &'static str) {
+    match level {
+        Level::Single | Level::Raid0 => (1.0, "a stripe needs a disk"),
+        Level::Raid1 | Level::Raid10 => (2.0, "a mirror has two halves"),
+        Level::Raid5 | Level::Raid50 => (3.0, "one disk's worth is parity, and two disks of it are a mirror"),
+        Level::Raid6 | Level::Raid60 => (4.0, "two disks' worth are parity"),
+        Level::Raidz1 | Level::Draid1 => (2.0, "one disk of a vdev is parity"),
+        Level::Raidz2 | Level::Draid2 => (3.0, "two disks of a vdev are parity"),
+        Level::Raidz3 | Level::Draid3 => (4.0, "three disks of a vdev are parity"),
+    }
+}
+
+fn check_caches(array: &Array) -> Result<(), Contradiction> {
+    let member = match &array.device {
+        Device::Hdd(hdd) => hdd.capacity.value,
+        Device::Ssd(ssd) => ssd.capacity.value,
+    };
+    let total = member * array.raid.disks.value;
+    for (field, cache) in [
+        ("controller.read_cache", &array.controller.read_cache),
+        ("controller.write_back", &array.controller.write_back),
+    ] {
+        if cache.as_ref().is_some_and(|c| c.value > total) {
+            let says = format!("a cache larger than the {:.0} GB of disks behind it", total / 1e9);
+            return refuse(field, says);
+        }
+    }
+    if array.controller.battery && array.controller.write_back.is_none() {
+        return refuse(
+            "controller.battery",
+            "there is no write-back cache for the battery to keep".to_owned(),
+        );
+    }
+    Ok(())
+}
+
+fn check_transport(array: &Array) -> Result<(), Contradiction> {
+    let ethernet = matches!(array.link.rate, LinkRate::Ethernet(_));
+    let fc = matches!(array.link.rate, LinkRate::FibreChannel(_));
+    let name = array.link.rate.name();
+    match array.protocol.kind {
+        ProtocolKind::Iscsi | ProtocolKind::Nfs if !ethernet => {
+            return refuse("link.rate", format!("iSCSI and NFS run over Ethernet, not over `{name}`"));
+        }
+        ProtocolKind::FibreChannel if !fc => {
+            return refuse("link.rate", format!("Fibre Channel needs a link like 4GFC, not `{name}`"));
+        }
+        ProtocolKind::Local | ProtocolKind::Sas if ethernet || fc => {
+            return refuse("protocol.kind", format!("a link of `{name}` needs protocol iscsi, nfs or fc"));
+        }
+        _ => {}
+    }
+    if array.paths.policy == PathPolicy::RoundRobin && array.paths.count.value < 2.0 {
+        return refuse("paths.policy", "round robin over one path; set `count`, or use `fixed`".to_owned());
+    }
+    if array.protocol.first_burst.value > array.protocol.max_burst.value {
+        return refuse(
+            "protocol.first_burst",
+            "FirstBurstLength must not exceed MaxBurstLength (RFC 7143, 13.14)".to_owned(),
+        );
+    }
+    Ok(())
+}

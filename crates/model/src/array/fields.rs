@@ -1,0 +1,318 @@
+//! The one list of fields of an array file: key, limits and place of each.
+//!
+//! Reading, writing, overriding and completing all walk this list with a visitor of their own.
+
+use super::types::{
+    Array, Controller, Device, Flash, FlashState, Hdd, Initiator, Level, Link, LinkRate, PathPolicy, Paths,
+    Protocol, ProtocolKind, Raid, Target,
+};
+use crate::quantity::Quantity;
+
+/// What a number may be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Limits {
+    /// Smallest value that makes sense.
+    pub min: f64,
+    /// Largest value that makes sense.
+    pub max: f64,
+    /// How it is written.
+    pub unit: Unit,
+}
+
+/// How a number is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unit {
+    /// A real number in the unit of the field's name.
+    Real,
+    /// A whole number.
+    Whole,
+    /// A size in bytes: `64KiB`, `1TB`, or a whole number.
+    Bytes,
+}
+
+const fn real(min: f64, max: f64) -> Limits {
+    Limits { min, max, unit: Unit::Real }
+}
+const fn whole(min: f64, max: f64) -> Limits {
+    Limits { min, max, unit: Unit::Whole }
+}
+const fn size(min: f64, max: f64) -> Limits {
+    Limits { min, max, unit: Unit::Bytes }
+}
+
+const KIB: f64 = 1024.0;
+const TIB: f64 = 1024.0 * 1024.0 * 1024.0 * 1024.0;
+/// Rates: nothing storage-like is slower than 1 MB/s or faster than 1 TB/s.
+const MB_S: Limits = real(1.0, 1e6);
+/// I/O rates of a device or controller.
+const IOPS: Limits = real(1.0, 1e9);
+const CAPACITY: Limits = size(1024.0 * KIB, 1024.0 * TIB);
+
+/// A closed set of words.
+pub(crate) trait Words: Sized + Copy + PartialEq + 'static {
+    /// Every word with its value, in the order a reader is told them.
+    fn words() -> &'static [(&'static str, Self)];
+}
+
+/// Something that walks the fields.
+pub(crate) trait Visitor {
+    /// A table starts. Returns whether its fields are wanted.
+    fn table(&mut self, name: &'static str);
+    /// A number that a file must give unless it has a default (is not NaN).
+    fn number(&mut self, key: &'static str, limits: Limits, slot: &mut Quantity);
+    /// A number that may be absent.
+    fn maybe(&mut self, key: &'static str, limits: Limits, slot: &mut Option<Quantity>);
+    /// Yes or no.
+    fn flag(&mut self, key: &'static str, slot: &mut bool);
+    /// Free text.
+    fn text(&mut self, key: &'static str, slot: &mut String);
+    /// One word of a set.
+    fn word<W: Words>(&mut self, key: &'static str, slot: &mut W);
+    /// The rate of a link, by the name it is sold under.
+    fn link_rate(&mut self, key: &'static str, slot: &mut LinkRate);
+    /// `kind = "hdd"` or `"ssd"`; puts a device of that kind in the slot.
+    fn device_kind(&mut self, key: &'static str, slot: &mut Device);
+}
+
+/// Walks every field of an array.
+pub(crate) fn walk<V: Visitor>(array: &mut Array, v: &mut V) {
+    v.table("");
+    v.text("name", &mut array.name);
+    v.text("title", &mut array.title);
+    v.text("source", &mut array.source);
+    v.table("device");
+    v.device_kind("kind", &mut array.device);
+    match &mut array.device {
+        Device::Hdd(hdd) => walk_hdd(hdd, v),
+        Device::Ssd(ssd) => walk_flash(ssd, v),
+    }
+    walk_raid(&mut array.raid, v);
+    walk_controller(&mut array.controller, v);
+    walk_target(&mut array.target, v);
+    walk_protocol(&mut array.protocol, v);
+    walk_transport(&mut array.link, &mut array.paths, &mut array.initiator, v);
+}
+
+fn walk_hdd<V: Visitor>(hdd: &mut Hdd, v: &mut V) {
+    v.text("model", &mut hdd.model);
+    v.number("rpm", real(1000.0, 30_000.0), &mut hdd.rpm);
+    v.number("seek_track_ms", real(0.05, 20.0), &mut hdd.seek_track_ms);
+    v.number("seek_avg_ms", real(0.5, 60.0), &mut hdd.seek_avg_ms);
+    v.number("seek_full_ms", real(0.5, 120.0), &mut hdd.seek_full_ms);
+    v.number("overhead_ms", real(0.0, 10.0), &mut hdd.overhead_ms);
+    v.number("outer_mb_s", MB_S, &mut hdd.outer_mb_s);
+    v.number("inner_mb_s", MB_S, &mut hdd.inner_mb_s);
+    v.number("capacity", CAPACITY, &mut hdd.capacity);
+    v.number("ncq", whole(1.0, 256.0), &mut hdd.ncq);
+    v.number("ncq_gain", real(0.0, 2.0), &mut hdd.ncq_gain);
+}
+
+fn walk_flash<V: Visitor>(ssd: &mut Flash, v: &mut V) {
+    v.text("model", &mut ssd.model);
+    v.number("capacity", CAPACITY, &mut ssd.capacity);
+    v.number("qd1_read_iops", IOPS, &mut ssd.qd1_read_iops);
+    v.number("qd1_write_iops", IOPS, &mut ssd.qd1_write_iops);
+    v.number("dies", whole(1.0, 4096.0), &mut ssd.dies);
+    v.number("read_iops_max", IOPS, &mut ssd.read_iops_max);
+    v.number("write_iops_max", IOPS, &mut ssd.write_iops_max);
+    v.number("read_mb_s", MB_S, &mut ssd.read_mb_s);
+    v.number("write_mb_s", MB_S, &mut ssd.write_mb_s);
+    v.maybe("slc", size(1024.0 * KIB, TIB), &mut ssd.slc);
+    v.maybe("slc_full_mb_s", MB_S, &mut ssd.slc_full_mb_s);
+    v.maybe("steady_write_iops", IOPS, &mut ssd.steady_write_iops);
+    v.word("state", &mut ssd.state);
+}
+
+fn walk_raid<V: Visitor>(raid: &mut Raid, v: &mut V) {
+    v.table("raid");
+    v.word("level", &mut raid.level);
+    v.number("disks", whole(1.0, 4096.0), &mut raid.disks);
+    v.number("groups", whole(1.0, 1024.0), &mut raid.groups);
+    v.maybe("width", whole(2.0, 256.0), &mut raid.width);
+    v.number("chunk", size(512.0, 64.0 * 1024.0 * KIB), &mut raid.chunk);
+    v.flag("read_both_mirrors", &mut raid.read_both_mirrors);
+}
+
+fn walk_controller<V: Visitor>(c: &mut Controller, v: &mut V) {
+    v.table("controller");
+    v.maybe("read_cache", size(KIB, 64.0 * TIB), &mut c.read_cache);
+    v.maybe("write_back", size(KIB, 64.0 * TIB), &mut c.write_back);
+    v.flag("battery", &mut c.battery);
+    v.maybe("read_mb_s", MB_S, &mut c.read_mb_s);
+    v.maybe("write_mb_s", MB_S, &mut c.write_mb_s);
+    v.maybe("iops_max", IOPS, &mut c.iops_max);
+}
+
+fn walk_target<V: Visitor>(t: &mut Target, v: &mut V) {
+    v.table("target");
+    v.number("cores", whole(1.0, 1024.0), &mut t.cores);
+    v.maybe("read_op_us", real(0.0, 1e6), &mut t.read_op_us);
+    v.maybe("read_kib_us", real(0.0, 1e5), &mut t.read_kib_us);
+    v.maybe("write_op_us", real(0.0, 1e6), &mut t.write_op_us);
+    v.maybe("write_kib_us", real(0.0, 1e5), &mut t.write_kib_us);
+    v.maybe("workers", whole(1.0, 65_536.0), &mut t.workers);
+    v.maybe("serial_write_ms", real(0.001, 10_000.0), &mut t.serial_write_ms);
+    v.number("serial_sequential", real(0.0, 1.0), &mut t.serial_sequential);
+}
+
+fn walk_protocol<V: Visitor>(p: &mut Protocol, v: &mut V) {
+    v.table("protocol");
+    v.word("kind", &mut p.kind);
+    let pdu = size(512.0, 16_777_215.0);
+    v.number("max_recv_data_segment", pdu, &mut p.max_recv_data_segment);
+    v.flag("initial_r2t", &mut p.initial_r2t);
+    v.flag("immediate_data", &mut p.immediate_data);
+    v.number("first_burst", pdu, &mut p.first_burst);
+    v.number("max_burst", pdu, &mut p.max_burst);
+    v.flag("data_digest", &mut p.data_digest);
+    v.flag("nfs_sync", &mut p.nfs_sync);
+    v.number("round_trip_us", real(0.0, 1e6), &mut p.round_trip_us);
+}
+
+fn walk_transport<V: Visitor>(link: &mut Link, paths: &mut Paths, host: &mut Initiator, v: &mut V) {
+    v.table("link");
+    v.link_rate("rate", &mut link.rate);
+    v.number("mtu", whole(576.0, 9216.0), &mut link.mtu);
+    v.flag("timestamps", &mut link.timestamps);
+    v.flag("vlan", &mut link.vlan);
+    v.table("paths");
+    v.number("count", whole(1.0, 64.0), &mut paths.count);
+    v.word("policy", &mut paths.policy);
+    v.number("rr_ios", whole(1.0, 1e9), &mut paths.rr_ios);
+    v.maybe("rr_bytes", size(512.0, TIB), &mut paths.rr_bytes);
+    v.table("initiator");
+    v.maybe("queue_depth", whole(1.0, 65_536.0), &mut host.queue_depth);
+    v.maybe("split", size(512.0, 1024.0 * 1024.0 * KIB), &mut host.split);
+    v.number("op_us", real(0.0, 1e6), &mut host.op_us);
+}
+
+impl Words for Level {
+    fn words() -> &'static [(&'static str, Self)] {
+        use Level::{
+            Draid1, Draid2, Draid3, Raid0, Raid1, Raid5, Raid6, Raid10, Raid50, Raid60, Raidz1, Raidz2,
+            Raidz3, Single,
+        };
+        &[
+            ("single", Single),
+            ("0", Raid0),
+            ("1", Raid1),
+            ("10", Raid10),
+            ("5", Raid5),
+            ("6", Raid6),
+            ("50", Raid50),
+            ("60", Raid60),
+            ("raidz1", Raidz1),
+            ("raidz2", Raidz2),
+            ("raidz3", Raidz3),
+            ("draid1", Draid1),
+            ("draid2", Draid2),
+            ("draid3", Draid3),
+        ]
+    }
+}
+
+impl Words for FlashState {
+    fn words() -> &'static [(&'static str, Self)] {
+        &[("fresh", Self::Fresh), ("steady", Self::Steady)]
+    }
+}
+
+impl Words for ProtocolKind {
+    fn words() -> &'static [(&'static str, Self)] {
+        &[
+            ("local", Self::Local),
+            ("sas", Self::Sas),
+            ("fc", Self::FibreChannel),
+            ("iscsi", Self::Iscsi),
+            ("nfs", Self::Nfs),
+        ]
+    }
+}
+
+impl Words for PathPolicy {
+    fn words() -> &'static [(&'static str, Self)] {
+        &[
+            ("fixed", Self::Fixed),
+            ("rr", Self::RoundRobin),
+            ("least-queue", Self::LeastQueue),
+            ("hash", Self::Hash),
+        ]
+    }
+}
+
+/// The word of a value; every value of a set has one.
+pub(crate) fn word_of<W: Words>(value: W) -> &'static str {
+    W::words().iter().find(|(_, v)| *v == value).map_or("", |(word, _)| word)
+}
+
+impl LinkRate {
+    /// The link rates known by name.
+    pub const NAMES: &'static [(&'static str, LinkRate)] = &[
+        ("none", LinkRate::Unlimited),
+        ("1GbE", LinkRate::Ethernet(1.0)),
+        ("2.5GbE", LinkRate::Ethernet(2.5)),
+        ("5GbE", LinkRate::Ethernet(5.0)),
+        ("10GbE", LinkRate::Ethernet(10.0)),
+        ("25GbE", LinkRate::Ethernet(25.0)),
+        ("40GbE", LinkRate::Ethernet(40.0)),
+        ("50GbE", LinkRate::Ethernet(50.0)),
+        ("100GbE", LinkRate::Ethernet(100.0)),
+        ("1GFC", LinkRate::FibreChannel(1)),
+        ("2GFC", LinkRate::FibreChannel(2)),
+        ("4GFC", LinkRate::FibreChannel(4)),
+        ("8GFC", LinkRate::FibreChannel(8)),
+        ("16GFC", LinkRate::FibreChannel(16)),
+        ("32GFC", LinkRate::FibreChannel(32)),
+        ("SATA1", LinkRate::Sata(1.5)),
+        ("SATA2", LinkRate::Sata(3.0)),
+        ("SATA3", LinkRate::Sata(6.0)),
+        ("SAS3x4", LinkRate::Sas { lane_gbit_s: 3.0, lanes: 4 }),
+        ("SAS6x4", LinkRate::Sas { lane_gbit_s: 6.0, lanes: 4 }),
+        ("SAS12x4", LinkRate::Sas { lane_gbit_s: 12.0, lanes: 4 }),
+        ("PCIe1x8", LinkRate::Pcie { generation: 1, lanes: 8 }),
+        ("PCIe2x4", LinkRate::Pcie { generation: 2, lanes: 4 }),
+        ("PCIe2x8", LinkRate::Pcie { generation: 2, lanes: 8 }),
+        ("PCIe3x4", LinkRate::Pcie { generation: 3, lanes: 4 }),
+        ("PCIe3x8", LinkRate::Pcie { generation: 3, lanes: 8 }),
+        ("PCIe4x4", LinkRate::Pcie { generation: 4, lanes: 4 }),
+        ("PCIe5x4", LinkRate::Pcie { generation: 5, lanes: 4 }),
+    ];
+
+    /// The name it is sold under.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(_, rate)| *rate == self).map_or("none", |(name, _)| name)
+    }
+
+    /// The rate of that name, in any case.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name.trim())).map(|(_, rate)| *rate)
+    }
+}
+
+/// The word of `known` closest to `word`, if it is close enough to be a slip of the pen.
+pub(crate) fn nearest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
+    let budget = (word.len() / 3).max(2);
+    known
+        .map(|k| (edit_distance(&word.to_ascii_lowercase(), &k.to_ascii_lowercase()), k))
+        .filter(|(distance, k)| *distance <= budget && *distance < k.len())
+        .min()
+        .map(|(_, k)| k)
+}
+
+/// Levenshtein distance in characters.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, ca) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, cb) in b.iter().enumerate() {
+            let substitute = diagonal + usize::from(ca != *cb);
+            diagonal = row[j + 1];
+            row[j + 1] = substitute.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}

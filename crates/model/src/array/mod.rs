@@ -1,0 +1,22 @@
+//! An array: everything between the initiator's queue and the medium, as data.
+//!
+//! An [`Array`] file has one table per entity: `[device]` (all members are alike), `[raid]`, `[controller]`
+//! (and its caches), `[target]` (what its software costs), `[protocol]`, `[link]`, `[paths]`, `[initiator]`.
+//! [`parse`] reads it with the line of every error, [`to_toml`] writes it back, [`crate::whatif`] changes
+//! single fields; all three walk the same list of fields (`fields.rs`), so that they cannot disagree.
+
+mod check;
+pub(crate) mod fields;
+mod read;
+mod set;
+pub mod shipped;
+mod types;
+mod write;
+
+pub use read::{ArrayError, parse};
+pub use set::{SetError, set};
+pub use types::{
+    Array, Controller, Device, Flash, FlashState, Hdd, Initiator, Level, Link, LinkRate, PathPolicy, Paths,
+    Protocol, ProtocolKind, Raid, Target,
+};
+pub use write::to_toml;

@@ -1,0 +1,264 @@
+//! Engine (b): the closed form for queueing.
+//!
+//! A closed loop with N outstanding over m disks whose service time falls with their queue has
+//! ```text
+//!   X = N / (N + m - 1) * m / S((N + m - 1) / m)
+//! ```
+//! the balanced closed network (mean-value analysis, Reiser and Lavenberg 1980) with queue-dependent
+//! service. An arrival sees the network with N - 1 others (arrival theorem), so 1 + (N - 1)/m requests are at
+//! its disk, each departure takes `S` of that, and the response time is their product. The same step for every
+//! other resource gives a fixed point (Schweitzer 1979) that reduces to the formula above when only disks
+//! matter:
+//! ```text
+//!   R_k = D_k (1 + Q_k (N-1)/N)                      one server, random service
+//!   R_k = D_k (1 + (Q_k - U_k/2) (N-1)/N)            one server, constant service (residual = half)
+//!   c servers: D/c as above, plus D (c-1)/c without queueing (Seidmann 1987)
+//!   X = N / (Z + sum R_k),  Q_k = X R_k
+//! ```
+
+use crate::demand::{link_speedup, member_demand_ns};
+use crate::num::share;
+use crate::plant::{Class, Plant};
+use crate::raid::{Kind, Phase};
+use crate::workload::{Arrivals, Pace, Workload};
+
+/// Rounds of the fixed point; it converges geometrically and stops earlier at 1e-7.
+const ROUNDS: usize = 400;
+
+/// What the closed form says.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Outcome {
+    /// I/Os per second.
+    pub iops: f64,
+    /// Mean response time, ms.
+    pub mean_ms: f64,
+    /// Mean I/Os in flight; below the outstanding when the load drains and reopens.
+    pub in_flight: f64,
+    /// Rate while the write-back cache still absorbs, when it does: (I/Os per second, seconds it lasts).
+    pub absorbing: Option<(f64, f64)>,
+}
+
+/// A station with constant service.
+#[derive(Debug, Clone, Copy)]
+struct Station {
+    demand_ns: f64,
+    servers: f64,
+}
+
+/// The stations of an array under a workload.
+#[derive(Debug, Clone)]
+struct Network {
+    delay_ns: f64,
+    /// Outside the target: the two directions of the link.
+    outer: [Station; 2],
+    /// Inside the target, held by a worker: CPU, controller, serial writes, streaming.
+    inner: [Station; 4],
+    members: Members,
+}
+
+/// The random visits of the members.
+#[derive(Debug, Clone)]
+struct Members {
+    count: f64,
+    /// (share of I/Os, phase, response-time factor of visits that run side by side).
+    phases: Vec<(f64, Phase, f64)>,
+}
+
+/// Predicts a workload on a plant.
+#[must_use]
+pub fn closed_form(plant: &Plant, classes: &[Class], workload: &Workload) -> Outcome {
+    let outstanding = workload.total_outstanding();
+    let limit = drain_limit(plant, classes, outstanding);
+    let steady = |n: f64| rate(plant, classes, n).min(limit);
+    let mut outcome = with_reconnects(workload, outstanding, &steady);
+    if let Some((absorbing, fill_s)) = absorption(plant, classes, workload, outcome.iops) {
+        let run_s = workload.duration.as_secs_f64();
+        let filled = share(fill_s, run_s);
+        outcome.iops = absorbing * filled + outcome.iops * (1.0 - filled);
+        outcome.mean_ms = outcome.in_flight / outcome.iops * 1e3;
+        outcome.absorbing = Some((absorbing, fill_s));
+    }
+    if let Pace::Rate { per_s, arrivals } = workload.pace {
+        return paced(plant, classes, per_s, arrivals, outcome);
+    }
+    outcome
+}
+
+/// I/Os per second with `n` outstanding, before the drain of a write-back cache is considered.
+fn rate(plant: &Plant, classes: &[Class], n: f64) -> f64 {
+    let n = n.min(plant.queue_depth);
+    let network = Network::of(plant, classes, n);
+    let all = solve(plant, &network, n, Scope::All);
+    if plant.workers < n { all.min(solve(plant, &network, plant.workers, Scope::Target)) } else { all }
+}
+
+/// Buffered writes are answered early, but in the long run every one of them is drained: X <= m / D_drain.
+fn drain_limit(plant: &Plant, classes: &[Class], outstanding: f64) -> f64 {
+    if !classes.iter().any(|c| c.recipe.buffered) {
+        return f64::INFINITY;
+    }
+    let demand = member_demand_ns(plant, classes, crate::demand::members_queue(plant, outstanding));
+    f64::from(plant.shape.members) / demand * 1e9
+}
+
+/// While the write-back cache is not full: (rate, seconds until it is full). `t = C / (in - drain)`.
+fn absorption(plant: &Plant, classes: &[Class], workload: &Workload, drain_iops: f64) -> Option<(f64, f64)> {
+    let written: f64 = classes.iter().filter(|c| c.recipe.buffered).map(|c| c.share * c.recipe.bytes).sum();
+    let absorbing = rate(plant, classes, workload.total_outstanding());
+    if written <= 0.0 || absorbing <= drain_iops * 1.000_1 {
+        return None;
+    }
+    Some((absorbing, plant.write_back_bytes / ((absorbing - drain_iops) * written)))
+}
+
+/// Draining every `k` I/Os: of each k, the last N complete with N, N-1, … 1 in flight.
+///
+/// Time per connection = (k - N)/X(N) + sum of 1/X(i), i = 1..N; in-flight time = N (k - N)/X(N) + sum i/X(i).
+fn with_reconnects(workload: &Workload, outstanding: f64, rate: &dyn Fn(f64) -> f64) -> Outcome {
+    let full = rate(outstanding);
+    let plain =
+        Outcome { iops: full, mean_ms: outstanding / full * 1e3, in_flight: outstanding, absorbing: None };
+    let Some(every) = workload.reconnect_every else { return plain };
+    let k = f64::from(every.max(1));
+    let n = outstanding.min(k);
+    // X(i) at a few points and linear between: the curve is smooth.
+    let points: Vec<f64> = (0..=8).map(|i| 1.0 + (n - 1.0) * f64::from(i) / 8.0).collect();
+    let rates: Vec<f64> = points.iter().map(|p| rate(*p)).collect();
+    let (mut time, mut in_flight_time) = ((k - n) / full, n * (k - n) / full);
+    let mut i = 1.0;
+    while i <= n {
+        let place = if n > 1.0 { (i - 1.0) / (n - 1.0) * 8.0 } else { 0.0 };
+        let low = crate::num::index(crate::num::whole(place.floor())).min(7);
+        let x = rates[low] + (rates[low + 1] - rates[low]) * (place - low as f64);
+        time += 1.0 / x;
+        in_flight_time += i / x;
+        i += 1.0;
+    }
+    let iops = k / time;
+    let in_flight = in_flight_time / time;
+    Outcome { iops, mean_ms: in_flight / iops * 1e3, in_flight, absorbing: None }
+}
+
+/// A paced load: the requested rate, or what a closed loop would reach if that is less. The response time is
+/// that of an open network, `sum D_k (1 + w U_k / (1 - U_k))` with w = 1 for Poisson arrivals at random
+/// service and half of it for even ones, found through the population that produces the rate.
+fn paced(plant: &Plant, classes: &[Class], per_s: f64, arrivals: Arrivals, most: Outcome) -> Outcome {
+    if per_s >= most.iops {
+        return most;
+    }
+    let (mut low, mut high) = (1.0, most.in_flight.max(1.0));
+    if rate(plant, classes, 1.0) < per_s {
+        for _ in 0..40 {
+            let middle = f64::midpoint(low, high);
+            if rate(plant, classes, middle) < per_s { low = middle } else { high = middle }
+        }
+    } else {
+        high = per_s / rate(plant, classes, 1.0);
+    }
+    // Below one outstanding nothing queues except Poisson arrivals on each other: M/M/1 on the bottleneck.
+    let queueing = match arrivals {
+        Arrivals::Even => 1.0,
+        Arrivals::Poisson => 1.0 / (1.0 - share(per_s, most.iops)).max(0.02),
+    };
+    let alone_ms = 1e3 / rate(plant, classes, 1.0);
+    let mean_ms = (high / per_s * 1e3).max(alone_ms * queueing);
+    Outcome { iops: per_s, mean_ms, in_flight: mean_ms * per_s / 1e3, absorbing: None }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    /// Everything between issue and completion.
+    All,
+    /// What a worker of the target waits for.
+    Target,
+}
+
+impl Network {
+    fn of(plant: &Plant, classes: &[Class], n: f64) -> Self {
+        let sum = |cost: &dyn Fn(&Class) -> f64| classes.iter().map(|c| c.share * cost(c)).sum::<f64>();
+        let missed = |c: &Class| 1.0 - c.recipe.hit;
+        let speedup = link_speedup(plant, classes, n);
+        let wire = |kind: Kind| Station {
+            demand_ns: sum(&|c| if c.recipe.kind == kind { c.recipe.wire_ns } else { 0.0 }),
+            servers: speedup,
+        };
+        let one = |demand_ns: f64| Station { demand_ns, servers: 1.0 };
+        let waits = |c: &Class| c.recipe.serial_ns <= 0.0 && !c.recipe.buffered;
+        let phases = classes
+            .iter()
+            .filter(|c| waits(c))
+            .flat_map(|c| c.recipe.phases.iter().filter(|p| p.visits > 0).map(|p| (c.share * missed(c), *p)))
+            .map(|(share, phase)| (share, phase, fork_join(phase.visits)))
+            .collect();
+        Self {
+            delay_ns: sum(&|c| c.recipe.delay_ns),
+            outer: [wire(Kind::Read), wire(Kind::Write)],
+            inner: [
+                Station { demand_ns: sum(&|c| c.recipe.cpu_ns), servers: plant.cores },
+                one(sum(&|c| c.recipe.controller_ns)),
+                one(sum(&|c| c.recipe.serial_ns * missed(c))),
+                one(sum(&|c| if waits(c) { c.recipe.stream_ns * missed(c) } else { 0.0 })),
+            ],
+            members: Members { count: f64::from(plant.shape.members), phases },
+        }
+    }
+}
+
+/// Mean of the slowest of `w` visits that run side by side, over the mean of one.
+///
+/// Exponential visits give the harmonic number H(w); positioning times vary about half as much, so half of
+/// the excess is taken (Varki's fork-join approximation has the same form).
+fn fork_join(visits: u32) -> f64 {
+    let harmonic: f64 = (1..=visits.max(1)).map(|i| 1.0 / f64::from(i)).sum();
+    1.0 + (harmonic - 1.0) * 0.5
+}
+
+/// The fixed point: I/Os per second with `n` in the scope.
+fn solve(plant: &Plant, network: &Network, n: f64, scope: Scope) -> f64 {
+    let others = ((n - 1.0) / n).max(0.0);
+    let outer = if scope == Scope::All { &network.outer[..] } else { &[] };
+    let stations: Vec<Station> =
+        network.inner.iter().chain(outer).copied().filter(|s| s.demand_ns > 0.0).collect();
+    let mut queues = vec![n / (stations.len() + 1) as f64; stations.len()];
+    let mut at_member = n / network.members.count;
+    let delay = if scope == Scope::All { network.delay_ns } else { 0.0 };
+    let mut x = 0.0_f64;
+    for _ in 0..ROUNDS {
+        let mut total = delay;
+        let mut response = Vec::with_capacity(stations.len());
+        for (station, queue) in stations.iter().zip(&queues) {
+            let fast = station.demand_ns / station.servers;
+            let busy = (x * fast).min(1.0);
+            let r = fast * (1.0 + (queue - busy / 2.0).max(0.0) * others);
+            total += r + station.demand_ns * (1.0 - 1.0 / station.servers);
+            response.push(r);
+        }
+        let (member_response, member_load) = members(plant, &network.members, at_member, others);
+        total += member_response;
+        let next = n / total.max(1.0);
+        // Half steps: queue-dependent service makes full ones oscillate.
+        for (queue, r) in queues.iter_mut().zip(&response) {
+            *queue += (next * r - *queue) / 2.0;
+        }
+        at_member += (next * member_load - at_member) / 2.0;
+        let settled = (next - x).abs() <= 1e-7 * next;
+        x = next;
+        if settled {
+            break;
+        }
+    }
+    let full = stations.iter().map(|s| s.servers / s.demand_ns).fold(f64::INFINITY, f64::min);
+    x.min(full) * 1e9
+}
+
+/// (response time of an I/O at the members, time that visits of one I/O spend at one member), ns.
+fn members(plant: &Plant, members: &Members, at_member: f64, others: f64) -> (f64, f64) {
+    let seen = 1.0 + at_member * others;
+    let (mut response, mut load) = (0.0, 0.0);
+    for (share, phase, side_by_side) in &members.phases {
+        let each = seen * plant.visit_ns(phase, seen);
+        response += share * each * side_by_side;
+        load += share * each * f64::from(phase.visits) / members.count;
+    }
+    (response, load)
+}

@@ -1,0 +1,213 @@
+//! Engine (a): the demand table. Instant, and it names the bottleneck.
+//!
+//! For each resource k: demand `D_k` (busy time per I/O), servers `m_k`. Asymptotic bounds of a closed
+//! network (Denning and Buzen 1978): `X <= min m_k / D_k` and `X <= N / (sum of latencies alone)`.
+
+use crate::num::share;
+use crate::plant::{Class, Media, Plant};
+use crate::raid::Kind;
+use crate::wire;
+
+/// What limits, in words that fit after "limited by".
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ResourceKind {
+    /// Target software.
+    TargetCpu,
+    /// Controller or bus.
+    Controller,
+    /// Link, data towards the host.
+    LinkRead,
+    /// Link, data from the host.
+    LinkWrite,
+    /// The target's single queue of random writes.
+    SerialWrites,
+    /// Members, random visits and streaming together.
+    Members,
+    /// LUN queue depth or outstanding I/Os over the unloaded latency.
+    Latency,
+    /// The target's workers.
+    Workers,
+    /// The load itself is paced below what the array could do.
+    Pace,
+}
+
+/// A resource, how busy an I/O keeps it, and the rate at which it is full.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Resource {
+    /// Which.
+    pub kind: ResourceKind,
+    /// Its name in a sentence: "4 disks", "one 1GbE path".
+    pub name: String,
+    /// Busy time per I/O of one server, us.
+    pub demand_us: f64,
+    /// Servers.
+    pub servers: f64,
+    /// I/Os per second at which it is full.
+    pub ceiling_iops: f64,
+    /// Fraction of it that is busy at the predicted rate, \[0, 1\].
+    pub utilisation: f64,
+}
+
+/// All resources of an array under a workload, the tightest first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DemandTable {
+    /// Resources by ceiling, lowest first; those that an I/O does not touch are left out.
+    pub resources: Vec<Resource>,
+}
+
+impl DemandTable {
+    /// The resource that fills first.
+    #[must_use]
+    pub fn first(&self) -> Option<&Resource> {
+        self.resources.first()
+    }
+
+    /// The one that would limit if the first were removed.
+    #[must_use]
+    pub fn second(&self) -> Option<&Resource> {
+        self.resources.get(1)
+    }
+
+    /// How far the second suspect is behind the first: ratio of the ceilings, at least 1.
+    #[must_use]
+    pub fn distance(&self) -> f64 {
+        match (self.first(), self.second()) {
+            (Some(a), Some(b)) => b.ceiling_iops / a.ceiling_iops,
+            _ => f64::INFINITY,
+        }
+    }
+
+    /// Sets utilisations for a rate.
+    #[must_use]
+    pub fn at(mut self, iops: f64) -> Self {
+        for r in &mut self.resources {
+            r.utilisation = share(iops, r.ceiling_iops);
+        }
+        self
+    }
+}
+
+/// Demand of the members per I/O, ns summed over members; `n` = requests a member can choose from.
+pub(crate) fn member_demand_ns(plant: &Plant, classes: &[Class], n: f64) -> f64 {
+    let sum = |class: &Class| {
+        let recipe = &class.recipe;
+        let visits: f64 = recipe
+            .phases
+            .iter()
+            .filter(|p| p.visits > 0)
+            .map(|p| {
+                let each = if recipe.buffered { plant.destage_ns(p) } else { plant.visit_ns(p, n) };
+                f64::from(p.visits) * each
+            })
+            .sum();
+        // Streaming keeps every member busy for the same time.
+        class.share * (1.0 - recipe.hit) * (visits + recipe.stream_ns * f64::from(plant.shape.members))
+    };
+    classes.iter().map(sum).sum()
+}
+
+/// The table for `outstanding` I/Os in flight; utilisations are 0 until [`DemandTable::at`].
+#[must_use]
+pub fn demand_table(plant: &Plant, classes: &[Class], outstanding: f64) -> DemandTable {
+    let per_io = |cost: &dyn Fn(&Class) -> f64| classes.iter().map(|c| c.share * cost(c)).sum::<f64>();
+    let missed = |c: &Class| 1.0 - c.recipe.hit;
+    let wire = |kind: Kind| per_io(&|c| if c.recipe.kind == kind { c.recipe.wire_ns } else { 0.0 });
+    let speedup = link_speedup(plant, classes, outstanding);
+    let n = members_queue(plant, outstanding);
+    let rows = [
+        (ResourceKind::TargetCpu, per_io(&|c| c.recipe.cpu_ns), plant.cores),
+        (ResourceKind::Controller, per_io(&|c| c.recipe.controller_ns), 1.0),
+        (ResourceKind::LinkRead, wire(Kind::Read), speedup),
+        (ResourceKind::LinkWrite, wire(Kind::Write), speedup),
+        (ResourceKind::SerialWrites, per_io(&|c| c.recipe.serial_ns * missed(c)), 1.0),
+        (ResourceKind::Members, member_demand_ns(plant, classes, n), f64::from(plant.shape.members)),
+    ];
+    let mut resources: Vec<Resource> = rows
+        .into_iter()
+        .filter(|(_, demand, _)| *demand > 0.0)
+        .map(|(kind, demand, servers)| Resource {
+            kind,
+            name: name_of(plant, kind, servers),
+            demand_us: demand / 1e3,
+            servers,
+            ceiling_iops: servers / demand * 1e9,
+            utilisation: 0.0,
+        })
+        .collect();
+    resources.push(latency_bound(plant, classes, outstanding));
+    resources.sort_by(|a, b| a.ceiling_iops.total_cmp(&b.ceiling_iops));
+    DemandTable { resources }
+}
+
+/// `X <= N / R0`: what the I/Os in flight allow even if nothing queues.
+fn latency_bound(plant: &Plant, classes: &[Class], outstanding: f64) -> Resource {
+    let alone: f64 = classes.iter().map(|c| c.share * unloaded_ns(plant, c)).sum();
+    let n = outstanding.min(plant.queue_depth);
+    let name = format!("{n:.0} outstanding at {:.0} us each", alone / 1e3);
+    Resource {
+        kind: ResourceKind::Latency,
+        name,
+        demand_us: alone / 1e3,
+        servers: n,
+        ceiling_iops: n / alone.max(1.0) * 1e9,
+        utilisation: 0.0,
+    }
+}
+
+/// Response time of one I/O of a class on an idle array, ns.
+pub(crate) fn unloaded_ns(plant: &Plant, class: &Class) -> f64 {
+    let r = &class.recipe;
+    let members: f64 = if r.serial_ns > 0.0 {
+        r.serial_ns
+    } else if r.buffered {
+        0.0
+    } else {
+        let phases = r.phases.iter().filter(|p| p.visits > 0);
+        r.stream_ns + phases.map(|p| plant.visit_ns(p, 1.0)).sum::<f64>()
+    };
+    r.delay_ns + r.cpu_ns + r.controller_ns + r.wire_ns + (1.0 - r.hit) * members
+}
+
+/// Requests a member can choose from when `outstanding` are spread over all members: `(N + m - 1) / m`.
+pub(crate) fn members_queue(plant: &Plant, outstanding: f64) -> f64 {
+    let m = f64::from(plant.shape.members);
+    (outstanding.min(plant.queue_depth).min(plant.workers) + m - 1.0) / m
+}
+
+/// Paths' worth of bandwidth, weighted over the classes' sizes.
+pub(crate) fn link_speedup(plant: &Plant, classes: &[Class], outstanding: f64) -> f64 {
+    let n = outstanding.min(plant.queue_depth);
+    let bytes: f64 = classes.iter().map(|c| c.share * c.recipe.bytes).sum();
+    let weighted: f64 = classes
+        .iter()
+        .map(|c| c.share * c.recipe.bytes * wire::round_robin_speedup(plant.paths, c.recipe.ios_per_turn, n))
+        .sum();
+    if bytes > 0.0 { weighted / bytes } else { 1.0 }
+}
+
+fn name_of(plant: &Plant, kind: ResourceKind, servers: f64) -> String {
+    let array = plant.array();
+    let rate = array.link.rate.name();
+    match kind {
+        ResourceKind::TargetCpu => "the target's software".to_owned(),
+        ResourceKind::Controller => "the controller".to_owned(),
+        ResourceKind::SerialWrites => "the target's single queue of random writes".to_owned(),
+        ResourceKind::Members => match plant.media {
+            Media::Disk(..) | Media::Flash(_) => plant.members_name(),
+        },
+        ResourceKind::LinkRead | ResourceKind::LinkWrite => {
+            let count = array.paths.count.value;
+            let direction = if kind == ResourceKind::LinkRead { "read" } else { "write" };
+            if count <= 1.0 {
+                format!("one {rate} link, {direction} direction")
+            } else if servers < 1.0 + 0.5 * (count - 1.0) {
+                format!("{servers:.2} of {count} {rate} paths, {direction} direction")
+            } else {
+                format!("{servers:.3} x {rate}, {direction} direction")
+            }
+        }
+        ResourceKind::Latency => "latency".to_owned(),
+        ResourceKind::Workers => "the target's workers".to_owned(),
+        ResourceKind::Pace => "the requested rate".to_owned(),
+    }
+}

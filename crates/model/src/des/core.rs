@@ -1,0 +1,492 @@
+//! The simulated array: resources in virtual time, advanced event by event.
+//!
+//! ```text
+//!  submit -> [delay] -> link out (writes) -> worker pool -> CPU -> controller -+-> read cache hit ----------+
+//!                                                                             +-> stream (sequential) ------+
+//!                                                                             +-> serial write queue -------+
+//!                                                                             +-> write-back cache ---------+
+//!                                                                             +-> members, 1 or 2 phases ---+
+//!  complete <- link in (reads) <- worker freed <----------------------------------------------------------- +
+//! ```
+//! A first-come-first-served resource with known service needs no event of its own: the departure is
+//! `max(now, free at) + service` the moment an I/O arrives, provided arrivals come in order of time, which
+//! every branch above keeps. Only disks that choose from their queue need arrival and departure events.
+//!
+//! Subtleness ahead: state is flat vectors indexed by slot and member; nothing is allocated per event.
+
+use std::collections::VecDeque;
+
+use super::disks::{Disks, Visit};
+use super::heap::{EventHeap, INDEX_LIMIT, Key};
+use crate::num::{index, small, whole};
+use crate::plant::{Media, Plant, Recipe};
+use crate::raid::{Kind, Phase};
+use crate::rng::Rng;
+
+const ARRIVE: u8 = 0;
+const AFTER_CPU: u8 = 1;
+const MEMBER_DONE: u8 = 2;
+const STORED: u8 = 3;
+const DRAINED: u8 = 4;
+const COMPLETE: u8 = 5;
+/// A timer of the driver; the core only hands it back.
+const TIMER: u8 = 6;
+
+/// A slot that nothing is in.
+pub(super) const NO_SLOT: u32 = u32::MAX;
+
+/// An I/O in flight.
+#[derive(Debug, Clone, Copy, Default)]
+struct Slot {
+    issued_ns: u64,
+    tag: u64,
+    recipe: u32,
+    pending: u32,
+    phase: u8,
+    path: u8,
+}
+
+/// A recipe in whole nanoseconds.
+#[derive(Debug, Clone, Copy)]
+struct Cost {
+    kind: Kind,
+    cpu_ns: u64,
+    wire_ns: u64,
+    delay_ns: u64,
+    serial_ns: u64,
+    controller_ns: u64,
+    stream_ns: u64,
+    bytes: u64,
+    phases: [Phase; 2],
+    /// Of 2^32.
+    hit: u64,
+    buffered: bool,
+    ios_per_turn: u64,
+}
+
+/// What [`Core::step`] came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// An I/O completed.
+    Completed {
+        /// The tag it was submitted with.
+        tag: u64,
+        /// When it was submitted, ns.
+        issued_ns: u64,
+        /// The index of its recipe.
+        recipe: u32,
+    },
+    /// A timer of the driver fired.
+    Timer(usize),
+    /// The array did something nobody outside sees.
+    Internal,
+    /// Nothing is left to happen.
+    Idle,
+}
+
+/// The simulated array.
+#[derive(Debug, Clone)]
+pub(crate) struct Core {
+    costs: Vec<Cost>,
+    cores: usize,
+    write_back_bytes: u64,
+    queue_depth: usize,
+
+    pub(crate) now_ns: u64,
+    rng: Rng,
+    heap: EventHeap,
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    in_array: usize,
+    host_queue: VecDeque<u32>,
+    workers_free: usize,
+    worker_queue: VecDeque<u32>,
+    cpu_free_ns: Vec<u64>,
+    controller_free_ns: u64,
+    serial_free_ns: u64,
+    stream_free_ns: u64,
+    /// Per path: when each direction is free, \[read, write\].
+    wire_free_ns: Vec<[u64; 2]>,
+    turn_left: u64,
+    path: u8,
+    disks: Option<Disks>,
+    flash: Option<FlashMembers>,
+    dirty_bytes: u64,
+    cache_queue: VecDeque<u32>,
+}
+
+/// Solid-state members: when each die and each member's controller is free.
+#[derive(Debug, Clone)]
+struct FlashMembers {
+    plant: crate::plant::FlashPlant,
+    dies: usize,
+    die_free_ns: Vec<u64>,
+    controller_free_ns: Vec<u64>,
+}
+
+impl Core {
+    /// An idle array; `outstanding` is the most I/Os that will be in flight at once.
+    pub(crate) fn new(plant: &Plant, outstanding: usize, seed: u64) -> Self {
+        let outstanding = outstanding.clamp(1, INDEX_LIMIT - 1);
+        let members = plant.shape.members as usize;
+        let bounded = |n: f64| if n.is_finite() { index(whole(n)) } else { usize::MAX };
+        let (disks, flash) = match &plant.media {
+            Media::Disk(disk, table) => (Some(Disks::new(disk, table, plant, members, outstanding)), None),
+            Media::Flash(flash) => (None, Some(FlashMembers::new(*flash, members))),
+        };
+        Self {
+            costs: Vec::new(),
+            cores: bounded(plant.cores).max(1),
+            write_back_bytes: whole(plant.write_back_bytes),
+            queue_depth: bounded(plant.queue_depth),
+            now_ns: 0,
+            rng: Rng::new(seed),
+            heap: EventHeap::with_capacity(outstanding * 2 + members + 16),
+            slots: vec![Slot::default(); outstanding],
+            free: (0..small(outstanding as u64)).rev().collect(),
+            in_array: 0,
+            host_queue: VecDeque::with_capacity(outstanding),
+            workers_free: bounded(plant.workers),
+            worker_queue: VecDeque::with_capacity(outstanding),
+            cpu_free_ns: vec![0; bounded(plant.cores).max(1)],
+            controller_free_ns: 0,
+            serial_free_ns: 0,
+            stream_free_ns: 0,
+            wire_free_ns: vec![[0; 2]; bounded(plant.paths).max(1)],
+            turn_left: 0,
+            path: 0,
+            disks,
+            flash,
+            dirty_bytes: 0,
+            cache_queue: VecDeque::with_capacity(outstanding),
+        }
+    }
+
+    /// Makes a recipe known and returns its index.
+    pub(crate) fn add_recipe(&mut self, recipe: &Recipe) -> u32 {
+        self.costs.push(Cost {
+            kind: recipe.kind,
+            cpu_ns: whole(recipe.cpu_ns),
+            wire_ns: whole(recipe.wire_ns),
+            delay_ns: whole(recipe.delay_ns),
+            serial_ns: whole(recipe.serial_ns),
+            controller_ns: whole(recipe.controller_ns),
+            stream_ns: whole(recipe.stream_ns),
+            bytes: whole(recipe.bytes),
+            phases: recipe.phases,
+            hit: whole(recipe.hit * (1_u64 << 32) as f64),
+            buffered: recipe.buffered,
+            ios_per_turn: whole(recipe.ios_per_turn).max(1),
+        });
+        small(self.costs.len() as u64 - 1)
+    }
+
+    /// Whether another I/O fits.
+    pub(crate) fn has_room(&self) -> bool {
+        !self.free.is_empty()
+    }
+
+    /// Issues an I/O now. The caller checked [`Self::has_room`].
+    pub(crate) fn submit(&mut self, recipe: u32, tag: u64) {
+        let slot = self.free.pop().expect("the caller checked that there is room");
+        self.slots[slot as usize] =
+            Slot { issued_ns: self.now_ns, tag, recipe, pending: 0, phase: 0, path: 0 };
+        if self.in_array >= self.queue_depth {
+            self.host_queue.push_back(slot);
+        } else {
+            self.send(slot);
+        }
+    }
+
+    /// Fires [`Step::Timer`] at a time.
+    pub(crate) fn set_timer(&mut self, at_ns: u64, id: usize) {
+        self.heap.push(Key::new(at_ns, TIMER, id));
+    }
+
+    /// When the next event is due.
+    pub(crate) fn next_event_ns(&self) -> Option<u64> {
+        self.heap.peek().map(Key::time_ns)
+    }
+
+    /// Advances by one event.
+    pub(crate) fn step(&mut self) -> Step {
+        let Some(event) = self.heap.pop() else { return Step::Idle };
+        self.now_ns = event.time_ns();
+        let at = event.index();
+        match event.kind() {
+            ARRIVE => self.arrive(small(at as u64)),
+            AFTER_CPU => self.store(small(at as u64), self.now_ns),
+            MEMBER_DONE => self.member_done(at),
+            STORED => return self.stored(small(at as u64)),
+            DRAINED => self.drained(self.costs[at].bytes),
+            COMPLETE => return self.complete(small(at as u64)),
+            _ => return Step::Timer(at),
+        }
+        Step::Internal
+    }
+
+    fn cost(&self, slot: u32) -> Cost {
+        self.costs[self.slots[slot as usize].recipe as usize]
+    }
+
+    fn at(&mut self, time_ns: u64, kind: u8, slot: u32) {
+        self.heap.push(Key::new(time_ns, kind, slot as usize));
+    }
+
+    /// Puts an I/O on its path; writes take their data along.
+    fn send(&mut self, slot: u32) {
+        self.in_array += 1;
+        let cost = self.cost(slot);
+        let path = self.choose_path(&cost);
+        self.slots[slot as usize].path = path;
+        let mut arrives = self.now_ns + cost.delay_ns;
+        if cost.kind == Kind::Write && cost.wire_ns > 0 {
+            let free = &mut self.wire_free_ns[path as usize][1];
+            *free = (*free).max(self.now_ns) + cost.wire_ns;
+            arrives = *free + cost.delay_ns;
+        }
+        if arrives > self.now_ns { self.at(arrives, ARRIVE, slot) } else { self.arrive(slot) }
+    }
+
+    /// Round robin: the same path for `ios_per_turn` I/Os, then the next.
+    fn choose_path(&mut self, cost: &Cost) -> u8 {
+        let paths = self.wire_free_ns.len();
+        if paths > 1 {
+            if self.turn_left == 0 {
+                self.turn_left = cost.ios_per_turn;
+                self.path = ((self.path as usize + 1) % paths) as u8;
+            }
+            self.turn_left -= 1;
+        }
+        self.path
+    }
+
+    fn arrive(&mut self, slot: u32) {
+        if self.workers_free == 0 {
+            self.worker_queue.push_back(slot);
+            return;
+        }
+        self.workers_free -= 1;
+        self.work(slot);
+    }
+
+    /// A worker takes the I/O: CPU, then storage.
+    fn work(&mut self, slot: u32) {
+        let cost = self.cost(slot);
+        if cost.cpu_ns == 0 {
+            return self.store(slot, self.now_ns);
+        }
+        let core = if self.cores == 1 { 0 } else { earliest(&self.cpu_free_ns) };
+        let free = &mut self.cpu_free_ns[core];
+        *free = (*free).max(self.now_ns) + cost.cpu_ns;
+        let done = *free;
+        // One CPU hands over in order, so what follows may be computed at once, unless a disk chooses.
+        let chooses = self.disks.is_some() && cost.phases[0].visits > 0 && cost.serial_ns == 0;
+        if self.cores == 1 && !chooses && !cost.buffered {
+            self.store(slot, done)
+        } else {
+            self.at(done, AFTER_CPU, slot)
+        }
+    }
+
+    /// Starts the storage part at `from_ns` (now, or the end of the CPU's part).
+    fn store(&mut self, slot: u32, from_ns: u64) {
+        let cost = self.cost(slot);
+        let mut t = from_ns;
+        if cost.controller_ns > 0 {
+            self.controller_free_ns = self.controller_free_ns.max(t) + cost.controller_ns;
+            t = self.controller_free_ns;
+        }
+        if cost.hit > 0 && self.rng.next() >> 32 < cost.hit {
+            return self.at(t, STORED, slot);
+        }
+        if cost.serial_ns > 0 {
+            self.serial_free_ns = self.serial_free_ns.max(t) + cost.serial_ns;
+            return self.at(self.serial_free_ns, STORED, slot);
+        }
+        if cost.buffered {
+            if self.dirty_bytes + cost.bytes > self.write_back_bytes.max(cost.bytes) {
+                self.cache_queue.push_back(slot);
+                return;
+            }
+            return self.buffer(slot, t);
+        }
+        if cost.stream_ns > 0 || cost.phases[0].visits == 0 {
+            self.stream_free_ns = self.stream_free_ns.max(t) + cost.stream_ns;
+            return self.at(self.stream_free_ns, STORED, slot);
+        }
+        self.start_phase(slot, t);
+    }
+
+    /// Takes a write into the write-back cache and starts its drain.
+    fn buffer(&mut self, slot: u32, t: u64) {
+        let cost = self.cost(slot);
+        let recipe = self.slots[slot as usize].recipe;
+        self.dirty_bytes += cost.bytes;
+        self.at(t, STORED, slot);
+        if cost.phases[0].visits == 0 {
+            self.stream_free_ns = self.stream_free_ns.max(t) + cost.stream_ns;
+            let done = self.stream_free_ns;
+            self.heap.push(Key::new(done, DRAINED, recipe as usize));
+        } else if let Some(flash) = &mut self.flash {
+            let mut done = t;
+            for phase in cost.phases.iter().filter(|p| p.visits > 0) {
+                done = flash.visit_all(phase, done, &mut self.rng);
+            }
+            self.heap.push(Key::new(done, DRAINED, recipe as usize));
+        } else {
+            self.destage(&cost);
+        }
+    }
+
+    /// Queues a buffered write's visits behind its members' foreground work.
+    fn destage(&mut self, cost: &Cost) {
+        let Some(disks) = &mut self.disks else { return };
+        let visits: u32 = cost.phases.iter().map(|p| p.visits).sum();
+        let start = self.rng.below(disks.members() as u64);
+        let width = cost.phases[1].visits.max(cost.phases[0].visits);
+        for i in 0..visits {
+            let member = index(start + u64::from(i % width)) % disks.members();
+            let share =
+                cost.bytes / u64::from(visits) + u64::from(u64::from(i) < cost.bytes % u64::from(visits));
+            if let Some(done) = disks.destage(member, share, self.now_ns, &mut self.rng) {
+                self.heap.push(Key::new(done, MEMBER_DONE, member));
+            }
+        }
+    }
+
+    /// Starts the visits of the current phase at `t` (disks: `t` is now).
+    fn start_phase(&mut self, slot: u32, t: u64) {
+        let phase = self.cost(slot).phases[self.slots[slot as usize].phase as usize];
+        if let Some(flash) = &mut self.flash {
+            let done = flash.visit_all(&phase, t, &mut self.rng);
+            self.at(done, STORED, slot);
+            return;
+        }
+        if t > self.now_ns {
+            self.at_disk_later(slot, t);
+            return;
+        }
+        let Some(disks) = &mut self.disks else { return };
+        self.slots[slot as usize].pending = phase.visits;
+        let transfer_ns = disks.transfer_ns(&phase);
+        let start = if disks.members() == 1 { 0 } else { self.rng.below(disks.members() as u64) };
+        for i in 0..u64::from(phase.visits) {
+            let member = index((start + i) % disks.members() as u64);
+            if let Some(done) = disks.visit(member, Visit { slot, transfer_ns }, self.now_ns, &mut self.rng) {
+                self.heap.push(Key::new(done, MEMBER_DONE, member));
+            }
+        }
+    }
+
+    /// A controller delayed the I/O: its disks see it at `t`. The cost was paid, so only the phase is left.
+    fn at_disk_later(&mut self, slot: u32, t: u64) {
+        self.slots[slot as usize].pending = NO_SLOT;
+        self.at(t, STORED, slot);
+    }
+
+    fn member_done(&mut self, member: usize) {
+        let Some(disks) = &mut self.disks else { return };
+        let (done, next) = disks.finish(member, self.now_ns, &mut self.rng);
+        if let Some(next) = next {
+            self.heap.push(Key::new(next, MEMBER_DONE, member));
+        }
+        match done {
+            Visit { slot: NO_SLOT, transfer_ns: drained } => self.drained(u64::from(drained)),
+            Visit { slot, .. } => self.visit_done(slot),
+        }
+    }
+
+    fn visit_done(&mut self, slot: u32) {
+        let s = &mut self.slots[slot as usize];
+        s.pending -= 1;
+        if s.pending == 0 {
+            self.phase_done(slot);
+        }
+    }
+
+    fn phase_done(&mut self, slot: u32) {
+        self.slots[slot as usize].phase += 1;
+        let phase = self.slots[slot as usize].phase as usize;
+        if phase < 2 && self.cost(slot).phases[phase].visits > 0 {
+            self.start_phase(slot, self.now_ns);
+        } else {
+            self.at(self.now_ns, STORED, slot);
+        }
+    }
+
+    /// Cache space came free; writes that waited for it go on.
+    fn drained(&mut self, bytes: u64) {
+        self.dirty_bytes = self.dirty_bytes.saturating_sub(bytes);
+        while let Some(slot) = self.cache_queue.front().copied() {
+            let need = self.cost(slot).bytes;
+            if self.dirty_bytes + need > self.write_back_bytes.max(need) {
+                break;
+            }
+            self.cache_queue.pop_front();
+            self.buffer(slot, self.now_ns);
+        }
+    }
+
+    /// The data are read, or safe: the worker is free, and a read goes on the wire.
+    fn stored(&mut self, slot: u32) -> Step {
+        if self.slots[slot as usize].pending == NO_SLOT {
+            self.slots[slot as usize].pending = 0;
+            self.start_phase(slot, self.now_ns);
+            return Step::Internal;
+        }
+        match self.worker_queue.pop_front() {
+            Some(next) => self.work(next),
+            None => self.workers_free = self.workers_free.saturating_add(1),
+        }
+        let cost = self.cost(slot);
+        if cost.kind == Kind::Write || cost.wire_ns == 0 {
+            return self.complete(slot);
+        }
+        let free = &mut self.wire_free_ns[self.slots[slot as usize].path as usize][0];
+        *free = (*free).max(self.now_ns) + cost.wire_ns;
+        let done = *free;
+        self.at(done, COMPLETE, slot);
+        Step::Internal
+    }
+
+    fn complete(&mut self, slot: u32) -> Step {
+        self.in_array -= 1;
+        self.free.push(slot);
+        if let Some(next) = self.host_queue.pop_front() {
+            self.send(next);
+        }
+        let s = self.slots[slot as usize];
+        Step::Completed { tag: s.tag, issued_ns: s.issued_ns, recipe: s.recipe }
+    }
+}
+
+fn earliest(free_ns: &[u64]) -> usize {
+    free_ns.iter().enumerate().min_by_key(|(_, t)| **t).map_or(0, |(i, _)| i)
+}
+
+impl FlashMembers {
+    fn new(plant: crate::plant::FlashPlant, members: usize) -> Self {
+        let dies = index(whole(plant.dies)).max(1);
+        Self { plant, dies, die_free_ns: vec![0; dies * members], controller_free_ns: vec![0; members] }
+    }
+
+    /// Runs a phase's visits from `t`; returns when the last one is done.
+    fn visit_all(&mut self, phase: &Phase, t: u64, rng: &mut Rng) -> u64 {
+        let controller = whole(self.plant.controller_ns(phase.kind, phase.bytes));
+        let die = whole(self.plant.die_ns(phase.kind));
+        let members = self.controller_free_ns.len() as u64;
+        let start = if members == 1 { 0 } else { rng.below(members) };
+        let mut last = t;
+        for i in 0..u64::from(phase.visits) {
+            let member = index((start + i) % members);
+            let passed = &mut self.controller_free_ns[member];
+            *passed = (*passed).max(t) + controller;
+            let place = member * self.dies + index(rng.below(self.dies as u64));
+            let free = &mut self.die_free_ns[place];
+            *free = (*free).max(*passed) + die;
+            last = last.max(*free);
+        }
+        last
+    }
+}

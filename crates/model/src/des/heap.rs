@@ -1,0 +1,123 @@
+//! The event queue: a 4-ary min-heap of packed keys.
+//!
+//! A key is `time << 18 | kind << 15 | index`: 46 bits of ns (19.5 virtual hours), 3 of event kind, 15 of
+//! index. Comparing keys orders events by time and breaks ties in a fixed way, so a seed gives one run.
+//! Four children per node halve the depth of a binary heap, and 64 keys of a deep queue fit in eight lines.
+
+const INDEX_BITS: u32 = 15;
+const KIND_BITS: u32 = 3;
+/// Largest index of an event, and so most I/Os in flight plus one.
+pub(crate) const INDEX_LIMIT: usize = 1 << INDEX_BITS;
+/// Virtual time must stay below this, ns.
+pub(crate) const TIME_LIMIT_NS: u64 = 1 << (64 - INDEX_BITS - KIND_BITS);
+
+/// A packed event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Key(u64);
+
+impl Key {
+    pub(crate) fn new(time_ns: u64, kind: u8, index: usize) -> Self {
+        debug_assert!(time_ns < TIME_LIMIT_NS && index < INDEX_LIMIT && kind < 1 << KIND_BITS);
+        Self(time_ns << (INDEX_BITS + KIND_BITS) | u64::from(kind) << INDEX_BITS | index as u64)
+    }
+
+    pub(crate) fn time_ns(self) -> u64 {
+        self.0 >> (INDEX_BITS + KIND_BITS)
+    }
+
+    pub(crate) fn kind(self) -> u8 {
+        (self.0 >> INDEX_BITS & 7) as u8
+    }
+
+    pub(crate) fn index(self) -> usize {
+        crate::num::index(self.0 & (INDEX_LIMIT as u64 - 1))
+    }
+}
+
+/// A min-heap of events. Grows to its working size once and then never allocates.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct EventHeap {
+    keys: Vec<Key>,
+}
+
+impl EventHeap {
+    pub(crate) fn with_capacity(events: usize) -> Self {
+        Self { keys: Vec::with_capacity(events) }
+    }
+
+    pub(crate) fn peek(&self) -> Option<Key> {
+        self.keys.first().copied()
+    }
+
+    pub(crate) fn push(&mut self, key: Key) {
+        let mut at = self.keys.len();
+        self.keys.push(key);
+        while at > 0 {
+            let parent = (at - 1) / 4;
+            if self.keys[parent] <= key {
+                break;
+            }
+            self.keys[at] = self.keys[parent];
+            at = parent;
+        }
+        self.keys[at] = key;
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<Key> {
+        let top = self.keys.first().copied()?;
+        let last = self.keys.pop()?;
+        if !self.keys.is_empty() {
+            self.sift_down(last);
+        }
+        Some(top)
+    }
+
+    /// Puts `key` where the root was, and down to its place.
+    fn sift_down(&mut self, key: Key) {
+        let keys = &mut self.keys[..];
+        let mut at = 0;
+        loop {
+            let first = at * 4 + 1;
+            let Some(children) = keys.get(first..(first + 4).min(keys.len())).filter(|c| !c.is_empty())
+            else {
+                break;
+            };
+            let (mut least, mut least_key) = (0, children[0]);
+            for (i, child) in children.iter().enumerate().skip(1) {
+                if *child < least_key {
+                    (least, least_key) = (i, *child);
+                }
+            }
+            if least_key >= key {
+                break;
+            }
+            keys[at] = least_key;
+            at = first + least;
+        }
+        keys[at] = key;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Rng;
+
+    #[test]
+    fn events_come_out_in_order_of_time_and_then_of_kind_and_index() {
+        let mut rng = Rng::new(1);
+        let mut heap = EventHeap::default();
+        let mut expected: Vec<Key> =
+            (0..5000).map(|i| Key::new(rng.below(1000), (i % 5) as u8, i % INDEX_LIMIT)).collect();
+        expected.iter().for_each(|k| heap.push(*k));
+        expected.sort_unstable();
+        let popped: Vec<Key> = std::iter::from_fn(|| heap.pop()).collect();
+        assert_eq!(popped, expected);
+    }
+
+    #[test]
+    fn a_key_gives_back_its_parts() {
+        let key = Key::new(TIME_LIMIT_NS - 1, 7, INDEX_LIMIT - 1);
+        assert_eq!((key.time_ns(), key.kind(), key.index()), (TIME_LIMIT_NS - 1, 7, INDEX_LIMIT - 1));
+    }
+}

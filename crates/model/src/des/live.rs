@@ -1,0 +1,168 @@
+//! The simulated array as a thing to do I/O to: driven step by step by an outside loop with its own clock.
+
+use std::collections::{HashMap, VecDeque};
+
+use hdrhistogram::Histogram;
+use thiserror::Error;
+
+use super::core::{Core, Step};
+use super::heap::{INDEX_LIMIT, TIME_LIMIT_NS};
+use crate::array::Array;
+use crate::num::share;
+use crate::plant::{Plant, Tables};
+use crate::quantity::Corner;
+use crate::raid::Kind;
+
+/// Ends of recent I/Os per member: an I/O that starts at one of them is sequential.
+const STREAMS: usize = 16;
+
+/// An I/O for the simulated array.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct VirtualOp {
+    /// Which file or LUN of the target, from 0.
+    pub member: u32,
+    /// Read or write.
+    pub kind: Kind,
+    /// Byte offset.
+    pub offset_bytes: u64,
+    /// Bytes.
+    pub size_bytes: u64,
+}
+
+/// An I/O that completed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct VirtualCompletion {
+    /// What [`Simulation::submit`] returned.
+    pub id: u64,
+    /// When it was submitted, ns of the caller's clock.
+    pub issued_ns: u64,
+    /// When it completed, ns of the caller's clock.
+    pub at_ns: u64,
+}
+
+/// Why an I/O was not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum SubmitError {
+    /// As many as fit are in flight; collect completions first.
+    #[error("the simulated array already has its {0} I/Os in flight; collect completions first")]
+    Full(usize),
+    /// Virtual time is used up.
+    #[error("a simulation lasts at most 19 hours of its own time; start a new one")]
+    TooLate,
+}
+
+/// A simulated array driven from outside.
+///
+/// The caller owns the clock: every call carries `now_ns`, which must not go backwards. What the array really
+/// did is in [`Simulation::truth`], to compare with what the caller measured.
+#[derive(Debug, Clone)]
+pub struct Simulation {
+    plant: Plant,
+    outstanding: usize,
+
+    core: Core,
+    recipes: HashMap<(Kind, bool, u64), u32>,
+    ends: HashMap<u32, VecDeque<u64>>,
+    ready: VecDeque<VirtualCompletion>,
+    next_id: u64,
+    truth_ns: Histogram<u64>,
+}
+
+impl Simulation {
+    /// An idle array. `span_bytes` is the region that random positions fall into: it sets seek distances and
+    /// cache hits. `outstanding` is the most I/Os in flight, at most 32767.
+    #[must_use]
+    pub fn new(array: &Array, span_bytes: u64, outstanding: usize, seed: u64) -> Self {
+        let plant = Plant::new(array, Corner::Nominal, span_bytes as f64, &mut Tables::default());
+        let outstanding = outstanding.clamp(1, INDEX_LIMIT - 1);
+        Self {
+            core: Core::new(&plant, outstanding, seed),
+            plant,
+            outstanding,
+            recipes: HashMap::new(),
+            ends: HashMap::new(),
+            ready: VecDeque::with_capacity(outstanding),
+            next_id: 0,
+            truth_ns: Histogram::new_with_bounds(1, 3_600_000_000_000, 3).expect("constant bounds are valid"),
+        }
+    }
+
+    /// Submits an I/O at `now_ns`; the id comes back with its completion.
+    ///
+    /// # Errors
+    /// When the array is full, or after 19 hours of virtual time.
+    pub fn submit(&mut self, now_ns: u64, op: VirtualOp) -> Result<u64, SubmitError> {
+        // An hour's margin: completions of accepted I/Os must still fit the clock.
+        if now_ns >= TIME_LIMIT_NS - 3_600_000_000_000 {
+            return Err(SubmitError::TooLate);
+        }
+        self.advance(now_ns);
+        if !self.core.has_room() {
+            return Err(SubmitError::Full(self.outstanding));
+        }
+        let sequential = self.continues(op);
+        let recipe = self.recipe(op.kind, !sequential, op.size_bytes);
+        let id = self.next_id;
+        self.next_id += 1;
+        self.core.submit(recipe, id);
+        Ok(id)
+    }
+
+    /// The next completion at or before `now_ns`, in order of time.
+    pub fn next_completion_before(&mut self, now_ns: u64) -> Option<VirtualCompletion> {
+        if self.ready.is_empty() {
+            self.advance(now_ns);
+        }
+        self.ready.pop_front()
+    }
+
+    /// When something will happen next: how long a caller with nothing to submit may sleep.
+    #[must_use]
+    pub fn next_event_ns(&self) -> Option<u64> {
+        self.ready.front().map(|c| c.at_ns).or_else(|| self.core.next_event_ns())
+    }
+
+    /// Response times of all completions so far, ns, as the array itself saw them.
+    #[must_use]
+    pub fn truth(&self) -> &Histogram<u64> {
+        &self.truth_ns
+    }
+
+    fn advance(&mut self, now_ns: u64) {
+        while self.core.next_event_ns().is_some_and(|t| t <= now_ns) {
+            if let Step::Completed { tag, issued_ns, .. } = self.core.step() {
+                let at_ns = self.core.now_ns;
+                self.truth_ns.saturating_record((at_ns - issued_ns).max(1));
+                self.ready.push_back(VirtualCompletion { id: tag, issued_ns, at_ns });
+            }
+        }
+        self.core.now_ns = self.core.now_ns.max(now_ns);
+    }
+
+    /// Whether the I/O starts where a recent one of its member ended, or at the start of the member.
+    fn continues(&mut self, op: VirtualOp) -> bool {
+        let ends = self.ends.entry(op.member).or_insert_with(|| VecDeque::with_capacity(STREAMS));
+        let known = ends.iter().position(|end| *end == op.offset_bytes);
+        if let Some(place) = known {
+            ends.remove(place);
+        } else if ends.len() == STREAMS {
+            ends.pop_front();
+        }
+        ends.push_back(op.offset_bytes + op.size_bytes);
+        known.is_some() || op.offset_bytes == 0
+    }
+
+    fn recipe(&mut self, kind: Kind, random: bool, size_bytes: u64) -> u32 {
+        if let Some(known) = self.recipes.get(&(kind, random, size_bytes)) {
+            return *known;
+        }
+        let mut recipe = self.plant.recipe(kind, random, size_bytes as f64);
+        if kind == Kind::Read {
+            let cached = share(self.plant.read_cache_bytes, self.plant.span_bytes);
+            recipe.hit = if random { cached } else { cached.floor() };
+        }
+        let known = self.core.add_recipe(&recipe);
+        self.recipes.insert((kind, random, size_bytes), known);
+        known
+    }
+}

@@ -1,0 +1,25 @@
+//! What should happen: arrays, bounds, a closed form for queueing, a simulation, calibration.
+//!
+//! An [`Array`](array::Array) describes a storage system, every number with its range and provenance. Put
+//! under a [`Workload`](workload::Workload) it becomes a [`Plant`](plant::Plant) and a list of I/O classes, and
+//! three engines answer what to expect: the demand table ([`demand`]), the closed form ([`closed`]) and the
+//! discrete-event simulation ([`des`]). [`predict`] runs them side by side; [`whatif`] changes one thing;
+//! [`calibrate`] fits what no sheet says; [`published`] and [`validate`] hold predictions against measured rows.
+//!
+//! Architecture invariant: no I/O and no clock in this room; everything here is a function of its arguments.
+#![forbid(unsafe_code)]
+
+pub mod array;
+pub mod closed;
+pub mod demand;
+pub mod des;
+pub mod disk;
+mod num;
+pub mod plant;
+pub mod predict;
+pub mod quantity;
+pub mod raid;
+mod rng;
+pub mod whatif;
+pub mod wire;
+pub mod workload;

@@ -1,0 +1,236 @@
+//! Predictions: the three engines side by side, as intervals, with the limit named.
+
+use crate::array::Array;
+use crate::closed::{Outcome, closed_form};
+use crate::demand::{DemandTable, ResourceKind, demand_table};
+use crate::des::{ClientOutcome, SimOptions, simulate};
+use crate::plant::{Class, Media, Plant, Software, Tables};
+use crate::quantity::{Corner, Interval};
+use crate::workload::{Pace, Workload};
+
+/// The words for an answer that leaves the target's software out.
+pub const SOFTWARE_COST_UNKNOWN: &str = "software cost unknown";
+/// Engines that differ by more than this are both shown.
+pub const SHOW_BOTH_ABOVE: f64 = 0.10;
+/// MiB, bytes.
+const MIB: f64 = 1_048_576.0;
+
+/// Which engines to run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Engines {
+    /// Demand table and closed form: microseconds, no percentiles.
+    Closed,
+    /// The simulation too, with so many seeds and I/Os per seed.
+    Simulated {
+        /// Runs with different seeds; their spread is the interval.
+        seeds: u32,
+        /// I/Os per run.
+        max_ios: u64,
+    },
+}
+
+impl Engines {
+    /// Three seeds of 100 000 I/Os: a p99 within about 3 % of the simulation's own limit.
+    pub const FULL: Self = Self::Simulated { seeds: 3, max_ios: 100_000 };
+}
+
+/// What the simulation says, over its seeds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Simulated {
+    /// I/Os per second.
+    pub iops: Interval,
+    /// Mean response time, ms.
+    pub mean_ms: Interval,
+    /// Median, ms.
+    pub p50_ms: Interval,
+    /// 99th percentile, ms.
+    pub p99_ms: Interval,
+    /// Longest, ms. Order of magnitude only.
+    pub max_ms: Interval,
+    /// Mean I/Os in flight.
+    pub in_flight: f64,
+    /// I/Os simulated, all seeds.
+    pub ios: u64,
+}
+
+/// How far a predicted p99 can be trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reliability {
+    /// The shape was checked against real logs: within 12 %.
+    Checked,
+    /// The shape is plausible, and was checked on too few logs to promise a number.
+    Provisional,
+    /// Long stalls of software or flash are not in the model: order of magnitude.
+    OrderOfMagnitude,
+}
+
+impl Reliability {
+    /// The words for a table.
+    #[must_use]
+    pub fn says(self) -> &'static str {
+        match self {
+            Self::Checked => "shape checked, within 12 %",
+            Self::Provisional => "provisional",
+            Self::OrderOfMagnitude => "order of magnitude",
+        }
+    }
+}
+
+/// The expectation for one workload on one array.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prediction {
+    /// Name of the workload.
+    pub test: String,
+    /// Whether software is part of it; [`Software::Unknown`] makes `iops` an upper bound of the hardware.
+    pub software: Software,
+    /// I/Os per second.
+    pub iops: Interval,
+    /// MiB per second (2^20).
+    pub mib_s: Interval,
+    /// Mean response time, ms.
+    pub mean_ms: Interval,
+    /// 99th percentile, ms, when the simulation ran.
+    pub p99_ms: Option<Interval>,
+    /// How far to trust it.
+    pub p99_reliability: Reliability,
+    /// Utilisation of every resource at the nominal rate; the first row is the bottleneck.
+    pub table: DemandTable,
+    /// What really limits: usually the table's first row, but workers or pace when those come before.
+    pub limit: ResourceKind,
+    /// The closed form at nominal values.
+    pub closed: Outcome,
+    /// The simulation at nominal values.
+    pub simulated: Option<Simulated>,
+}
+
+impl Prediction {
+    /// Closed form over simulation, minus 1; `None` without a simulation.
+    #[must_use]
+    pub fn disagreement(&self) -> Option<f64> {
+        self.simulated.as_ref().map(|s| self.closed.iops / s.iops.value - 1.0)
+    }
+
+    /// Whether the two must be shown side by side.
+    #[must_use]
+    pub fn shows_both(&self) -> bool {
+        self.disagreement().is_some_and(|d| d.abs() > SHOW_BOTH_ABOVE)
+    }
+
+    /// The limit in words: "one 1GbE link, read direction".
+    #[must_use]
+    pub fn limit_name(&self) -> String {
+        match self.limit {
+            ResourceKind::Workers => "the target's workers".to_owned(),
+            ResourceKind::Pace => "the requested rate".to_owned(),
+            kind => {
+                self.table.resources.iter().find(|r| r.kind == kind).map_or(String::new(), |r| r.name.clone())
+            }
+        }
+    }
+
+    /// One sentence: the number, what limits it, and the second suspect with its distance.
+    #[must_use]
+    pub fn says(&self) -> String {
+        let second = match self.table.second() {
+            Some(r) if self.table.distance() < 100.0 => {
+                format!("; next is {}, at {:.2} times that", r.name, self.table.distance())
+            }
+            _ => String::new(),
+        };
+        let limit = self.limit_name();
+        match self.software {
+            Software::Unknown => format!(
+                "at most {:.0} IOPS ({:.1} MiB/s), the bound of {limit}; {SOFTWARE_COST_UNKNOWN}{second}",
+                self.iops.hi, self.mib_s.hi
+            ),
+            Software::None | Software::Known => format!(
+                "{:.0} to {:.0} IOPS (nominal {:.0}, {:.1} MiB/s), limited by {limit}{second}",
+                self.iops.lo, self.iops.hi, self.iops.value, self.mib_s.value
+            ),
+        }
+    }
+}
+
+/// Predicts one workload.
+#[must_use]
+pub fn predict(array: &Array, workload: &Workload, engines: Engines, tables: &mut Tables) -> Prediction {
+    let corners = Corner::ALL.map(|corner| {
+        let plant = Plant::new(array, corner, workload.span.0 as f64, tables);
+        let classes = plant.classes(workload);
+        let outcome = closed_form(&plant, &classes, workload);
+        (plant, classes, outcome)
+    });
+    let [(_, _, slow), (plant, classes, nominal), (_, _, fast)] = &corners;
+    let table = demand_table(plant, classes, workload.total_outstanding()).at(nominal.iops);
+    let simulated = match engines {
+        Engines::Closed => None,
+        Engines::Simulated { seeds, max_ios } => Some(simulate_seeds(plant, workload, seeds, max_ios)),
+    };
+    let mut iops = Interval::spanning(nominal.iops, [slow.iops, fast.iops]);
+    let mut mean_ms = Interval::spanning(nominal.mean_ms, [slow.mean_ms, fast.mean_ms]);
+    if let Some(sim) = &simulated {
+        // Where the engines disagree the truth may be at either: the interval holds both.
+        iops = Interval::spanning(iops.value, [iops.lo.min(sim.iops.lo), iops.hi.max(sim.iops.hi)]);
+        mean_ms = Interval::spanning(
+            mean_ms.value,
+            [mean_ms.lo.min(sim.mean_ms.lo), mean_ms.hi.max(sim.mean_ms.hi)],
+        );
+    }
+    Prediction {
+        test: workload.name.clone(),
+        software: plant.software,
+        iops,
+        mib_s: iops.scaled(workload.mean_size() / MIB),
+        mean_ms,
+        p99_ms: simulated.as_ref().map(|s| s.p99_ms),
+        p99_reliability: reliability(plant, classes),
+        limit: limit_of(plant, &table, workload, nominal),
+        table,
+        closed: *nominal,
+        simulated,
+    }
+}
+
+fn limit_of(plant: &Plant, table: &DemandTable, workload: &Workload, nominal: &Outcome) -> ResourceKind {
+    if let Pace::Rate { per_s, .. } = workload.pace
+        && nominal.iops >= per_s * 0.999
+    {
+        return ResourceKind::Pace;
+    }
+    let first = table.first().map_or(ResourceKind::Latency, |r| r.kind);
+    let short = table.first().is_some_and(|r| nominal.iops < 0.8 * r.ceiling_iops);
+    if short && plant.workers < workload.total_outstanding() { ResourceKind::Workers } else { first }
+}
+
+fn reliability(plant: &Plant, classes: &[Class]) -> Reliability {
+    let serial = classes.iter().any(|c| c.recipe.serial_ns > 0.0);
+    let random_only = classes.iter().all(|c| c.recipe.random && c.recipe.hit == 0.0 && !c.recipe.buffered);
+    match plant.media {
+        _ if serial => Reliability::OrderOfMagnitude,
+        Media::Disk(..) if random_only => Reliability::Checked,
+        _ => Reliability::Provisional,
+    }
+}
+
+fn simulate_seeds(plant: &Plant, workload: &Workload, seeds: u32, max_ios: u64) -> Simulated {
+    let runs: Vec<ClientOutcome> = (1..=u64::from(seeds.max(1)))
+        .filter_map(|seed| {
+            simulate(plant, std::slice::from_ref(workload), SimOptions { seed, max_ios }).into_iter().next()
+        })
+        .collect();
+    let over = |value: &dyn Fn(&ClientOutcome) -> f64| {
+        let values: Vec<f64> = runs.iter().map(value).collect();
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        let (lo, hi) = values.iter().fold((mean, mean), |(lo, hi), v| (lo.min(*v), hi.max(*v)));
+        Interval { lo, value: mean, hi }
+    };
+    Simulated {
+        iops: over(&|r| r.iops),
+        mean_ms: over(&ClientOutcome::mean_ms),
+        p50_ms: over(&|r| r.percentile_ms(50.0)),
+        p99_ms: over(&|r| r.percentile_ms(99.0)),
+        max_ms: over(&|r| r.percentile_ms(100.0)),
+        in_flight: over(&|r| r.in_flight).value,
+        ios: runs.iter().map(|r| r.ios).sum(),
+    }
+}

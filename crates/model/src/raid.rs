@@ -1,0 +1,165 @@
+//! What one I/O asks of the members: how many visits, how large, in which phases.
+//!
+//! A random write of k chunks to a stripe of d data and p parity chunks costs the smaller of
+//! * read-modify-write: read k + p old chunks, then write k + p: `2 (k + p)` in two serial phases;
+//! * reconstruct: read the other `d - k`, then write k + p;
+//! * and a full stripe is `d + p` writes without reads.
+//!
+//! For one small write this gives the known penalties: RAID 0: 1, 1/10: 2, 5/50: 4, 6/60: 6.
+//! raidz: a record is spread over all data disks of a vdev, so every read of a record visits all of them, and
+//! writes are gathered per transaction group into full stripes: they are sequential work.
+
+use crate::array::{Level, Raid};
+use crate::num::{small, whole};
+
+/// Reading or writing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Data towards the host.
+    Read,
+    /// Data from the host.
+    Write,
+}
+
+/// Visits that run side by side.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Phase {
+    /// Members visited at once; 0 = there is no such phase.
+    pub visits: u32,
+    /// Bytes moved by each visit.
+    pub bytes: f64,
+    /// Whether the members read or write.
+    pub kind: Kind,
+}
+
+impl Phase {
+    /// No visit.
+    pub const NONE: Self = Self { visits: 0, bytes: 0.0, kind: Kind::Read };
+}
+
+/// A RAID group's geometry, resolved.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Shape {
+    /// The level.
+    pub level: Level,
+    /// Members in all.
+    pub members: u32,
+    /// Members of one group (stripe width for dRAID).
+    pub group: u32,
+    /// Parity members of one group.
+    pub parity: u32,
+    /// Copies of every block.
+    pub copies: u32,
+    /// Stripe unit (record size for raidz and dRAID), bytes.
+    pub chunk: f64,
+    /// Sequential reads stream from both halves of a mirror.
+    pub read_both: bool,
+}
+
+/// Smallest unit a raidz vdev writes to one member.
+const SECTOR: f64 = 4096.0;
+
+impl Shape {
+    /// The geometry of a checked array.
+    #[must_use]
+    pub fn of(raid: &Raid) -> Self {
+        let members = small(whole(raid.disks.value));
+        let legs = small(whole(raid.groups.value)).max(1);
+        let group = raid.width.as_ref().map_or(members / legs, |w| small(whole(w.value)));
+        let (parity, copies) = match raid.level {
+            Level::Single | Level::Raid0 => (0, 1),
+            Level::Raid1 => (0, members),
+            Level::Raid10 => (0, 2),
+            Level::Raid5 | Level::Raid50 | Level::Raidz1 | Level::Draid1 => (1, 1),
+            Level::Raid6 | Level::Raid60 | Level::Raidz2 | Level::Draid2 => (2, 1),
+            Level::Raidz3 | Level::Draid3 => (3, 1),
+        };
+        Self {
+            level: raid.level,
+            members,
+            group,
+            parity,
+            copies,
+            chunk: raid.chunk.value,
+            read_both: raid.read_both_mirrors,
+        }
+    }
+
+    /// Whether records are spread over the whole group (raidz, dRAID).
+    #[must_use]
+    pub fn spreads_records(&self) -> bool {
+        matches!(
+            self.level,
+            Level::Raidz1 | Level::Raidz2 | Level::Raidz3 | Level::Draid1 | Level::Draid2 | Level::Draid3
+        )
+    }
+
+    /// Fraction of the members' capacity that holds data.
+    #[must_use]
+    pub fn data_fraction(&self) -> f64 {
+        f64::from(self.group - self.parity) / f64::from(self.group) / f64::from(self.copies)
+    }
+
+    /// Members' worth of bandwidth for a sequential read.
+    #[must_use]
+    pub fn read_streams(&self) -> f64 {
+        let mirrored = if self.read_both { f64::from(self.copies) } else { 1.0 };
+        f64::from(self.members) * self.data_fraction() * mirrored
+    }
+
+    /// Members' worth of bandwidth for a sequential write.
+    #[must_use]
+    pub fn write_streams(&self) -> f64 {
+        f64::from(self.members) * self.data_fraction()
+    }
+
+    fn data_chunks(&self, bytes: f64, limit: u32) -> u32 {
+        small(whole((bytes / self.chunk).ceil())).clamp(1, limit.max(1))
+    }
+
+    /// Visits of a random read.
+    #[must_use]
+    pub fn random_read(&self, bytes: f64) -> [Phase; 2] {
+        let data = self.group - self.parity;
+        if self.spreads_records() {
+            let record = bytes.max(self.chunk);
+            let visits = small(whole((record / SECTOR).ceil())).clamp(1, data);
+            return [Phase { visits, bytes: record / f64::from(visits), kind: Kind::Read }, Phase::NONE];
+        }
+        let stripe = small(whole(f64::from(self.members) * self.data_fraction()));
+        let visits = self.data_chunks(bytes, stripe);
+        [Phase { visits, bytes: bytes / f64::from(visits), kind: Kind::Read }, Phase::NONE]
+    }
+
+    /// Visits of a random write; none for levels that gather writes into sequential stripes.
+    #[must_use]
+    pub fn random_write(&self, bytes: f64) -> [Phase; 2] {
+        if self.spreads_records() {
+            return [Phase::NONE, Phase::NONE];
+        }
+        let stripe = small(whole(f64::from(self.members) * self.data_fraction()));
+        let data = self.group - self.parity;
+        if self.parity == 0 {
+            let chunks = self.data_chunks(bytes, stripe);
+            let each = bytes / f64::from(chunks);
+            return [Phase { visits: chunks * self.copies, bytes: each, kind: Kind::Write }, Phase::NONE];
+        }
+        let k = self.data_chunks(bytes, data);
+        let each = (bytes / f64::from(k)).min(self.chunk.max(bytes / f64::from(data)));
+        let write = Phase { visits: k + self.parity, bytes: each, kind: Kind::Write };
+        if k == data {
+            return [write, Phase::NONE];
+        }
+        let modify = k + self.parity;
+        let reconstruct = data - k;
+        let reads = Phase { visits: modify.min(reconstruct), bytes: each, kind: Kind::Read };
+        [reads, write]
+    }
+
+    /// Member I/Os per small random write, as calculators count them.
+    #[must_use]
+    pub fn write_penalty(&self) -> f64 {
+        let phases = self.random_write(SECTOR.min(self.chunk));
+        f64::from(phases[0].visits + phases[1].visits)
+    }
+}

@@ -1,0 +1,41 @@
+//! Seeded randomness for simulations.
+//!
+//! Own code on purpose: stored ratios and "the same seed gives the same run" must survive updates of any
+//! library. The generator is SplitMix64 (Steele, Lea, Flood 2014): one multiply-xor chain per draw.
+
+/// A SplitMix64 generator.
+#[derive(Debug, Clone)]
+pub(crate) struct Rng {
+    state: u64,
+}
+
+impl Rng {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self { state: seed }
+    }
+
+    /// 64 random bits.
+    pub(crate) fn next(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    /// A real number in \[0, 1).
+    pub(crate) fn unit(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// A whole number below `limit`, which must not be 0. The bias of the multiplication is below 2^-32.
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
+        debug_assert!(limit > 0 && limit <= 1 << 32);
+        ((self.next() >> 32) * limit) >> 32
+    }
+
+    /// An exponential waiting time with mean 1.
+    pub(crate) fn exponential(&mut self) -> f64 {
+        -(1.0 - self.unit()).ln()
+    }
+}

@@ -1,0 +1,161 @@
+//! What would the next change bring? Overrides as rows with their gain, and sweeps with their knee.
+
+use thiserror::Error;
+
+use crate::array::{Array, SetError, set};
+use crate::plant::Tables;
+use crate::predict::{Engines, Prediction, predict};
+use crate::workload::Workload;
+
+/// Points a sweep may have.
+const SWEEP_POINTS_MAX: u32 = 4096;
+/// A step pays while doubling the value would bring at least this fraction of a doubling.
+const PAYS_ABOVE: f64 = 0.2;
+/// A change below this is none.
+const NO_CHANGE: f64 = 0.01;
+
+/// One change and what it brings.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WhatIf {
+    /// The override as written: `raid=10`.
+    pub change: String,
+    /// The expectation with the change.
+    pub prediction: Prediction,
+    /// Expected rate over that of the unchanged array.
+    pub gain: f64,
+    /// One sentence.
+    pub says: String,
+}
+
+/// Why a sweep was refused.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum SweepError {
+    /// Not of the form `field=from..to`.
+    #[error("`{0}` is not a sweep; write it like disks=4..48 or disks=4..48/4 (every fourth)")]
+    Form(String),
+    /// Too many points.
+    #[error("a sweep of {0} points is too long; give a step: disks=4..48/4")]
+    TooLong(u64),
+    /// No point of it is an array that can exist.
+    #[error("no value of the sweep gives a possible array: {0}")]
+    Nothing(SetError),
+}
+
+/// A sweep of one field.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sweep {
+    /// The field.
+    pub field: String,
+    /// Value and expectation; values that give impossible arrays are left out.
+    pub points: Vec<(f64, Prediction)>,
+    /// The last value that still paid, when the curve flattens within the sweep.
+    pub knee: Option<f64>,
+    /// One sentence: where it stops paying, and why.
+    pub says: String,
+}
+
+/// Predicts the workload with each change applied to the array by itself.
+///
+/// # Errors
+/// The first override that does not fit the array.
+pub fn what_if(
+    array: &Array,
+    workload: &Workload,
+    changes: &[&str],
+    engines: Engines,
+    tables: &mut Tables,
+) -> Result<Vec<WhatIf>, SetError> {
+    let before = predict(array, workload, engines, tables);
+    changes
+        .iter()
+        .map(|change| {
+            let mut changed = array.clone();
+            set(&mut changed, change)?;
+            let prediction = predict(&changed, workload, engines, tables);
+            let gain = best(&prediction) / best(&before);
+            let says = sentence(change, gain, &before, &prediction);
+            Ok(WhatIf { change: (*change).to_owned(), prediction, gain, says })
+        })
+        .collect()
+}
+
+/// The simulation where it ran, because pools, drains and round robin are exact there.
+fn best(p: &Prediction) -> f64 {
+    p.simulated.as_ref().map_or(p.iops.value, |s| s.iops.value)
+}
+
+fn sentence(change: &str, gain: f64, before: &Prediction, after: &Prediction) -> String {
+    let limit = before.limit_name();
+    if (gain - 1.0).abs() < NO_CHANGE {
+        return format!("{change} changes nothing: {limit} limits, and stays as it is");
+    }
+    let percent = (gain - 1.0) * 100.0;
+    let now = after.limit_name();
+    let word = if gain > 1.0 { "gains" } else { "costs" };
+    let size = if gain >= 2.0 { format!("a factor of {gain:.1}") } else { format!("{:.0} %", percent.abs()) };
+    if now == limit {
+        format!("{change} {word} {size}; {limit} still limits")
+    } else {
+        format!("{change} {word} {size}; the limit moves from {limit} to {now}")
+    }
+}
+
+/// Predicts the workload for a range of one field: `disks=4..48`, or `disks=4..48/4` for every fourth.
+///
+/// # Errors
+/// See [`SweepError`].
+pub fn sweep(
+    array: &Array,
+    workload: &Workload,
+    text: &str,
+    tables: &mut Tables,
+) -> Result<Sweep, SweepError> {
+    let (field, values) = parse_sweep(text)?;
+    let mut points = Vec::new();
+    let mut refused = None;
+    for value in values {
+        let mut changed = array.clone();
+        match set(&mut changed, &format!("{field}={value}")) {
+            Ok(()) => points.push((f64::from(value), predict(&changed, workload, Engines::Closed, tables))),
+            Err(error) => refused = Some(error),
+        }
+    }
+    if let (true, Some(error)) = (points.is_empty(), refused) {
+        return Err(SweepError::Nothing(error));
+    }
+    let knee = knee(&points);
+    let says = match (knee.and_then(|k| points.iter().find(|(v, _)| *v > k)), knee) {
+        (Some((_, beyond)), Some(k)) => {
+            format!("{field} stops paying at {k}: beyond it {} limits", beyond.limit_name())
+        }
+        _ => format!("{field} pays over the whole range"),
+    };
+    Ok(Sweep { field, points, knee, says })
+}
+
+fn parse_sweep(text: &str) -> Result<(String, Vec<u32>), SweepError> {
+    let form = || SweepError::Form(text.to_owned());
+    let (field, range) = text.split_once('=').ok_or_else(form)?;
+    let (from, rest) = range.split_once("..").ok_or_else(form)?;
+    let (to, step) = rest.split_once('/').unwrap_or((rest, "1"));
+    let number = |s: &str| s.trim().parse::<u32>().map_err(|_| form());
+    let (from, to, step) = (number(from)?, number(to)?, number(step)?.max(1));
+    if from >= to {
+        return Err(form());
+    }
+    let points = (to - from) / step + 1;
+    if points > SWEEP_POINTS_MAX {
+        return Err(SweepError::TooLong(u64::from(points)));
+    }
+    Ok((field.trim().to_owned(), (0..points).map(|i| from + i * step).collect()))
+}
+
+/// The last value before the gain of all further steps together falls below [`PAYS_ABOVE`] of proportional:
+/// `ln(X_end / X) < 0.2 ln(v_end / v)`.
+fn knee(points: &[(f64, Prediction)]) -> Option<f64> {
+    let (last, end) = points.last()?;
+    let flat_from = points.iter().position(|(value, p)| {
+        *value < *last && (end.iops.value / p.iops.value).ln() < PAYS_ABOVE * (last / value).ln()
+    })?;
+    Some(points[flat_from].0)
+}

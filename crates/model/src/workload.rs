@@ -1,0 +1,136 @@
+//! What is asked of an array: the model's own small view of a test.
+
+use assay_spec::units::{Bytes, GIB, KIB, MIB, Nanos};
+
+/// One line of a mix.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Access {
+    /// Size of each I/O.
+    pub size: Bytes,
+    /// Share of reads, % in \[0, 100\].
+    pub read_pct: f64,
+    /// Share of random positions, % in \[0, 100\]; the rest continues where the last I/O ended.
+    pub random_pct: f64,
+    /// Weight among the lines; only ratios matter.
+    pub weight: f64,
+}
+
+/// When the next I/O is issued.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Pace {
+    /// As soon as one completes: a closed loop with fixed outstanding.
+    Closed,
+    /// At a rate, whatever completes (up to `outstanding` in flight).
+    Rate {
+        /// I/Os per second of all workers together.
+        per_s: f64,
+        /// How the arrivals are spread.
+        arrivals: Arrivals,
+    },
+}
+
+/// Spread of paced arrivals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arrivals {
+    /// Equal gaps.
+    Even,
+    /// Exponential gaps.
+    Poisson,
+}
+
+/// A load on an array, from one client.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Workload {
+    /// Name of the test.
+    pub name: String,
+    /// The mix; at least one line with a weight above 0.
+    pub mix: Vec<Access>,
+    /// I/Os kept in flight per worker.
+    pub outstanding: u32,
+    /// Workers.
+    pub workers: u32,
+    /// Bytes of the region that random positions fall into.
+    pub span: Bytes,
+    /// Measured time.
+    pub duration: Nanos,
+    /// Drain, reopen and rewind after so many I/Os of a worker.
+    pub reconnect_every: Option<u32>,
+    /// Pacing.
+    pub pace: Pace,
+}
+
+impl Workload {
+    /// One access pattern in a closed loop for two minutes on 4 GiB.
+    #[must_use]
+    pub fn simple(name: &str, size: u64, read_pct: f64, random_pct: f64, outstanding: u32) -> Self {
+        Self {
+            name: name.to_owned(),
+            mix: vec![Access { size: Bytes(size), read_pct, random_pct, weight: 1.0 }],
+            outstanding,
+            workers: 1,
+            span: Bytes(4 * GIB),
+            duration: Nanos::from_secs(120),
+            reconnect_every: None,
+            pace: Pace::Closed,
+        }
+    }
+
+    /// I/Os in flight of all workers.
+    #[must_use]
+    pub fn total_outstanding(&self) -> f64 {
+        f64::from(self.outstanding.max(1)) * f64::from(self.workers.max(1))
+    }
+
+    /// Mean bytes of an I/O.
+    #[must_use]
+    pub fn mean_size(&self) -> f64 {
+        let weight: f64 = self.mix.iter().map(|a| a.weight).sum();
+        self.mix.iter().map(|a| a.size.0 as f64 * a.weight).sum::<f64>() / weight
+    }
+
+    /// The four tests of the VMware forum thread: 64 outstanding, drain and reopen every 500, two minutes.
+    #[must_use]
+    pub fn forum_tests(span: Bytes) -> Vec<Self> {
+        [
+            ("Max Throughput-100%Read", 32 * KIB, 100.0, 0.0),
+            ("RealLife-60%Rand-65%Read", 8 * KIB, 65.0, 60.0),
+            ("Max Throughput-50%Read", 32 * KIB, 50.0, 0.0),
+            ("Random-8k-70%Read", 8 * KIB, 70.0, 100.0),
+        ]
+        .map(|(name, size, read, random)| Self {
+            span,
+            reconnect_every: Some(500),
+            ..Self::simple(name, size, read, random, 64)
+        })
+        .to_vec()
+    }
+
+    /// The "Super ATTO clone": sequential reads, then writes, 512 B to 8 MiB doubling.
+    #[must_use]
+    pub fn atto_tests(outstanding: u32) -> Vec<Self> {
+        let sizes = (0..15).map(|i| 512_u64 << i).filter(|size| *size <= 8 * MIB);
+        let both = [("read", 100.0), ("write", 0.0)];
+        both.iter()
+            .flat_map(|(word, read)| {
+                sizes.clone().map(move |size| {
+                    Self::simple(&format!("{} {word}", Bytes(size)), size, *read, 0.0, outstanding)
+                })
+            })
+            .collect()
+    }
+
+    /// The usual eight corners of a storage test: sequential 1 MiB and random 4 KiB, read and write, QD 1 and 32.
+    #[must_use]
+    pub fn corner_tests(span: Bytes) -> Vec<Self> {
+        let mut tests = Vec::new();
+        for (pattern, size, random) in [("SEQ1M", MIB, 0.0), ("RND4K", 4 * KIB, 100.0)] {
+            for depth in [1, 32] {
+                for (word, read) in [("read", 100.0), ("write", 0.0)] {
+                    let name = format!("{pattern} Q{depth} {word}");
+                    tests.push(Self { span, ..Self::simple(&name, size, read, random, depth) });
+                }
+            }
+        }
+        tests
+    }
+}
