@@ -113,7 +113,7 @@ pub fn demand_table(plant: &Plant, classes: &[Class], outstanding: f64) -> Deman
     let missed = |c: &Class| 1.0 - c.recipe.hit;
     let wire = |kind: Kind| per_io(&|c| if c.recipe.kind == kind { c.recipe.wire_ns } else { 0.0 });
     let speedup = link_speedup(plant, classes, outstanding);
-    let n = members_queue(plant, outstanding);
+    let n = members_queue(plant, classes, outstanding);
     let rows = [
         (ResourceKind::TargetCpu, per_io(&|c| c.recipe.cpu_ns), plant.cores),
         (ResourceKind::Controller, per_io(&|c| c.recipe.controller_ns), 1.0),
@@ -168,10 +168,15 @@ pub(crate) fn unloaded_ns(plant: &Plant, class: &Class) -> f64 {
     r.delay_ns + r.cpu_ns + r.controller_ns + r.wire_ns + (1.0 - r.hit) * members
 }
 
-/// Requests a member can choose from when `outstanding` are spread over all members: `(N + m - 1) / m`.
-pub(crate) fn members_queue(plant: &Plant, outstanding: f64) -> f64 {
+/// Requests a member can choose from when N I/Os, each visiting w members at once, are spread over all m:
+/// `(N w + m - 1) / m`.
+pub(crate) fn members_queue(plant: &Plant, classes: &[Class], outstanding: f64) -> f64 {
     let m = f64::from(plant.shape.members);
-    (outstanding.min(plant.queue_depth).min(plant.workers) + m - 1.0) / m
+    let at_once: f64 = classes
+        .iter()
+        .map(|c| c.share * f64::from(c.recipe.phases.iter().map(|p| p.visits).max().unwrap_or(0).max(1)))
+        .sum();
+    (outstanding.min(plant.queue_depth).min(plant.workers) * at_once + m - 1.0) / m
 }
 
 /// Paths' worth of bandwidth, weighted over the classes' sizes.

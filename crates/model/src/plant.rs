@@ -235,7 +235,10 @@ impl Plant {
                     let share = access.weight / total * kind_pct / 100.0 * random_pct / 100.0;
                     if share > 0.0 {
                         let hit = self.hit(access, workload, kind, random);
-                        let recipe = Recipe { hit, ..self.recipe(kind, random, access.size.0 as f64) };
+                        let mut recipe = Recipe { hit, ..self.recipe(kind, random, access.size.0 as f64) };
+                        if !random {
+                            recipe.serial_ns *= access.random_pct / 100.0;
+                        }
                         classes.push(Class { share, recipe });
                     }
                 }
@@ -259,7 +262,7 @@ impl Plant {
         if stretch.min(self.span_bytes) <= self.read_cache_bytes { 1.0 } else { 0.0 }
     }
 
-    /// The cost of one I/O that misses the read cache.
+    /// The cost of one I/O that misses the read cache; a sequential write is taken to follow a random I/O.
     #[must_use]
     pub fn recipe(&self, kind: Kind, random: bool, bytes: f64) -> Recipe {
         let array = &self.array;
@@ -346,7 +349,7 @@ impl Plant {
     pub fn members_name(&self) -> String {
         let what = if matches!(self.media, Media::Disk(..)) { "disk" } else { "SSD" };
         let n = self.shape.members;
-        if n == 1 { what.to_owned() } else { format!("{n} {what}s") }
+        if n == 1 { format!("the {what}") } else { format!("{n} {what}s") }
     }
 
     /// The array this was made from.

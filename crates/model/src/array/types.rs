@@ -233,7 +233,8 @@ pub struct Target {
     pub workers: Option<Quantity>,
     /// Time of one random write when writes pass one at a time, ms; absent = they do not.
     pub serial_write_ms: Option<Quantity>,
-    /// Cost of a sequential write in that queue, as a fraction of a random one.
+    /// Cost, in that queue, of a sequential write that follows a random I/O, as a fraction of a random one.
+    /// Pure streams do not pass the queue.
     pub serial_sequential: Quantity,
 }
 

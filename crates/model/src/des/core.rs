@@ -32,6 +32,11 @@ const COMPLETE: u8 = 5;
 /// A timer of the driver; the core only hands it back.
 const TIMER: u8 = 6;
 
+/// A destage to drives ended.
+const FLASH_DRAINED: u8 = 7;
+/// Destages in flight per drive.
+const DESTAGES_PER_DRIVE: usize = 8;
+
 /// A slot that nothing is in.
 pub(super) const NO_SLOT: u32 = u32::MAX;
 
@@ -56,6 +61,7 @@ struct Cost {
     serial_ns: u64,
     controller_ns: u64,
     stream_ns: u64,
+    stream_visits: u32,
     bytes: u64,
     phases: [Phase; 2],
     /// Of 2^32.
@@ -88,6 +94,8 @@ pub(crate) enum Step {
 #[derive(Debug, Clone)]
 pub(crate) struct Core {
     costs: Vec<Cost>,
+    chunk: f64,
+    members: u32,
     cores: usize,
     write_back_bytes: u64,
     queue_depth: usize,
@@ -113,6 +121,7 @@ pub(crate) struct Core {
     flash: Option<FlashMembers>,
     dirty_bytes: u64,
     cache_queue: VecDeque<u32>,
+    flash_backlog: VecDeque<u32>,
 }
 
 /// Solid-state members: when each die and each member's controller is free.
@@ -122,6 +131,10 @@ struct FlashMembers {
     dies: usize,
     die_free_ns: Vec<u64>,
     controller_free_ns: Vec<u64>,
+    /// Destages in flight.
+    destaging: usize,
+    /// Where the next streamed chunk goes.
+    cursor: usize,
 }
 
 impl Core {
@@ -136,6 +149,8 @@ impl Core {
         };
         Self {
             costs: Vec::new(),
+            chunk: plant.shape.chunk,
+            members: plant.shape.members,
             cores: bounded(plant.cores).max(1),
             write_back_bytes: whole(plant.write_back_bytes),
             queue_depth: bounded(plant.queue_depth),
@@ -159,6 +174,7 @@ impl Core {
             flash,
             dirty_bytes: 0,
             cache_queue: VecDeque::with_capacity(outstanding),
+            flash_backlog: VecDeque::new(),
         }
     }
 
@@ -172,6 +188,7 @@ impl Core {
             serial_ns: whole(recipe.serial_ns),
             controller_ns: whole(recipe.controller_ns),
             stream_ns: whole(recipe.stream_ns),
+            stream_visits: small(whole((recipe.bytes / self.chunk).ceil())).clamp(1, self.members),
             bytes: whole(recipe.bytes),
             phases: recipe.phases,
             hit: whole(recipe.hit * (1_u64 << 32) as f64),
@@ -179,6 +196,23 @@ impl Core {
             ios_per_turn: whole(recipe.ios_per_turn).max(1),
         });
         small(self.costs.len() as u64 - 1)
+    }
+
+    /// Fills the write-back cache with writes of a recipe, as a long run before would have.
+    pub(crate) fn prefill(&mut self, recipe: u32) {
+        let cost = self.costs[recipe as usize];
+        if !cost.buffered || cost.phases[0].visits == 0 {
+            return;
+        }
+        while self.dirty_bytes + cost.bytes <= self.write_back_bytes {
+            self.dirty_bytes += cost.bytes;
+            if self.flash.is_some() {
+                self.flash_backlog.push_back(recipe);
+            } else {
+                self.destage(&cost);
+            }
+        }
+        self.destage_flash();
     }
 
     /// Whether another I/O fits.
@@ -219,6 +253,13 @@ impl Core {
             MEMBER_DONE => self.member_done(at),
             STORED => return self.stored(small(at as u64)),
             DRAINED => self.drained(self.costs[at].bytes),
+            FLASH_DRAINED => {
+                if let Some(flash) = &mut self.flash {
+                    flash.destaging -= 1;
+                }
+                self.drained(self.costs[at].bytes);
+                self.destage_flash();
+            }
             COMPLETE => return self.complete(small(at as u64)),
             _ => return Step::Timer(at),
         }
@@ -311,11 +352,22 @@ impl Core {
             }
             return self.buffer(slot, t);
         }
-        if cost.stream_ns > 0 || cost.phases[0].visits == 0 {
-            self.stream_free_ns = self.stream_free_ns.max(t) + cost.stream_ns;
-            return self.at(self.stream_free_ns, STORED, slot);
+        if cost.phases[0].visits == 0 {
+            let done = self.stream(&cost, t);
+            return self.at(done, STORED, slot);
         }
         self.start_phase(slot, t);
+    }
+
+    /// Streams over the members from `t`: disks as one device, drives through their interfaces.
+    fn stream(&mut self, cost: &Cost, t: u64) -> u64 {
+        match &mut self.flash {
+            Some(flash) => flash.stream(cost.stream_ns, cost.stream_visits, t),
+            None => {
+                self.stream_free_ns = self.stream_free_ns.max(t) + cost.stream_ns;
+                self.stream_free_ns
+            }
+        }
     }
 
     /// Takes a write into the write-back cache and starts its drain.
@@ -325,17 +377,28 @@ impl Core {
         self.dirty_bytes += cost.bytes;
         self.at(t, STORED, slot);
         if cost.phases[0].visits == 0 {
-            self.stream_free_ns = self.stream_free_ns.max(t) + cost.stream_ns;
-            let done = self.stream_free_ns;
+            let done = self.stream(&cost, t);
             self.heap.push(Key::new(done, DRAINED, recipe as usize));
-        } else if let Some(flash) = &mut self.flash {
-            let mut done = t;
-            for phase in cost.phases.iter().filter(|p| p.visits > 0) {
-                done = flash.visit_all(phase, done, &mut self.rng);
-            }
-            self.heap.push(Key::new(done, DRAINED, recipe as usize));
+        } else if self.flash.is_some() {
+            self.flash_backlog.push_back(recipe);
+            self.destage_flash();
         } else {
             self.destage(&cost);
+        }
+    }
+
+    /// Destages to drives, a bounded number at once: a drive must not queue reads behind a whole cache.
+    fn destage_flash(&mut self) {
+        let Some(flash) = &mut self.flash else { return };
+        while flash.destaging < flash.controller_free_ns.len() * DESTAGES_PER_DRIVE {
+            let Some(recipe) = self.flash_backlog.pop_front() else { return };
+            flash.destaging += 1;
+            let mut done = self.now_ns;
+            // Both phases are charged from now: work for the drives, but nobody waits for their order.
+            for phase in self.costs[recipe as usize].phases.iter().filter(|p| p.visits > 0) {
+                done = done.max(flash.visit_all(phase, self.now_ns, &mut self.rng));
+            }
+            self.heap.push(Key::new(done, FLASH_DRAINED, recipe as usize));
         }
     }
 
@@ -468,7 +531,21 @@ fn earliest(free_ns: &[u64]) -> usize {
 impl FlashMembers {
     fn new(plant: crate::plant::FlashPlant, members: usize) -> Self {
         let dies = index(whole(plant.dies)).max(1);
-        Self { plant, dies, die_free_ns: vec![0; dies * members], controller_free_ns: vec![0; members] }
+        Self { plant, dies, die_free_ns: vec![0; dies * members], controller_free_ns: vec![0; members], destaging: 0, cursor: 0 }
+    }
+
+    /// Streams `stream_ns` of all members' time, as `visits` chunks on consecutive members.
+    fn stream(&mut self, stream_ns: u64, visits: u32, t: u64) -> u64 {
+        let members = self.controller_free_ns.len();
+        let each = stream_ns * members as u64 / u64::from(visits);
+        let mut last = t;
+        for _ in 0..visits {
+            self.cursor = (self.cursor + 1) % members;
+            let free = &mut self.controller_free_ns[self.cursor];
+            *free = (*free).max(t) + each;
+            last = last.max(*free);
+        }
+        last
     }
 
     /// Runs a phase's visits from `t`; returns when the last one is done.

@@ -40,6 +40,22 @@ pub struct VirtualCompletion {
     pub at_ns: u64,
 }
 
+/// Where an I/O is, seen from the one before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Position {
+    Random,
+    /// Continues, but the member's last I/O was random.
+    AfterRandom,
+    Stream,
+}
+
+/// What is remembered of a member.
+#[derive(Debug, Clone, Default)]
+struct Member {
+    ends: VecDeque<u64>,
+    last_random: bool,
+}
+
 /// Why an I/O was not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum SubmitError {
@@ -61,8 +77,8 @@ pub struct Simulation {
     outstanding: usize,
 
     core: Core,
-    recipes: HashMap<(Kind, bool, u64), u32>,
-    ends: HashMap<u32, VecDeque<u64>>,
+    recipes: HashMap<(Kind, Position, u64), u32>,
+    members: HashMap<u32, Member>,
     ready: VecDeque<VirtualCompletion>,
     next_id: u64,
     truth_ns: Histogram<u64>,
@@ -80,7 +96,7 @@ impl Simulation {
             plant,
             outstanding,
             recipes: HashMap::new(),
-            ends: HashMap::new(),
+            members: HashMap::new(),
             ready: VecDeque::with_capacity(outstanding),
             next_id: 0,
             truth_ns: Histogram::new_with_bounds(1, 3_600_000_000_000, 3).expect("constant bounds are valid"),
@@ -100,8 +116,8 @@ impl Simulation {
         if !self.core.has_room() {
             return Err(SubmitError::Full(self.outstanding));
         }
-        let sequential = self.continues(op);
-        let recipe = self.recipe(op.kind, !sequential, op.size_bytes);
+        let position = self.position(op);
+        let recipe = self.recipe(op.kind, position, op.size_bytes);
         let id = self.next_id;
         self.next_id += 1;
         self.core.submit(recipe, id);
@@ -139,30 +155,39 @@ impl Simulation {
         self.core.now_ns = self.core.now_ns.max(now_ns);
     }
 
-    /// Whether the I/O starts where a recent one of its member ended, or at the start of the member.
-    fn continues(&mut self, op: VirtualOp) -> bool {
-        let ends = self.ends.entry(op.member).or_insert_with(|| VecDeque::with_capacity(STREAMS));
-        let known = ends.iter().position(|end| *end == op.offset_bytes);
+    /// Sequential = starts where a recent I/O of its member ended, or at the start of the member.
+    fn position(&mut self, op: VirtualOp) -> Position {
+        let member = self.members.entry(op.member).or_default();
+        let known = member.ends.iter().position(|end| *end == op.offset_bytes);
         if let Some(place) = known {
-            ends.remove(place);
-        } else if ends.len() == STREAMS {
-            ends.pop_front();
+            member.ends.remove(place);
+        } else if member.ends.len() == STREAMS {
+            member.ends.pop_front();
         }
-        ends.push_back(op.offset_bytes + op.size_bytes);
-        known.is_some() || op.offset_bytes == 0
+        member.ends.push_back(op.offset_bytes + op.size_bytes);
+        let random = known.is_none() && op.offset_bytes != 0;
+        let after_random = std::mem::replace(&mut member.last_random, random);
+        match (random, after_random) {
+            (true, _) => Position::Random,
+            (false, true) => Position::AfterRandom,
+            (false, false) => Position::Stream,
+        }
     }
 
-    fn recipe(&mut self, kind: Kind, random: bool, size_bytes: u64) -> u32 {
-        if let Some(known) = self.recipes.get(&(kind, random, size_bytes)) {
+    fn recipe(&mut self, kind: Kind, position: Position, size_bytes: u64) -> u32 {
+        if let Some(known) = self.recipes.get(&(kind, position, size_bytes)) {
             return *known;
         }
-        let mut recipe = self.plant.recipe(kind, random, size_bytes as f64);
+        let mut recipe = self.plant.recipe(kind, position == Position::Random, size_bytes as f64);
+        if position == Position::Stream {
+            recipe.serial_ns = 0.0;
+        }
         if kind == Kind::Read {
             let cached = share(self.plant.read_cache_bytes, self.plant.span_bytes);
-            recipe.hit = if random { cached } else { cached.floor() };
+            recipe.hit = if position == Position::Random { cached } else { cached.floor() };
         }
         let known = self.core.add_recipe(&recipe);
-        self.recipes.insert((kind, random, size_bytes), known);
+        self.recipes.insert((kind, position, size_bytes), known);
         known
     }
 }

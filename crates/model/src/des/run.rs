@@ -23,11 +23,13 @@ pub struct SimOptions {
     pub seed: u64,
     /// Stops after so many I/Os, even if the workload's duration is not over.
     pub max_ios: u64,
+    /// Starts with a full write-back cache: the steady state, without simulating the way to it.
+    pub cache_full: bool,
 }
 
 impl Default for SimOptions {
     fn default() -> Self {
-        Self { seed: 1, max_ios: 300_000 }
+        Self { seed: 1, max_ios: 300_000, cache_full: false }
     }
 }
 
@@ -93,6 +95,11 @@ pub fn simulate(plant: &Plant, workloads: &[Workload], options: SimOptions) -> V
     let mut rng = Rng::new(options.seed ^ 0xC1_1E57);
     let mut clients: Vec<Client> =
         workloads.iter().enumerate().map(|(i, w)| Client::new(w, &plant.classes(w), &mut core, i)).collect();
+    if options.cache_full {
+        for recipe in clients.iter().flat_map(|c| c.thresholds.iter().map(|t| t.1)) {
+            core.prefill(recipe);
+        }
+    }
     for (i, client) in clients.iter_mut().enumerate() {
         client.fill(&mut core, &mut rng, i);
     }
