@@ -163,7 +163,8 @@ pub(crate) fn unloaded_ns(plant: &Plant, class: &Class) -> f64 {
         0.0
     } else {
         let phases = r.phases.iter().filter(|p| p.visits > 0);
-        r.stream_ns + phases.map(|p| plant.visit_ns(p, 1.0)).sum::<f64>()
+        let stream = if plant.streams_ahead() { 0.0 } else { r.stream_ns };
+        stream + phases.map(|p| plant.visit_ns(p, 1.0)).sum::<f64>()
     };
     r.delay_ns + r.cpu_ns + r.controller_ns + r.wire_ns + (1.0 - r.hit) * members
 }

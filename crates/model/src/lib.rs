@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 pub mod array;
+pub mod calibrate;
 pub mod closed;
 pub mod demand;
 pub mod des;
@@ -17,9 +18,11 @@ pub mod disk;
 mod num;
 pub mod plant;
 pub mod predict;
+pub mod published;
 pub mod quantity;
 pub mod raid;
 mod rng;
+pub mod validate;
 pub mod whatif;
 pub mod wire;
 pub mod workload;

@@ -344,6 +344,13 @@ impl Plant {
         }
     }
 
+    /// Whether streaming runs ahead of the host: disks read ahead and collect sequential writes, so that a
+    /// stream limits the rate but adds no latency until it does.
+    #[must_use]
+    pub fn streams_ahead(&self) -> bool {
+        matches!(self.media, Media::Disk(..))
+    }
+
     /// What the members are called in a sentence.
     #[must_use]
     pub fn members_name(&self) -> String {

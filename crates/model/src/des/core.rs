@@ -37,6 +37,9 @@ const FLASH_DRAINED: u8 = 7;
 /// Destages in flight per drive.
 const DESTAGES_PER_DRIVE: usize = 8;
 
+/// Read-ahead and write collection of a stream over disks, bytes.
+const READ_AHEAD: u64 = 4 << 20;
+
 /// A slot that nothing is in.
 pub(super) const NO_SLOT: u32 = u32::MAX;
 
@@ -364,8 +367,10 @@ impl Core {
         match &mut self.flash {
             Some(flash) => flash.stream(cost.stream_ns, cost.stream_visits, t),
             None => {
-                self.stream_free_ns = self.stream_free_ns.max(t) + cost.stream_ns;
-                self.stream_free_ns
+                // What the disks could have streamed since the last I/O is already there, up to the window.
+                let ahead = (cost.stream_ns * READ_AHEAD / cost.bytes.max(1)).max(cost.stream_ns);
+                self.stream_free_ns = self.stream_free_ns.max(t.saturating_sub(ahead)) + cost.stream_ns;
+                self.stream_free_ns.max(t)
             }
         }
     }

@@ -1,0 +1,167 @@
+//! Measured rows of published articles, as data. Their text is in `published/` at the root of the repository.
+
+use serde::Deserialize;
+use thiserror::Error;
+
+use assay_spec::units::{Bytes, GIB, Nanos};
+
+use crate::workload::{Access, Pace, Workload};
+
+const FILES: &[(&str, &str)] = &[
+    ("ix4-200d", include_str!("../../../published/ix4-200d.toml")),
+    ("openfiler-2.3", include_str!("../../../published/openfiler-2.3.toml")),
+    ("anandtech-2007", include_str!("../../../published/anandtech-2007.toml")),
+    ("ts140", include_str!("../../../published/ts140.toml")),
+    ("x4500", include_str!("../../../published/x4500.toml")),
+];
+
+const MIB: f64 = 1_048_576.0;
+
+/// The tables of one article.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Published {
+    /// Short name; the file's stem.
+    pub name: String,
+    /// The system that was measured.
+    pub system: String,
+    /// Author, title, year.
+    pub source: String,
+    /// Set-up common to all rows.
+    pub setup: String,
+    /// The rows, in the article's order.
+    #[serde(rename = "row")]
+    pub rows: Vec<Row>,
+}
+
+/// One measured row. A value the article does not give is absent.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Row {
+    /// Name of the test.
+    pub test: String,
+    /// What was special about it.
+    #[serde(default)]
+    pub setup: String,
+    /// A remark on the number.
+    #[serde(default)]
+    pub note: String,
+    /// I/O size, bytes.
+    pub size_bytes: Option<u64>,
+    /// Reads, %.
+    pub read_pct: Option<f64>,
+    /// Random positions, %.
+    pub random_pct: Option<f64>,
+    /// MiB per second (2^20), where the article's MB is that.
+    pub mib_s: Option<f64>,
+    /// MB per second (10^6), where the article's MB is that or is not known to be 2^20.
+    pub mb_s: Option<f64>,
+    /// I/Os per second.
+    pub iops: Option<f64>,
+    /// Lowest and highest, where the article gives a range.
+    pub iops_range: Option<[f64; 2]>,
+    /// Mean response time, ms.
+    pub mean_ms: Option<f64>,
+    /// Longest response time, ms.
+    pub max_ms: Option<f64>,
+    /// How the row is modelled, if it can be.
+    pub model: Option<RowModel>,
+}
+
+/// Whether the hardware, software, or nobody knows what limits a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RowLimit {
+    /// Disks, drives, controllers or links: data sheets must predict it.
+    Hardware,
+    /// The target's software: data sheets give a bound only.
+    Software,
+    /// Not explainable with what is written.
+    Unexplained,
+}
+
+/// How a row is modelled.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RowModel {
+    /// Name of the shipped array.
+    pub array: String,
+    /// What limits the row.
+    pub limit: RowLimit,
+    /// Overrides, as in a what-if.
+    #[serde(default)]
+    pub set: String,
+    /// The fold it is predicted in after calibration.
+    #[serde(default)]
+    pub calibrated: String,
+    /// I/Os in flight.
+    pub outstanding: u32,
+    /// Drain and reopen after so many I/Os.
+    pub reconnect_every: Option<u32>,
+    /// Region, as a size.
+    pub span: String,
+    /// Rows of the same group ran at the same time.
+    #[serde(default)]
+    pub group: String,
+    /// Why it cannot be explained.
+    #[serde(default)]
+    pub why: String,
+}
+
+/// Why a published file could not be read; for files edited by hand.
+#[derive(Debug, Error)]
+#[error("published/{file}.toml: {source}")]
+pub struct PublishedError {
+    /// The file's stem.
+    pub file: String,
+    /// What the TOML parser says, with the line.
+    pub source: Box<toml::de::Error>,
+}
+
+/// Reads one file's text.
+///
+/// # Errors
+/// When the text is not of the form above.
+pub fn parse(file: &str, text: &str) -> Result<Published, PublishedError> {
+    toml::from_str(text).map_err(|e| PublishedError { file: file.to_owned(), source: Box::new(e) })
+}
+
+/// Every table that ships.
+///
+/// # Errors
+/// Never for a released build: a test parses every shipped file.
+pub fn all() -> Result<Vec<Published>, PublishedError> {
+    FILES.iter().map(|(file, text)| parse(file, text)).collect()
+}
+
+impl Row {
+    /// I/Os per second: as given, or from the rate and the size.
+    #[must_use]
+    pub fn measured_iops(&self) -> Option<f64> {
+        let size = self.size_bytes.map(|s| s as f64);
+        self.iops
+            .or_else(|| Some(self.mib_s? * MIB / size?))
+            .or_else(|| Some(self.mb_s? * 1e6 / size?))
+    }
+
+    /// The row's load, when it is modelled.
+    #[must_use]
+    pub fn workload(&self) -> Option<Workload> {
+        let model = self.model.as_ref()?;
+        Some(Workload {
+            name: self.test.clone(),
+            mix: vec![Access {
+                size: Bytes(self.size_bytes?),
+                read_pct: self.read_pct?,
+                random_pct: self.random_pct?,
+                weight: 1.0,
+            }],
+            outstanding: model.outstanding,
+            workers: 1,
+            span: model.span.parse().unwrap_or(Bytes(4 * GIB)),
+            duration: Nanos::from_secs(120),
+            reconnect_every: model.reconnect_every,
+            pace: Pace::Closed,
+        })
+    }
+}
