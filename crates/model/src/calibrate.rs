@@ -99,7 +99,8 @@ impl Calibration {
     pub fn to_toml(&self) -> String {
         let mut text = String::from("# Calibrated array. Goodness of fit:\n");
         for f in &self.fits {
-            let loo = f.leave_one_out.map_or(String::new(), |l| format!(", leave one out {:.1} %", l * 100.0));
+            let loo =
+                f.leave_one_out.map_or(String::new(), |l| format!(", leave one out {:.1} %", l * 100.0));
             text.push_str(&format!(
                 "#   {}: {} points, rms {:.1} %, max {:.1} %{loo}\n",
                 f.what,
@@ -124,7 +125,9 @@ impl Calibration {
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum CalibrateError {
     /// A sweep with too few sizes to tell a from b.
-    #[error("the block sweep of {0} has {1} point(s); two different sizes or more are needed to tell cost per I/O from cost per KiB")]
+    #[error(
+        "the block sweep of {0} has {1} point(s); two different sizes or more are needed to tell cost per I/O from cost per KiB"
+    )]
     TooFew(&'static str, usize),
     /// A rate that cannot be.
     #[error("a measured rate of {0} is not a rate; drop the point or measure again")]
@@ -138,7 +141,11 @@ pub enum CalibrateError {
 ///
 /// # Errors
 /// See [`CalibrateError`].
-pub fn calibrate(base: &Array, tests: &MicroTests, tables: &mut Tables) -> Result<Calibration, CalibrateError> {
+pub fn calibrate(
+    base: &Array,
+    tests: &MicroTests,
+    tables: &mut Tables,
+) -> Result<Calibration, CalibrateError> {
     let all = tests.block_sweep.iter().chain(&tests.random_read).chain(&tests.two_clients);
     if let Some(bad) = all.map(|p| p.iops).find(|x| !x.is_finite() || *x <= 0.0) {
         return Err(CalibrateError::Rate(bad));
@@ -317,7 +324,9 @@ fn fit_parallelism(
     let (field, candidates): (_, Vec<f64>) = match c.array.device {
         Device::Hdd(_) => ("device.ncq_gain", (0..=40).map(|i| f64::from(i) * 0.05).collect()),
         // Dies in steps of 2^(1/6), about 12 %: then refined below.
-        Device::Ssd(_) => ("device.dies", (0..=60).map(|i| 2.0_f64.powf(f64::from(i) / 6.0).round()).collect()),
+        Device::Ssd(_) => {
+            ("device.dies", (0..=60).map(|i| 2.0_f64.powf(f64::from(i) / 6.0).round()).collect())
+        }
     };
     let mut scored: Vec<(f64, f64)> = Vec::new();
     for value in &candidates {
@@ -346,8 +355,14 @@ fn errors_of(array: &Array, points: &[Point], tables: &mut Tables) -> Vec<f64> {
 }
 
 /// X(32) < 1.3 X(1): random writes pass one at a time, and the time of one is 1/X(32).
-fn fit_serial_writes(c: &mut Calibration, tests: &MicroTests, from: &Provenance) -> Result<(), CalibrateError> {
-    let (Some(alone), Some(deep)) = (&tests.random_write_alone, &tests.random_write_deep) else { return Ok(()) };
+fn fit_serial_writes(
+    c: &mut Calibration,
+    tests: &MicroTests,
+    from: &Provenance,
+) -> Result<(), CalibrateError> {
+    let (Some(alone), Some(deep)) = (&tests.random_write_alone, &tests.random_write_deep) else {
+        return Ok(());
+    };
     if deep.iops >= SERIAL_BELOW * alone.iops {
         c.remarks.push(format!(
             "random writes gain {:.1} times from 1 to 32 outstanding: not serialised",
@@ -423,7 +438,10 @@ fn check_deep_sweep(c: &mut Calibration, tests: &MicroTests, tables: &mut Tables
     let errors = errors_of(&c.array, &tests.block_sweep_deep, tables);
     let fit = fit_of("block sweep at 32 outstanding (not fitted)".to_owned(), &errors);
     if fit.rms_error > 0.2 {
-        c.remarks.push("the sweep at 32 outstanding is not explained by costs fitted at 1: stages overlap otherwise".to_owned());
+        c.remarks.push(
+            "the sweep at 32 outstanding is not explained by costs fitted at 1: stages overlap otherwise"
+                .to_owned(),
+        );
     }
     c.fits.push(fit);
 }

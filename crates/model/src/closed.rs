@@ -209,7 +209,9 @@ impl Network {
                 Station { demand_ns: sum(&|c| c.recipe.cpu_ns), servers: plant.cores },
                 one(sum(&|c| c.recipe.controller_ns)),
                 one(sum(&|c| c.recipe.serial_ns * missed(c))),
-                one(sum(&|c| if waits(c) && !plant.streams_ahead() { c.recipe.stream_ns * missed(c) } else { 0.0 })),
+                one(sum(&|c| {
+                    if waits(c) && !plant.streams_ahead() { c.recipe.stream_ns * missed(c) } else { 0.0 }
+                })),
             ],
             members: Members {
                 count: f64::from(plant.shape.members),

@@ -209,7 +209,7 @@ fn name_of(plant: &Plant, kind: ResourceKind, servers: f64) -> String {
             } else if servers < 1.0 + 0.5 * (count - 1.0) {
                 format!("{servers:.2} of {count} {rate} paths, {direction} direction")
             } else {
-                format!("{servers:.3} x {rate}, {direction} direction")
+                format!("{count} x {rate}, {direction} direction")
             }
         }
         ResourceKind::Latency => "latency".to_owned(),

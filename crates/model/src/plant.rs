@@ -287,7 +287,10 @@ impl Plant {
             stream_ns: if streams { bytes / self.stream_bytes_s[by(kind)] * 1e9 } else { 0.0 },
             phases,
             hit: 0.0,
-            buffered: kind == Kind::Write && self.write_back_bytes > 0.0,
+            // Streams pass a write-back cache in front of disks: full stripes are flushed as they form.
+            buffered: kind == Kind::Write
+                && self.write_back_bytes > 0.0
+                && (!streams || !self.streams_ahead()),
             ios_per_turn: wire::ios_per_turn(&array.paths, bytes),
         }
     }

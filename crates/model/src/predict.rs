@@ -164,7 +164,9 @@ pub fn predict(array: &Array, workload: &Workload, engines: Engines, tables: &mu
     let table = demand_table(plant, classes, workload.total_outstanding()).at(nominal.iops);
     let simulated = match engines {
         Engines::Closed => None,
-        Engines::Simulated { seeds, max_ios } => Some(simulate_seeds(plant, workload, nominal, seeds, max_ios)),
+        Engines::Simulated { seeds, max_ios } => {
+            Some(simulate_seeds(plant, workload, nominal, seeds, max_ios))
+        }
     };
     let mut iops = Interval::spanning(nominal.iops, [slow.iops, fast.iops]);
     let mut mean_ms = Interval::spanning(nominal.mean_ms, [slow.mean_ms, fast.mean_ms]);
@@ -214,13 +216,21 @@ fn reliability(plant: &Plant, classes: &[Class]) -> Reliability {
 
 /// A run that its I/O limit will end long before its duration starts from the state that most of the duration
 /// would be in: with a full write-back cache, unless that cache absorbs for more than half of it.
-fn simulate_seeds(plant: &Plant, workload: &Workload, closed: &Outcome, seeds: u32, max_ios: u64) -> Simulated {
+fn simulate_seeds(
+    plant: &Plant,
+    workload: &Workload,
+    closed: &Outcome,
+    seeds: u32,
+    max_ios: u64,
+) -> Simulated {
     let run_s = workload.duration.as_secs_f64();
     let cut = closed.iops * run_s > max_ios as f64;
     let cache_full = cut && closed.absorbing.is_some_and(|(_, fill_s)| fill_s < run_s / 2.0);
     let runs: Vec<ClientOutcome> = (1..=u64::from(seeds.max(1)))
         .filter_map(|seed| {
-            simulate(plant, std::slice::from_ref(workload), SimOptions { seed, max_ios, cache_full }).into_iter().next()
+            simulate(plant, std::slice::from_ref(workload), SimOptions { seed, max_ios, cache_full })
+                .into_iter()
+                .next()
         })
         .collect();
     let over = |value: &dyn Fn(&ClientOutcome) -> f64| {

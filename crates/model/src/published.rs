@@ -139,9 +139,7 @@ impl Row {
     #[must_use]
     pub fn measured_iops(&self) -> Option<f64> {
         let size = self.size_bytes.map(|s| s as f64);
-        self.iops
-            .or_else(|| Some(self.mib_s? * MIB / size?))
-            .or_else(|| Some(self.mb_s? * 1e6 / size?))
+        self.iops.or_else(|| Some(self.mib_s? * MIB / size?)).or_else(|| Some(self.mb_s? * 1e6 / size?))
     }
 
     /// The row's load, when it is modelled.

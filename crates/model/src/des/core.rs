@@ -536,7 +536,14 @@ fn earliest(free_ns: &[u64]) -> usize {
 impl FlashMembers {
     fn new(plant: crate::plant::FlashPlant, members: usize) -> Self {
         let dies = index(whole(plant.dies)).max(1);
-        Self { plant, dies, die_free_ns: vec![0; dies * members], controller_free_ns: vec![0; members], destaging: 0, cursor: 0 }
+        Self {
+            plant,
+            dies,
+            die_free_ns: vec![0; dies * members],
+            controller_free_ns: vec![0; members],
+            destaging: 0,
+            cursor: 0,
+        }
     }
 
     /// Streams `stream_ns` of all members' time, as `visits` chunks on consecutive members.
