@@ -9,7 +9,7 @@ use crate::workload::Workload;
 
 /// Points a sweep may have.
 const SWEEP_POINTS_MAX: u32 = 4096;
-/// A step pays while doubling the value would bring at least this fraction of a doubling.
+/// A step pays while it brings at least this fraction of a proportional gain.
 const PAYS_ABOVE: f64 = 0.2;
 /// A change below this is none.
 const NO_CHANGE: f64 = 0.01;
@@ -150,12 +150,12 @@ fn parse_sweep(text: &str) -> Result<(String, Vec<u32>), SweepError> {
     Ok((field.trim().to_owned(), (0..points).map(|i| from + i * step).collect()))
 }
 
-/// The last value before the gain of all further steps together falls below [`PAYS_ABOVE`] of proportional:
-/// `ln(X_end / X) < 0.2 ln(v_end / v)`.
+/// The first value from which growing by half brings less than [`PAYS_ABOVE`] of what it costs:
+/// `ln(X_j / X_i) < 0.2 ln(v_j / v_i)` with j the first point at 1.5 times the value or more.
 fn knee(points: &[(f64, Prediction)]) -> Option<f64> {
-    let (last, end) = points.last()?;
-    let flat_from = points.iter().position(|(value, p)| {
-        *value < *last && (end.iops.value / p.iops.value).ln() < PAYS_ABOVE * (last / value).ln()
-    })?;
-    Some(points[flat_from].0)
+    points.iter().find_map(|(value, p)| {
+        let (further, next) = points.iter().find(|(v, _)| *v >= value * 1.5)?;
+        let flat = (next.iops.value / p.iops.value).ln() < PAYS_ABOVE * (further / value).ln();
+        flat.then_some(*value)
+    })
 }

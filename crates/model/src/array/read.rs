@@ -162,9 +162,12 @@ impl<'a> Reader<'a> {
         At { file: self.file.to_owned(), line, field }
     }
 
-    /// Keeps the first error; later ones are often its consequences.
+    /// Keeps the first error; later ones are often its consequences. But a misspelt key explains a missing one.
     fn fail(&mut self, error: ArrayError) {
-        self.error.get_or_insert(error);
+        let explains = matches!(error, ArrayError::Unknown { .. });
+        if self.error.is_none() || explains && matches!(self.error, Some(ArrayError::Missing { .. })) {
+            self.error = Some(error);
+        }
     }
 
     fn form(&mut self, key: &str, span: Range<usize>, says: String) {

@@ -266,6 +266,7 @@ pub enum ProtocolKind {
 
 /// Protocol and its negotiated parameters. The iSCSI defaults are those of RFC 7143.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a negotiated yes or no of the protocol")]
 pub struct Protocol {
     /// Which protocol.
     pub kind: ProtocolKind,

@@ -50,8 +50,8 @@ struct Slot {
     tag: u64,
     recipe: u32,
     pending: u32,
+    path: u32,
     phase: u8,
-    path: u8,
 }
 
 /// A recipe in whole nanoseconds.
@@ -119,7 +119,7 @@ pub(crate) struct Core {
     /// Per path: when each direction is free, \[read, write\].
     wire_free_ns: Vec<[u64; 2]>,
     turn_left: u64,
-    path: u8,
+    path: u32,
     disks: Option<Disks>,
     flash: Option<FlashMembers>,
     dirty_bytes: u64,
@@ -293,12 +293,12 @@ impl Core {
     }
 
     /// Round robin: the same path for `ios_per_turn` I/Os, then the next.
-    fn choose_path(&mut self, cost: &Cost) -> u8 {
+    fn choose_path(&mut self, cost: &Cost) -> u32 {
         let paths = self.wire_free_ns.len();
         if paths > 1 {
             if self.turn_left == 0 {
                 self.turn_left = cost.ios_per_turn;
-                self.path = ((self.path as usize + 1) % paths) as u8;
+                self.path = (self.path + 1) % small(paths as u64);
             }
             self.turn_left -= 1;
         }

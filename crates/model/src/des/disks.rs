@@ -114,7 +114,7 @@ impl Disks {
         let turn = m.destaging.len() > self.crowded && m.passed >= DESTAGE_SHARE;
         let (queue, transfer_ns) = if m.waiting.is_empty() || turn {
             let bytes = m.destaging.pop_front()?;
-            let transfer_ns = (f64::from(bytes) * self.ns_per_byte) as f32;
+            let transfer_ns = single(f64::from(bytes) * self.ns_per_byte);
             m.passed = 0;
             m.serving = Some(Visit { slot: NO_SLOT, transfer_ns: bytes });
             ((m.destaging.len() + 1).min(256), transfer_ns)

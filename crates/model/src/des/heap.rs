@@ -108,7 +108,7 @@ mod tests {
         let mut rng = Rng::new(1);
         let mut heap = EventHeap::default();
         let mut expected: Vec<Key> =
-            (0..5000).map(|i| Key::new(rng.below(1000), (i % 5) as u8, i % INDEX_LIMIT)).collect();
+            (0..5000).map(|i| Key::new(rng.below(1000), [0, 1, 2, 3, 4][i % 5], i % INDEX_LIMIT)).collect();
         expected.iter().for_each(|k| heap.push(*k));
         expected.sort_unstable();
         let popped: Vec<Key> = std::iter::from_fn(|| heap.pop()).collect();

@@ -1,0 +1,208 @@
+use assay_model::array::{parse, set, shipped, to_toml};
+
+use crate::array;
+
+/// A small array that is fine; each broken one is this with one thing changed.
+const GOOD: &str = r#"name = "t"
+title = "T"
+source = "a test"
+
+[device]
+kind = "hdd"
+from = "sheet"
+rpm = 7200
+seek_track_ms = 1.0
+seek_avg_ms = { value = 8.5, range = [8.0, 9.5], from = "assumed: class" }
+seek_full_ms = 18
+outer_mb_s = 150
+inner_mb_s = 70
+capacity = "1TB"
+
+[raid]
+from = "sheet"
+level = 5
+disks = 4
+chunk = "64KiB"
+
+[controller]
+write_back = { value = "256MiB", from = "sheet" }
+
+[protocol]
+kind = "iscsi"
+
+[link]
+rate = "1GbE"
+"#;
+
+#[track_caller]
+fn check(from: &str, to: &str, expected: &str) {
+    assert!(GOOD.contains(from), "the good array has no {from}");
+    let text = GOOD.replacen(from, to, 1);
+    let message = parse("broken.toml", &text).expect_err("the array is broken").to_string();
+    assert_eq!(message, expected);
+}
+
+#[test]
+fn the_array_that_the_broken_ones_are_made_from_is_fine() {
+    let array = parse("good.toml", GOOD).unwrap();
+    assert_eq!(array.raid.disks.value, 4.0);
+    assert_eq!(array.device, parse("again.toml", &to_toml(&array)).unwrap().device);
+}
+
+#[test]
+fn an_unknown_key_names_the_nearest_one() {
+    check("rpm = 7200", "rpmm = 7200", "broken.toml:8: device.rpmm: unknown key; did you mean `rpm`?");
+}
+
+#[test]
+fn an_unknown_table_names_the_nearest_one() {
+    check(
+        "[controller]",
+        "[controler]",
+        "broken.toml:22: controler: unknown table; did you mean `controller`?",
+    );
+}
+
+#[test]
+fn raid5_of_two_disks_is_refused() {
+    check(
+        "disks = 4",
+        "disks = 2",
+        "broken.toml:19: raid.disks: impossible: level 5 with 2 disk(s) per group: one disk's worth is parity, \
+         and two disks of it are a mirror, so it needs 3 or more",
+    );
+}
+
+#[test]
+fn a_cache_larger_than_its_disks_is_refused() {
+    check(
+        "256MiB",
+        "5TiB",
+        "broken.toml:23: controller.write_back: impossible: a cache larger than the 4000 GB of disks behind it",
+    );
+}
+
+#[test]
+fn a_chunk_of_nothing_is_refused() {
+    check("64KiB", "0", "broken.toml:20: raid.chunk: 0B is outside what exists: 512B to 64MiB");
+}
+
+#[test]
+fn a_range_upside_down_is_refused() {
+    check(
+        "range = [8.0, 9.5]",
+        "range = [9.5, 8.0]",
+        "broken.toml:10: device.seek_avg_ms: range [9.5, 8] starts above its end; swap the two",
+    );
+}
+
+#[test]
+fn a_negative_time_is_refused() {
+    check("seek_full_ms = 18", "seek_full_ms = -18", "broken.toml:11: device.seek_full_ms: -18 is negative");
+}
+
+#[test]
+fn a_link_nobody_sells_is_refused() {
+    let text = GOOD.replacen("1GbE", "3GbE", 1);
+    let message = parse("broken.toml", &text).unwrap_err().to_string();
+    assert!(
+        message.starts_with(
+            "broken.toml:29: link.rate: unknown link rate `3GbE`; use one of none, 1GbE, 2.5GbE,"
+        ),
+        "{message}"
+    );
+    assert!(message.ends_with("; did you mean `1GbE`?"), "{message}");
+}
+
+#[test]
+fn members_that_do_not_fill_the_vdevs_are_refused() {
+    check(
+        "level = 5\ndisks = 4",
+        "level = \"raidz1\"\ngroups = 3\ndisks = 4",
+        "broken.toml:19: raid.groups: impossible: 4 disks do not divide into 3 equal groups; change one of the two",
+    );
+}
+
+#[test]
+fn a_number_without_its_source_is_refused() {
+    check(
+        "[raid]\nfrom = \"sheet\"",
+        "[raid]",
+        "broken.toml:18: raid.disks: does not say where it comes from; add `from = \"sheet\"` (or measured, \
+         calibrated, assumed) to the value or to its table",
+    );
+}
+
+#[test]
+fn a_missing_number_says_what_to_write() {
+    check(
+        "rpm = 7200\n",
+        "",
+        "broken.toml:5: device.rpm: missing; every array needs it; write `rpm = { value = …, from = \"sheet\" }` \
+         (from 1000 to 30000)",
+    );
+}
+
+#[test]
+fn other_impossible_arrays_are_refused_with_their_reason() {
+    for (from, to, expected) in [
+        (
+            "seek_track_ms = 1.0",
+            "seek_track_ms = 9.9",
+            "a track-to-track seek of 9.9 ms is longer than the average",
+        ),
+        ("inner_mb_s = 70", "inner_mb_s = 170", "the inner zone (170 MB/s) is faster than the outer one"),
+        ("kind = \"iscsi\"", "kind = \"fc\"", "Fibre Channel needs a link like 4GFC, not `1GbE`"),
+        ("level = 5", "level = \"single\"", "`single` has 1 disk, not 4"),
+        ("level = 5\ndisks = 4", "level = 10\ndisks = 5", "RAID10 pairs its disks, and 5 is odd"),
+        ("disks = 4", "disks = 4.5", "4.5 must be a whole number"),
+        ("from = \"sheet\"\nrpm", "from = \"hearsay\"\nrpm", "`from` must start with one of sheet, measured"),
+        ("\"64KiB\"", "\"64 elephants\"", "is not a unit of size"),
+        ("level = 5", "level = 7", "unknown word `7`; use one of single, 0, 1, 10, 5, 6"),
+        ("[link]", "[link", "not valid TOML"),
+    ] {
+        assert!(GOOD.contains(from), "the good array has no {from}");
+        let message = parse("b.toml", &GOOD.replacen(from, to, 1)).expect_err(to).to_string();
+        assert!(message.contains(expected), "{to}: {message}");
+        assert!(message.starts_with("b.toml:"), "{message}");
+    }
+}
+
+#[test]
+fn every_shipped_array_parses_and_survives_writing() {
+    let arrays = shipped::all().unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(arrays.len(), shipped::FILES.len());
+    for a in arrays {
+        assert!(!a.title.is_empty() && !a.source.is_empty(), "{} says where it comes from", a.name);
+        let text = to_toml(&a);
+        let again = parse("again.toml", &text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        assert_eq!(a, again, "{}", a.name);
+    }
+}
+
+#[test]
+fn shipped_arrays_are_called_like_their_files() {
+    for (stem, _) in shipped::FILES {
+        assert_eq!(&array(stem).name, stem);
+    }
+}
+
+#[test]
+fn overrides_say_what_is_wrong_with_them() {
+    let refuse = |text: &str| set(&mut array("ix4-200d"), text).unwrap_err().to_string();
+    assert_eq!(
+        refuse("raid.levle=10"),
+        "`raid.levle` is not a field of an array; did you mean `raid.level`?"
+    );
+    assert_eq!(refuse("raid"), "`raid` is not of the form field=value, like raid=10 or paths.rr_ios=1");
+    assert_eq!(refuse("disks=many"), "raid.disks: `many` is not a number");
+    assert_eq!(refuse("raid=10 disks=5"), "raid.disks: impossible: RAID10 pairs its disks, and 5 is odd");
+    assert!(refuse("link=3GbE").starts_with("link.rate: link rate `3GbE` is not one of none, 1GbE"));
+}
+
+#[test]
+fn a_refused_override_leaves_the_array_as_it_was() {
+    let mut a = array("ix4-200d");
+    assert!(set(&mut a, "disks=8 raid=nonsense").is_err());
+    assert_eq!(a, array("ix4-200d"));
+}

@@ -1,0 +1,118 @@
+use assay_model::array::{Array, Device, parse, set};
+use assay_model::calibrate::{MicroTests, Point, calibrate, strip_software};
+use assay_model::des::{SimOptions, simulate};
+use assay_model::plant::{Plant, Tables};
+use assay_model::quantity::Corner;
+use assay_model::workload::Workload;
+use assay_spec::units::{Bytes, GIB, Nanos};
+
+use crate::{array, close};
+
+fn measure(hidden: &Array, workloads: &[Workload]) -> Vec<Point> {
+    let span = workloads[0].span.0 as f64;
+    let plant = Plant::new(hidden, Corner::Nominal, span, &mut Tables::default());
+    let out = simulate(&plant, workloads, SimOptions { seed: 11, max_ios: 60_000, cache_full: false });
+    workloads.iter().zip(out).map(|(w, o)| Point { workload: w.clone(), iops: o.iops }).collect()
+}
+
+fn alone(hidden: &Array, w: Workload) -> Point {
+    measure(hidden, &[Workload { duration: Nanos::from_secs(600), span: Bytes(4 * GIB), ..w }]).remove(0)
+}
+
+/// The seven micro-tests, run on a simulated array.
+fn micro_tests(hidden: &Array) -> MicroTests {
+    let sweep = |depth| Workload::atto_tests(depth).into_iter().map(|w| alone(hidden, w)).collect();
+    let random = |read, depth| alone(hidden, Workload::simple("r", 8192, read, 100.0, depth));
+    let two = |w: Workload| Workload { span: Bytes(4 * GIB), ..w };
+    MicroTests {
+        run: "hidden".to_owned(),
+        block_sweep: sweep(1),
+        block_sweep_deep: sweep(32),
+        random_read: [1, 2, 4, 8, 16, 32, 64].map(|d| random(100.0, d)).to_vec(),
+        random_write_alone: Some(random(0.0, 1)),
+        random_write_deep: Some(random(0.0, 32)),
+        two_clients: measure(
+            hidden,
+            &[
+                two(Workload::simple("mix", 8192, 65.0, 100.0, 64)),
+                two(Workload::simple("stream", 32_768, 100.0, 0.0, 64)),
+            ],
+        ),
+        raw_link_mb_s: Some(117.6),
+    }
+}
+
+#[test]
+fn hidden_costs_of_a_software_target_are_recovered_within_ten_percent() {
+    let mut hidden = array("ix4-200d");
+    let secret = [
+        ("target.read_op_us", 80.0),
+        ("target.read_kib_us", 9.0),
+        ("target.write_op_us", 120.0),
+        ("target.write_kib_us", 40.0),
+        ("target.serial_write_ms", 30.0),
+        ("target.workers", 6.0),
+    ];
+    for (field, value) in secret {
+        set(&mut hidden, &format!("{field}={value}")).unwrap();
+    }
+    let mut sheet = hidden.clone();
+    strip_software(&mut sheet);
+    let c = calibrate(&sheet, &micro_tests(&hidden), &mut Tables::default()).unwrap();
+    assert!(c.fitted.len() <= 7, "{:?}", c.fitted);
+    for (field, value) in secret {
+        let found = c
+            .fitted
+            .iter()
+            .find(|f| f.field == field)
+            .unwrap_or_else(|| panic!("{field} was not fitted: {c:?}"));
+        close(found.quantity.value, value, 0.10, field);
+        assert!(found.quantity.lo <= found.quantity.value && found.quantity.value <= found.quantity.hi);
+    }
+}
+
+#[test]
+fn a_hidden_reordering_gain_is_recovered_within_ten_percent() {
+    let mut hidden = array("hdd-7200");
+    set(&mut hidden, "device.ncq_gain=0.7").unwrap();
+    let c = calibrate(&array("hdd-7200"), &micro_tests(&hidden), &mut Tables::default()).unwrap();
+    let Device::Hdd(hdd) = &c.array.device else { panic!("a disk stays a disk") };
+    close(hdd.ncq_gain.value, 0.7, 0.10, "ncq_gain");
+    assert!(c.array.target.serial_write_ms.is_none(), "writes of a disk are not serialised: {:?}", c.remarks);
+}
+
+#[test]
+fn hidden_dies_of_a_drive_are_recovered() {
+    let mut hidden = array("nvme");
+    set(&mut hidden, "device.dies=90").unwrap();
+    let c = calibrate(&array("nvme"), &micro_tests(&hidden), &mut Tables::default()).unwrap();
+    let Device::Ssd(ssd) = &c.array.device else { panic!("a drive stays a drive") };
+    close(ssd.dies.value, 90.0, 0.10, "dies");
+}
+
+#[test]
+fn the_calibrated_file_reads_back_with_provenance_and_warnings() {
+    let hidden = array("ix4-200d");
+    let mut sheet = hidden.clone();
+    strip_software(&mut sheet);
+    let mut tests = micro_tests(&hidden);
+    tests.raw_link_mb_s = Some(60.0);
+    let c = calibrate(&sheet, &tests, &mut Tables::default()).unwrap();
+    let text = c.to_toml();
+    assert!(text.contains("# Not to be used for:"), "{text}");
+    assert!(text.contains("# Note: the raw link carries 60.0 MB/s, its ceiling is 117.0"), "{text}");
+    assert!(text.contains("from = \"calibrated: run hidden\""), "{text}");
+    assert_eq!(parse("calibrated.toml", &text).unwrap(), c.array);
+}
+
+#[test]
+fn rates_that_cannot_be_are_refused() {
+    let mut tests = MicroTests { run: "x".to_owned(), ..MicroTests::default() };
+    let w = Workload::simple("r", 4096, 100.0, 0.0, 1);
+    tests.block_sweep = vec![Point { workload: w.clone(), iops: 0.0 }];
+    let refuse =
+        |t: &MicroTests| calibrate(&array("ix4-200d"), t, &mut Tables::default()).unwrap_err().to_string();
+    assert!(refuse(&tests).starts_with("a measured rate of 0 is not a rate"));
+    tests.block_sweep = vec![Point { workload: w, iops: 100.0 }];
+    assert!(refuse(&tests).starts_with("the block sweep of reads has 1 point(s)"));
+}

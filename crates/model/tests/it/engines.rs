@@ -1,0 +1,208 @@
+use assay_model::array::set;
+use assay_model::closed::closed_form;
+use assay_model::demand::{ResourceKind, demand_table};
+use assay_model::des::{SimOptions, simulate};
+use assay_model::plant::{Software, Tables};
+use assay_model::predict::{Engines, SOFTWARE_COST_UNKNOWN, predict};
+use assay_model::workload::{Arrivals, Pace, Workload};
+use assay_spec::units::{Bytes, GIB};
+
+use crate::{array, close, plant};
+
+fn both(array: &assay_model::array::Array, workload: &Workload, max_ios: u64) -> (f64, f64) {
+    let (plant, classes) = plant(array, workload);
+    let closed = closed_form(&plant, &classes, workload).iops;
+    let options = SimOptions { seed: 3, max_ios, cache_full: false };
+    let simulated = simulate(&plant, std::slice::from_ref(workload), options)[0].iops;
+    (closed, simulated)
+}
+
+/// The grid of the study: m = 1..16 disks, N = 1..128 outstanding, random reads over the whole disks.
+///
+/// The largest difference is at m = 1, N = 2: a disk that finishes chooses among N - 1 waiting requests, the
+/// formula among N.
+#[test]
+fn the_closed_form_agrees_with_the_simulation_over_the_grid() {
+    let (mut sum, mut worst, mut cells) = (0.0, (0.0, 0, 0), 0);
+    for m in [1_u32, 2, 3, 4, 6, 8, 12, 16] {
+        let mut a = array("hdd-7200");
+        set(&mut a, &format!("raid=0 disks={m}")).unwrap();
+        for n in [1_u32, 2, 4, 8, 16, 32, 64, 128] {
+            let w = Workload {
+                duration: assay_spec::units::Nanos::from_secs(3600),
+                span: Bytes(u64::from(m) * 6_000_000_000_000),
+                ..Workload::simple("g", 4096, 100.0, 100.0, n)
+            };
+            let (closed, simulated) = both(&a, &w, 20_000);
+            let error: f64 = (closed / simulated - 1.0).abs();
+            sum += error;
+            cells += 1;
+            if error > worst.0 {
+                worst = (error, m, n);
+            }
+        }
+    }
+    let mean = sum / f64::from(cells);
+    println!("mean {mean:.4}, worst {worst:?}");
+    assert!(mean < 0.05, "mean difference {mean:.4}, worst {worst:?}");
+    assert!(worst.0 < 0.30, "worst {worst:?}");
+}
+
+/// The formula as written: X = N/(N+m-1) * m/S((N+m-1)/m).
+#[test]
+fn the_fixed_point_reduces_to_the_formula_when_only_disks_matter() {
+    let mut a = array("hdd-7200");
+    set(&mut a, "raid=0 disks=8 link=none").unwrap();
+    let w = Workload::simple("f", 4096, 100.0, 100.0, 32);
+    let (plant, classes) = plant(&a, &w);
+    let (n, m) = (32.0, 8.0);
+    let s = plant.visit_ns(&classes[0].recipe.phases[0], (n + m - 1.0) / m);
+    let formula = n / (n + m - 1.0) * m / s * 1e9;
+    close(closed_form(&plant, &classes, &w).iops, formula, 1e-4, "closed form");
+}
+
+/// Round robin in the simulation against 1/(1 - N/k): 1.067 against 1.068 in the study.
+#[test]
+fn round_robin_in_the_simulation_matches_the_formula() {
+    let mut a = array("openfiler-2.3-8disk");
+    set(&mut a, "target.read_op_us=none target.read_kib_us=none paths.rr_bytes=none").unwrap();
+    let w = Workload::simple("rr", 32_768, 100.0, 0.0, 64);
+    let mut one = a.clone();
+    set(&mut one, "paths.policy=fixed").unwrap();
+    let single = both(&one, &w, 200_000).1;
+    for (k, expected, tolerance) in
+        [(1000, 1.068, 0.01), (320, 1.25, 0.02), (128, 2.0, 0.04), (64, 3.0, 0.05), (1, 4.0, 0.05)]
+    {
+        set(&mut a, &format!("paths.rr_ios={k}")).unwrap();
+        close(both(&a, &w, 200_000).1 / single, expected, tolerance, &format!("k = {k}"));
+    }
+}
+
+/// Iometer's drain and reopen every 500: (436 x 64 + 64 x 32.5) / 500 = 59.97 in flight on a serial device.
+#[test]
+fn draining_every_500_leaves_60_of_64_in_flight() {
+    let mut a = array("ix4-200d");
+    set(&mut a, "target.serial_write_ms=none target.workers=none").unwrap();
+    let w = &Workload::forum_tests(Bytes(4 * GIB))[0];
+    let (plant, classes) = plant(&a, w);
+    close(closed_form(&plant, &classes, w).in_flight, 59.97, 0.01, "closed form");
+    let options = SimOptions { seed: 1, max_ios: 100_000, cache_full: false };
+    close(simulate(&plant, std::slice::from_ref(w), options)[0].in_flight, 59.97, 0.01, "simulation");
+}
+
+#[test]
+fn the_demand_table_names_the_first_and_the_second_bottleneck() {
+    let a = array("openfiler-2.3-4disk");
+    let w = Workload::simple("t", 32_768, 100.0, 0.0, 64);
+    let (plant, classes) = plant(&a, &w);
+    let table = demand_table(&plant, &classes, 64.0);
+    assert_eq!(table.first().unwrap().kind, ResourceKind::TargetCpu);
+    assert_eq!(table.second().unwrap().kind, ResourceKind::Members);
+    assert!(table.distance() > 1.0 && table.distance() < 1.5, "{}", table.distance());
+    for r in &table.at(5000.0).resources {
+        assert!((0.0..=1.0).contains(&r.utilisation), "{r:?}");
+    }
+}
+
+#[test]
+fn unknown_software_is_a_bound_and_says_so() {
+    let w = Workload::simple("t", 8192, 70.0, 100.0, 32);
+    let p = predict(&array("nas-4bay"), &w, Engines::Closed, &mut Tables::default());
+    assert_eq!(p.software, Software::Unknown);
+    assert!(p.says().starts_with("at most ") && p.says().contains(SOFTWARE_COST_UNKNOWN), "{}", p.says());
+    let known = predict(&array("ix4-200d"), &w, Engines::Closed, &mut Tables::default());
+    assert!(!known.says().contains(SOFTWARE_COST_UNKNOWN), "{}", known.says());
+}
+
+#[test]
+fn an_interval_holds_its_nominal_value_and_widens_with_the_ranges() {
+    let w = Workload::simple("t", 4096, 100.0, 100.0, 32);
+    let mut tables = Tables::default();
+    let wide = predict(&array("hdd-7200"), &w, Engines::Closed, &mut tables).iops;
+    assert!(wide.lo < wide.value && wide.value < wide.hi, "{wide:?}");
+    let mut exact = array("hdd-7200");
+    let overrides = "device.seek_track_ms=0.8 device.seek_avg_ms=8.5 device.seek_full_ms=17 device.outer_mb_s=210 device.inner_mb_s=100";
+    set(&mut exact, overrides).unwrap();
+    let narrow = predict(&exact, &w, Engines::Closed, &mut tables).iops;
+    assert!(narrow.hi - narrow.lo < 1e-6 * narrow.value, "{narrow:?}");
+}
+
+#[test]
+fn a_write_back_cache_absorbs_until_it_is_full() {
+    let mut a = array("ts140-raid10");
+    let burst = Workload {
+        duration: assay_spec::units::Nanos::from_secs(2),
+        ..Workload::simple("w", 8192, 0.0, 100.0, 32)
+    };
+    let long = Workload { duration: assay_spec::units::Nanos::from_secs(600), ..burst.clone() };
+    let (closed_burst, simulated_burst) = both(&a, &burst, u64::MAX);
+    let (closed_long, simulated_long) = both(&a, &long, 4_000_000);
+    assert!(closed_burst > 5.0 * closed_long, "{closed_burst} against {closed_long}");
+    assert!(simulated_burst > 4.0 * simulated_long, "{simulated_burst} against {simulated_long}");
+    close(closed_long, simulated_long, 0.25, "long run");
+    set(&mut a, "cache=none controller.battery=no").unwrap();
+    let through = both(&a, &long, 200_000).0;
+    assert!(
+        closed_long > 1.2 * through,
+        "the elevator of a full cache still gains: {closed_long} against {through}"
+    );
+}
+
+#[test]
+fn a_pool_of_workers_lets_slow_writes_stop_fast_reads() {
+    let mut a = array("ix4-200d");
+    let span = Bytes(4 * GIB);
+    let forum = Workload::forum_tests(span);
+    let clients = [forum[1].clone(), forum[0].clone(), forum[0].clone()];
+    let reader = |a: &assay_model::array::Array| {
+        let (plant, _) = plant(a, &forum[0]);
+        simulate(&plant, &clients, SimOptions { seed: 1, max_ios: 200_000, cache_full: false })[1].iops
+    };
+    let pooled = reader(&a);
+    set(&mut a, "target.workers=none").unwrap();
+    let free = reader(&a);
+    assert!((100.0..200.0).contains(&pooled), "measured 132 and 145: {pooled}");
+    assert!(free > 3.0 * pooled, "without a pool the model gives 911: {free}");
+}
+
+#[test]
+fn a_paced_load_gets_its_rate_and_a_short_response() {
+    let pace = Pace::Rate { per_s: 100.0, arrivals: Arrivals::Poisson };
+    let w = Workload { pace, ..Workload::simple("p", 4096, 100.0, 100.0, 32) };
+    let a = array("hdd-7200");
+    let (closed, simulated) = both(&a, &w, 50_000);
+    close(closed, 100.0, 1e-9, "closed form");
+    close(simulated, 100.0, 0.03, "simulation");
+    let p = predict(&a, &w, Engines::Closed, &mut Tables::default());
+    assert_eq!(p.limit, ResourceKind::Pace);
+    assert!(p.mean_ms.value < 40.0, "{:?}", p.mean_ms);
+}
+
+#[test]
+fn the_engines_are_shown_side_by_side_when_they_disagree() {
+    let w = Workload::simple("s", 4096, 100.0, 100.0, 64);
+    let p = predict(&array("nvme"), &w, Engines::FULL, &mut Tables::default());
+    let d = p.disagreement().unwrap();
+    assert_eq!(p.shows_both(), d.abs() > 0.10);
+    let s = p.simulated.as_ref().unwrap();
+    assert!(p.iops.lo <= s.iops.lo && s.iops.hi <= p.iops.hi, "the interval holds both");
+}
+
+/// Measured on a disk at QD 64: p50/mean 0.73, p90 2.17, p99 4.38.
+#[test]
+fn a_saturated_disk_has_near_exponential_response_times() {
+    let a = array("hdd-7200");
+    let w = Workload {
+        duration: assay_spec::units::Nanos::from_secs(3600),
+        ..Workload::simple("e", 4096, 100.0, 100.0, 31)
+    };
+    let (plant, _) = plant(&a, &w);
+    let out = &simulate(
+        &plant,
+        std::slice::from_ref(&w),
+        SimOptions { seed: 1, max_ios: 200_000, cache_full: false },
+    )[0];
+    for (p, expected) in [(50.0, 0.69), (90.0, 2.3), (99.0, 4.6)] {
+        close(out.percentile_ms(p) / out.mean_ms(), expected, 0.08, &format!("p{p}"));
+    }
+}
