@@ -36,7 +36,7 @@ fn main() -> Result<(), assay_model::array::ArrayError> {
 
     for array in &arrays {
         for workload in Workload::forum_tests(Bytes(4 * GIB)) {
-            let plant = Plant::new(array, Corner::Nominal, workload.span.0 as f64, &mut tables);
+            let plant = Plant::new(array, Corner::Nominal, workload.region(), &mut tables);
             let max_ios = if array.name == "ix4-200d" { u64::MAX } else { 2_000_000 };
             let start = Instant::now();
             let outcome = simulate(

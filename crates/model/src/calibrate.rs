@@ -186,7 +186,7 @@ fn not_for() -> Vec<String> {
 
 /// The rate the closed form gives for a load on an array.
 pub(crate) fn predicted_iops(array: &Array, workload: &Workload, tables: &mut Tables) -> f64 {
-    let plant = Plant::new(array, Corner::Nominal, workload.span.0 as f64, tables);
+    let plant = Plant::new(array, Corner::Nominal, workload.region(), tables);
     let classes = plant.classes(workload);
     closed_form(&plant, &classes, workload).iops
 }
@@ -196,7 +196,7 @@ pub(crate) fn predicted_iops(array: &Array, workload: &Workload, tables: &mut Ta
 fn software_time(array: &Array, point: &Point, tables: &mut Tables) -> (f64, f64, f64) {
     let mut bare = array.clone();
     strip_software(&mut bare);
-    let plant = Plant::new(&bare, Corner::Nominal, point.workload.span.0 as f64, tables);
+    let plant = Plant::new(&bare, Corner::Nominal, point.workload.region(), tables);
     let classes: Vec<Class> = plant.classes(&point.workload);
     let hardware: f64 = classes.iter().map(|c| c.share * unloaded_ns(&plant, c)).sum();
     let total_us = 1e6 / point.iops;
@@ -391,7 +391,7 @@ fn fit_workers(
     tables: &mut Tables,
 ) -> Result<(), CalibrateError> {
     let [first, _, ..] = &tests.two_clients[..] else { return Ok(()) };
-    let span = first.workload.span.0 as f64;
+    let span = first.workload.region();
     let workloads: Vec<Workload> = tests.two_clients.iter().map(|p| p.workload.clone()).collect();
     let mut score = |workers: Option<u32>| -> Result<(f64, Vec<f64>), CalibrateError> {
         let mut array = c.array.clone();

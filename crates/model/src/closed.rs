@@ -72,6 +72,35 @@ struct Members {
 /// Predicts a workload on a plant.
 #[must_use]
 pub fn closed_form(plant: &Plant, classes: &[Class], workload: &Workload) -> Outcome {
+    let fast = without_slc(plant, classes, workload);
+    let Some(slow_plant) = plant.after_slc() else { return fast };
+    let written = member_bytes_written(plant, classes) * fast.iops;
+    let Media::Flash(flash) = plant.media else { return fast };
+    let (fill_s, run_s) = (flash.slc_bytes / written, workload.duration.as_secs_f64());
+    if fill_s.is_nan() || fill_s >= run_s {
+        return fast;
+    }
+    let slow = without_slc(&slow_plant, &slow_plant.classes(workload), workload);
+    let filled = share(fill_s, run_s);
+    let iops = fast.iops * filled + slow.iops * (1.0 - filled);
+    let absorbing = if slow.iops < fast.iops * 0.999 { Some((fast.iops, fill_s)) } else { fast.absorbing };
+    Outcome { iops, mean_ms: fast.in_flight / iops * 1e3, in_flight: fast.in_flight, absorbing }
+}
+
+/// Bytes that one member writes per I/O: parity and copies included.
+fn member_bytes_written(plant: &Plant, classes: &[Class]) -> f64 {
+    let of = |c: &Class| {
+        let r = &c.recipe;
+        let visits = r.phases.iter().filter(|p| p.kind == Kind::Write);
+        let random: f64 = visits.map(|p| f64::from(p.visits) * p.bytes).sum();
+        let stream = if r.phases[0].visits == 0 { r.bytes / plant.shape.data_fraction() } else { 0.0 };
+        c.share * (random + stream)
+    };
+    let all: f64 = classes.iter().filter(|c| c.recipe.kind == Kind::Write).map(of).sum();
+    all / f64::from(plant.shape.members)
+}
+
+fn without_slc(plant: &Plant, classes: &[Class], workload: &Workload) -> Outcome {
     let outstanding = workload.total_outstanding();
     let limit = drain_limit(plant, classes);
     let steady = |n: f64| rate(plant, classes, n).min(limit);

@@ -79,17 +79,25 @@ impl Disk {
         (o - (o * o - drop * (o + i) * f).max(0.0).sqrt()) / drop
     }
 
-    /// Mean sequential rate over the outermost fraction `f` of the capacity, bytes/s.
+    /// Mean sequential rate over the part \[from, from + f\] of the capacity, bytes/s.
     ///
-    /// Reading x of the stroke takes time proportional to x: rate = capacity(x) / x. Whole disk: (o + i) / 2.
+    /// Reading a stretch of the stroke takes time proportional to its length: rate = capacity / stroke. Whole
+    /// disk: (o + i) / 2.
     #[must_use]
-    pub fn mean_rate(&self, f: f64) -> f64 {
-        let x = self.stroke_of(f);
-        if x <= 1e-12 {
-            self.outer_bytes_s
-        } else {
-            f.min(1.0) * (self.outer_bytes_s + self.inner_bytes_s) / 2.0 / x
+    pub fn mean_rate(&self, from: f64, f: f64) -> f64 {
+        let (start, end) = (from.clamp(0.0, 1.0), (from + f).clamp(0.0, 1.0));
+        let stroke = self.stroke_of(end) - self.stroke_of(start);
+        if stroke <= 1e-9 {
+            // Too short to integrate: the local rate falls linearly with the stroke.
+            return self.outer_bytes_s - (self.outer_bytes_s - self.inner_bytes_s) * self.stroke_of(start);
         }
+        (end - start) * f64::midpoint(self.outer_bytes_s, self.inner_bytes_s) / stroke
+    }
+
+    /// Fraction of the stroke between two fractions of the capacity.
+    #[must_use]
+    pub fn stroke_between(&self, from: f64, f: f64) -> f64 {
+        self.stroke_of(from + f) - self.stroke_of(from)
     }
 }
 
@@ -103,10 +111,11 @@ pub struct ServiceTable {
 }
 
 impl ServiceTable {
-    /// Simulates the table; the same disk, span and seed give the same table.
+    /// Simulates the table for positions within a fraction of the stroke; the same disk, stroke and seed give
+    /// the same table.
     #[must_use]
-    pub fn simulate(disk: &Disk, span_fraction: f64, seed: u64) -> Self {
-        let stroke = disk.stroke_of(span_fraction).max(1e-6);
+    pub fn simulate(disk: &Disk, stroke: f64, seed: u64) -> Self {
+        let stroke = stroke.clamp(1e-6, 1.0);
         let one = mean_single(disk, stroke);
         let points = DEPTHS.map(|n| if n == 1 { one } else { sptf_mean(disk, stroke, n, seed) });
         let mut mean_ns = Vec::with_capacity(257);

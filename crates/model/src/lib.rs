@@ -15,6 +15,7 @@ pub mod closed;
 pub mod demand;
 pub mod des;
 pub mod disk;
+pub mod facts;
 mod num;
 pub mod plant;
 pub mod predict;

@@ -16,10 +16,9 @@ pub(crate) fn index(value: u64) -> usize {
     value as usize
 }
 
-/// The low 32 bits; callers pass values that are bounded well below 2^32.
-#[expect(clippy::cast_possible_truncation, reason = "callers pass bounded counts")]
+/// A count or time that fits 32 bits; larger ones stop at the largest.
 pub(crate) fn small(value: u64) -> u32 {
-    value as u32
+    u32::try_from(value).unwrap_or(u32::MAX)
 }
 
 /// `part` of `whole` in \[0, 1\], and 0 when there is no whole.

@@ -12,7 +12,7 @@ use crate::num::share;
 use crate::quantity::{Corner, Quantity};
 use crate::raid::{Kind, Phase, Shape};
 use crate::wire;
-use crate::workload::{Access, Workload};
+use crate::workload::{Access, Region, Workload};
 
 /// Fixed seed of the service tables: they are part of the model, not of a simulation run.
 const TABLE_SEED: u64 = 0xA55A;
@@ -26,7 +26,7 @@ pub struct Tables {
 }
 
 impl Tables {
-    fn get(&mut self, disk: &Disk, span_fraction: f64) -> Arc<ServiceTable> {
+    fn get(&mut self, disk: &Disk, stroke: f64) -> Arc<ServiceTable> {
         let (c, a, b) = disk.seek;
         let key = [
             disk.revolution_ns,
@@ -38,10 +38,10 @@ impl Tables {
             disk.inner_bytes_s,
             disk.ncq_gain,
             disk.capacity_bytes,
-            span_fraction,
+            stroke,
         ]
         .map(f64::to_bits);
-        let make = || Arc::new(ServiceTable::simulate(disk, span_fraction, TABLE_SEED));
+        let make = || Arc::new(ServiceTable::simulate(disk, stroke, TABLE_SEED));
         Arc::clone(self.known.entry(key).or_insert_with(make))
     }
 }
@@ -75,8 +75,12 @@ pub struct FlashPlant {
     pub alone_ns: [f64; 2],
     /// Controller limit, I/Os per second.
     pub iops_max: [f64; 2],
-    /// Interface limit, bytes/s.
+    /// Interface limit, bytes/s; writes while the SLC cache takes them.
     pub bytes_s: [f64; 2],
+    /// SLC write cache left to fill, bytes; 0 = none.
+    pub slc_bytes: f64,
+    /// Write limit after it, bytes/s.
+    pub slc_full_bytes_s: f64,
 }
 
 const fn by(kind: Kind) -> usize {
@@ -134,6 +138,8 @@ pub struct Plant {
     pub software: Software,
     /// The span, bytes.
     pub span_bytes: f64,
+    /// What a write waits for its commit to stable storage, ns; 0 = nothing to wait for.
+    pub commit_ns: f64,
     array: Array,
     corner: Corner,
 }
@@ -179,21 +185,22 @@ pub struct Class {
 }
 
 impl Plant {
-    /// Resolves an array at a corner, for positions within the first `span_bytes` of its data.
+    /// Resolves an array at a corner, for positions within a region of its data.
     #[must_use]
-    pub fn new(array: &Array, corner: Corner, span_bytes: f64, tables: &mut Tables) -> Self {
+    pub fn new(array: &Array, corner: Corner, region: Region, tables: &mut Tables) -> Self {
         let shape = Shape::of(&array.raid);
         let member = match &array.device {
             Device::Hdd(hdd) => hdd.capacity.value,
             Device::Ssd(ssd) => ssd.capacity.value,
         };
         let usable = member * f64::from(shape.members) * shape.data_fraction();
-        let fraction = share(span_bytes, usable).max(1e-6);
+        let fraction = share(region.span_bytes, usable).max(1e-6);
+        let from = share(region.start_bytes, usable).min(1.0 - fraction);
         let (media, member_bytes_s) = match &array.device {
             Device::Hdd(hdd) => {
                 let disk = resolve_disk(hdd, corner);
-                let rate = disk.mean_rate(fraction);
-                let table = tables.get(&disk, fraction);
+                let rate = disk.mean_rate(from, fraction);
+                let table = tables.get(&disk, disk.stroke_between(from, fraction));
                 (Media::Disk(disk, table), [rate, rate])
             }
             Device::Ssd(ssd) => {
@@ -204,6 +211,7 @@ impl Plant {
         let optional = |q: &Option<Quantity>| q.as_ref().map_or(0.0, |q| q.rate_at(corner));
         let unlimited = |q: &Option<Quantity>| q.as_ref().map_or(f64::INFINITY, |q| q.rate_at(corner));
         let nfs_sync = array.protocol.nfs_sync && !array.controller.battery;
+        let commit_ns = if nfs_sync { commit_time(&media) } else { 0.0 };
         Self {
             media,
             stream_bytes_s: [
@@ -218,10 +226,25 @@ impl Plant {
             paths: wire::usable_paths(&array.paths),
             queue_depth: unlimited(&array.initiator.queue_depth),
             software: software_of(array),
-            span_bytes,
+            span_bytes: region.span_bytes,
+            commit_ns,
             array: array.clone(),
             corner,
         }
+    }
+
+    /// The same array after every member's SLC cache is full; `None` when there is none.
+    #[must_use]
+    pub fn after_slc(&self) -> Option<Self> {
+        let Media::Flash(flash) = self.media else { return None };
+        if flash.slc_bytes <= 0.0 {
+            return None;
+        }
+        let mut slow = self.clone();
+        let bytes_s = [flash.bytes_s[0], flash.slc_full_bytes_s];
+        slow.media = Media::Flash(FlashPlant { bytes_s, slc_bytes: 0.0, ..flash });
+        slow.stream_bytes_s[1] = flash.slc_full_bytes_s * self.shape.write_streams();
+        Some(slow)
     }
 
     /// The classes of a workload with their shares; shares sum to 1.
@@ -281,7 +304,9 @@ impl Plant {
             bytes,
             cpu_ns: self.software_ns(kind, bytes),
             wire_ns: bytes / (wire_mb_s * 1e6) * 1e9,
-            delay_ns: array.initiator.op_us.cost_at(self.corner) * 1e3 + round_trip * (1.0 + r2t),
+            delay_ns: array.initiator.op_us.cost_at(self.corner) * 1e3
+                + round_trip * (1.0 + r2t)
+                + if kind == Kind::Write { self.commit_ns } else { 0.0 },
             serial_ns: self.serial_ns(kind, random),
             controller_ns: self.controller_ns(kind, bytes),
             stream_ns: if streams { bytes / self.stream_bytes_s[by(kind)] * 1e9 } else { 0.0 },
@@ -369,6 +394,15 @@ impl Plant {
     }
 }
 
+/// A flush: on a disk the platter comes round once more; on a drive one more program operation. Commits of
+/// several writes share one flush, so this is a wait and not a load.
+fn commit_time(media: &Media) -> f64 {
+    match media {
+        Media::Disk(disk, _) => disk.revolution_ns,
+        Media::Flash(flash) => flash.alone_ns[1],
+    }
+}
+
 /// Whether the target's software is absent, known or unknown.
 #[must_use]
 pub fn software_of(array: &Array) -> Software {
@@ -413,5 +447,7 @@ fn resolve_flash(ssd: &Flash, corner: Corner) -> FlashPlant {
         alone_ns: [1e9 / rate(&ssd.qd1_read_iops), 1e9 / rate(&ssd.qd1_write_iops)],
         iops_max: [rate(&ssd.read_iops_max), write_iops],
         bytes_s: [rate(&ssd.read_mb_s) * 1e6, write_mb_s * 1e6],
+        slc_bytes: ssd.slc.as_ref().filter(|_| !steady).map_or(0.0, rate),
+        slc_full_bytes_s: ssd.slc_full_mb_s.as_ref().map_or(write_mb_s, rate) * 1e6,
     }
 }

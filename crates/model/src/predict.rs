@@ -6,7 +6,7 @@ use crate::demand::{DemandTable, ResourceKind, demand_table};
 use crate::des::{ClientOutcome, SimOptions, simulate};
 use crate::plant::{Class, Media, Plant, Software, Tables};
 use crate::quantity::{Corner, Interval};
-use crate::workload::{Pace, Workload};
+use crate::workload::{Pace, Region, Workload};
 
 /// The words for an answer that leaves the target's software out.
 pub const SOFTWARE_COST_UNKNOWN: &str = "software cost unknown";
@@ -155,7 +155,7 @@ impl Prediction {
 #[must_use]
 pub fn predict(array: &Array, workload: &Workload, engines: Engines, tables: &mut Tables) -> Prediction {
     let corners = Corner::ALL.map(|corner| {
-        let plant = Plant::new(array, corner, workload.span.0 as f64, tables);
+        let plant = Plant::new(array, corner, workload.region(), tables);
         let classes = plant.classes(workload);
         let outcome = closed_form(&plant, &classes, workload);
         (plant, classes, outcome)
@@ -191,6 +191,27 @@ pub fn predict(array: &Array, workload: &Workload, engines: Engines, tables: &mu
         closed: *nominal,
         simulated,
     }
+}
+
+/// Predicts loads that run at the same time on one array, by simulation: one answer per load, in their order.
+///
+/// No closed form is offered here: what clients do to each other depends on who waits for whom.
+#[must_use]
+pub fn predict_together(
+    array: &Array,
+    workloads: &[Workload],
+    seeds: u32,
+    max_ios: u64,
+    tables: &mut Tables,
+) -> Vec<Simulated> {
+    // One plant serves all: positions are in the widest of the regions.
+    let widest = workloads.iter().max_by_key(|w| w.span);
+    let region = widest.map_or(Region::outer(0.0), Workload::region);
+    let plant = Plant::new(array, Corner::Nominal, region, tables);
+    let runs: Vec<Vec<ClientOutcome>> = (1..=u64::from(seeds.max(1)))
+        .map(|seed| simulate(&plant, workloads, SimOptions { seed, max_ios, cache_full: false }))
+        .collect();
+    (0..workloads.len()).map(|i| summary(&runs.iter().map(|r| &r[i]).collect::<Vec<_>>())).collect()
 }
 
 fn limit_of(plant: &Plant, table: &DemandTable, workload: &Workload, nominal: &Outcome) -> ResourceKind {
@@ -233,8 +254,13 @@ fn simulate_seeds(
                 .next()
         })
         .collect();
+    summary(&runs.iter().collect::<Vec<_>>())
+}
+
+/// Mean over the seeds, and the lowest and highest of them.
+fn summary(runs: &[&ClientOutcome]) -> Simulated {
     let over = |value: &dyn Fn(&ClientOutcome) -> f64| {
-        let values: Vec<f64> = runs.iter().map(value).collect();
+        let values: Vec<f64> = runs.iter().map(|r| value(r)).collect();
         let mean = values.iter().sum::<f64>() / values.len() as f64;
         let (lo, hi) = values.iter().fold((mean, mean), |(lo, hi), v| (lo.min(*v), hi.max(*v)));
         Interval { lo, value: mean, hi }

@@ -100,12 +100,19 @@ pub struct RowModel {
     pub reconnect_every: Option<u32>,
     /// Region, as a size.
     pub span: String,
+    /// Measured time, s; two minutes where nothing is said.
+    #[serde(default = "two_minutes")]
+    pub duration_s: u64,
     /// Rows of the same group ran at the same time.
     #[serde(default)]
     pub group: String,
     /// Why it cannot be explained.
     #[serde(default)]
     pub why: String,
+}
+
+const fn two_minutes() -> u64 {
+    120
 }
 
 /// Why a published file could not be read; for files edited by hand.
@@ -156,8 +163,9 @@ impl Row {
             }],
             outstanding: model.outstanding,
             workers: 1,
+            start: Bytes(0),
             span: model.span.parse().unwrap_or(Bytes(4 * GIB)),
-            duration: Nanos::from_secs(120),
+            duration: Nanos::from_secs(model.duration_s),
             reconnect_every: model.reconnect_every,
             pace: Pace::Closed,
         })

@@ -4,6 +4,7 @@
 //! 1 where hardware limits and large where software does. *After calibration*: fitted on some rows, predicted
 //! on others; no row is predicted from itself.
 
+mod articles;
 mod folds;
 mod markdown;
 
@@ -16,6 +17,7 @@ use crate::predict::{Engines, predict};
 use crate::published::{self, Published, PublishedError, Row, RowLimit};
 use crate::quantity::Interval;
 
+pub use articles::{Article, articles};
 pub use markdown::to_markdown;
 
 /// Why validation could not run.
@@ -82,6 +84,8 @@ pub struct Validation {
     pub sweep: Vec<Compared>,
     /// Rows that no model row stands for: (table, row, why).
     pub not_modelled: Vec<(String, String, String)>,
+    /// The change each article proposed, and what the model says of it.
+    pub articles: Vec<Article>,
 }
 
 impl Validation {
@@ -152,7 +156,7 @@ pub fn validate() -> Result<Validation, ValidateError> {
         }
     }
     let (cross, sweep) = folds::run(&published, &mut tables)?;
-    Ok(Validation { sheet, cross, sweep, not_modelled })
+    Ok(Validation { sheet, cross, sweep, not_modelled, articles: articles(&mut tables)? })
 }
 
 fn reason(row: &Row) -> String {

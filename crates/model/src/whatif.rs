@@ -87,14 +87,14 @@ fn best(p: &Prediction) -> f64 {
 fn sentence(change: &str, gain: f64, before: &Prediction, after: &Prediction) -> String {
     let limit = before.limit_name();
     if (gain - 1.0).abs() < NO_CHANGE {
-        return format!("{change} changes nothing: {limit} limits, and stays as it is");
+        return format!("{change} changes nothing: the load is limited by {limit}, before and after");
     }
     let percent = (gain - 1.0) * 100.0;
     let now = after.limit_name();
     let word = if gain > 1.0 { "gains" } else { "costs" };
     let size = if gain >= 2.0 { format!("a factor of {gain:.1}") } else { format!("{:.0} %", percent.abs()) };
-    if now == limit {
-        format!("{change} {word} {size}; {limit} still limits")
+    if before.limit == after.limit {
+        format!("{change} {word} {size}; still limited by {now}")
     } else {
         format!("{change} {word} {size}; the limit moves from {limit} to {now}")
     }
@@ -126,7 +126,7 @@ pub fn sweep(
     let knee = knee(&points);
     let says = match (knee.and_then(|k| points.iter().find(|(v, _)| *v > k)), knee) {
         (Some((_, beyond)), Some(k)) => {
-            format!("{field} stops paying at {k}: beyond it {} limits", beyond.limit_name())
+            format!("{field} stops paying at {k}: beyond it the load is limited by {}", beyond.limit_name())
         }
         _ => format!("{field} pays over the whole range"),
     };

@@ -38,6 +38,23 @@ pub enum Arrivals {
     Poisson,
 }
 
+/// A part of an array's data.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Region {
+    /// Where it starts, bytes from the outer edge of the disks.
+    pub start_bytes: f64,
+    /// Its length, bytes.
+    pub span_bytes: f64,
+}
+
+impl Region {
+    /// A region at the outer edge.
+    #[must_use]
+    pub fn outer(span_bytes: f64) -> Self {
+        Self { start_bytes: 0.0, span_bytes }
+    }
+}
+
 /// A load on an array, from one client.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Workload {
@@ -49,7 +66,9 @@ pub struct Workload {
     pub outstanding: u32,
     /// Workers.
     pub workers: u32,
-    /// Bytes of the region that random positions fall into.
+    /// Where the region starts in the array's data: 0 = the outer, fast edge of its disks.
+    pub start: Bytes,
+    /// Bytes of the region that positions fall into.
     pub span: Bytes,
     /// Measured time.
     pub duration: Nanos,
@@ -68,6 +87,7 @@ impl Workload {
             mix: vec![Access { size: Bytes(size), read_pct, random_pct, weight: 1.0 }],
             outstanding,
             workers: 1,
+            start: Bytes(0),
             span: Bytes(4 * GIB),
             duration: Nanos::from_secs(120),
             reconnect_every: None,
@@ -79,6 +99,12 @@ impl Workload {
     #[must_use]
     pub fn total_outstanding(&self) -> f64 {
         f64::from(self.outstanding.max(1)) * f64::from(self.workers.max(1))
+    }
+
+    /// Where its positions are.
+    #[must_use]
+    pub fn region(&self) -> Region {
+        Region { start_bytes: self.start.0 as f64, span_bytes: self.span.0 as f64 }
     }
 
     /// Mean bytes of an I/O.

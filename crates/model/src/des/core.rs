@@ -34,6 +34,8 @@ const TIMER: u8 = 6;
 
 /// A destage to drives ended.
 const FLASH_DRAINED: u8 = 7;
+/// One, in fixed point: how much longer a write takes once the SLC cache is full.
+const SLC_UNIT: u64 = 1024;
 /// Destages in flight per drive.
 const DESTAGES_PER_DRIVE: usize = 8;
 
@@ -134,6 +136,8 @@ struct FlashMembers {
     dies: usize,
     die_free_ns: Vec<u64>,
     controller_free_ns: Vec<u64>,
+    /// SLC cache left on each member, bytes.
+    slc_left: Vec<u64>,
     /// Destages in flight.
     destaging: usize,
     /// Where the next streamed chunk goes.
@@ -201,8 +205,11 @@ impl Core {
         small(self.costs.len() as u64 - 1)
     }
 
-    /// Fills the write-back cache with writes of a recipe, as a long run before would have.
+    /// Fills the caches with writes of a recipe, as a long run before would have.
     pub(crate) fn prefill(&mut self, recipe: u32) {
+        if let Some(flash) = &mut self.flash {
+            flash.slc_left.fill(0);
+        }
         let cost = self.costs[recipe as usize];
         if !cost.buffered || cost.phases[0].visits == 0 {
             return;
@@ -365,7 +372,7 @@ impl Core {
     /// Streams over the members from `t`: disks as one device, drives through their interfaces.
     fn stream(&mut self, cost: &Cost, t: u64) -> u64 {
         match &mut self.flash {
-            Some(flash) => flash.stream(cost.stream_ns, cost.stream_visits, t),
+            Some(flash) => flash.stream(cost, t),
             None => {
                 // What the disks could have streamed since the last I/O is already there, up to the window.
                 let ahead = (cost.stream_ns * READ_AHEAD / cost.bytes.max(1)).max(cost.stream_ns);
@@ -541,36 +548,57 @@ impl FlashMembers {
             dies,
             die_free_ns: vec![0; dies * members],
             controller_free_ns: vec![0; members],
+            slc_left: vec![whole(plant.slc_bytes); members],
             destaging: 0,
             cursor: 0,
         }
     }
 
-    /// Streams `stream_ns` of all members' time, as `visits` chunks on consecutive members.
-    fn stream(&mut self, stream_ns: u64, visits: u32, t: u64) -> u64 {
+    /// Streams an I/O as chunks on consecutive members; together they take `stream_ns` of all members' time.
+    fn stream(&mut self, cost: &Cost, t: u64) -> u64 {
         let members = self.controller_free_ns.len();
-        let each = stream_ns * members as u64 / u64::from(visits);
+        let visits = u64::from(cost.stream_visits);
+        let each = cost.stream_ns * members as u64 / visits;
         let mut last = t;
         for _ in 0..visits {
             self.cursor = (self.cursor + 1) % members;
+            let factor = self.slc_factor(cost.kind, self.cursor, cost.bytes / visits);
             let free = &mut self.controller_free_ns[self.cursor];
-            *free = (*free).max(t) + each;
+            *free = (*free).max(t) + each * factor / SLC_UNIT;
             last = last.max(*free);
         }
         last
     }
 
+    /// How much longer a write of `bytes` takes on a member than into its SLC cache, in [`SLC_UNIT`]ths.
+    fn slc_factor(&mut self, kind: Kind, member: usize, bytes: u64) -> u64 {
+        if kind == Kind::Read || self.plant.slc_bytes <= 0.0 {
+            return SLC_UNIT;
+        }
+        let left = &mut self.slc_left[member];
+        if *left > 0 {
+            *left = left.saturating_sub(bytes);
+            return SLC_UNIT;
+        }
+        whole(self.plant.bytes_s[1] / self.plant.slc_full_bytes_s * SLC_UNIT as f64)
+    }
+
     /// Runs a phase's visits from `t`; returns when the last one is done.
     fn visit_all(&mut self, phase: &Phase, t: u64, rng: &mut Rng) -> u64 {
         let controller = whole(self.plant.controller_ns(phase.kind, phase.bytes));
+        let transfer = whole(phase.bytes / self.plant.bytes_s[1] * 1e9);
+        let bytes = whole(phase.bytes);
         let die = whole(self.plant.die_ns(phase.kind));
         let members = self.controller_free_ns.len() as u64;
         let start = if members == 1 { 0 } else { rng.below(members) };
         let mut last = t;
         for i in 0..u64::from(phase.visits) {
             let member = index((start + i) % members);
+            let factor = self.slc_factor(phase.kind, member, bytes);
+            let busy =
+                if factor == SLC_UNIT { controller } else { controller.max(transfer * factor / SLC_UNIT) };
             let passed = &mut self.controller_free_ns[member];
-            *passed = (*passed).max(t) + controller;
+            *passed = (*passed).max(t) + busy;
             let place = member * self.dies + index(rng.below(self.dies as u64));
             let free = &mut self.die_free_ns[place];
             *free = (*free).max(*passed) + die;

@@ -17,7 +17,9 @@ pub(crate) struct Key(u64);
 
 impl Key {
     pub(crate) fn new(time_ns: u64, kind: u8, index: usize) -> Self {
-        debug_assert!(time_ns < TIME_LIMIT_NS && index < INDEX_LIMIT && kind < 1 << KIND_BITS);
+        debug_assert!(index < INDEX_LIMIT && kind < 1 << KIND_BITS);
+        // Past the end of virtual time nothing happens any more; wrapping around would be in the past.
+        let time_ns = time_ns.min(TIME_LIMIT_NS - 1);
         Self(time_ns << (INDEX_BITS + KIND_BITS) | u64::from(kind) << INDEX_BITS | index as u64)
     }
 

@@ -12,6 +12,7 @@ use crate::num::share;
 use crate::plant::{Plant, Tables};
 use crate::quantity::Corner;
 use crate::raid::Kind;
+use crate::workload::Region;
 
 /// Ends of recent I/Os per member: an I/O that starts at one of them is sequential.
 const STREAMS: usize = 16;
@@ -89,7 +90,8 @@ impl Simulation {
     /// cache hits. `outstanding` is the most I/Os in flight, at most 32767.
     #[must_use]
     pub fn new(array: &Array, span_bytes: u64, outstanding: usize, seed: u64) -> Self {
-        let plant = Plant::new(array, Corner::Nominal, span_bytes as f64, &mut Tables::default());
+        let plant =
+            Plant::new(array, Corner::Nominal, Region::outer(span_bytes as f64), &mut Tables::default());
         let outstanding = outstanding.clamp(1, INDEX_LIMIT - 1);
         Self {
             core: Core::new(&plant, outstanding, seed),

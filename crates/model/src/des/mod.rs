@@ -1,6 +1,6 @@
 //! Engine (c): discrete-event simulation in virtual time, with seeded randomness.
 //!
-//! [`Core`](core::Core) is the array. Two things drive it: [`simulate`] runs whole workloads of one or several
+//! The core (`core.rs`) is the array. Two things drive it: [`simulate`] runs whole workloads of one or several
 //! clients as fast as the machine allows, and [`Simulation`] lets an outside loop submit single I/Os and
 //! collect their completions in real time. Same core, same costs, same answers.
 

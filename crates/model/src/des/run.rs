@@ -23,7 +23,7 @@ pub struct SimOptions {
     pub seed: u64,
     /// Stops after so many I/Os, even if the workload's duration is not over.
     pub max_ios: u64,
-    /// Starts with a full write-back cache: the steady state, without simulating the way to it.
+    /// Starts with full write caches (write-back, SLC): the steady state, without simulating the way to it.
     pub cache_full: bool,
 }
 

@@ -80,7 +80,7 @@ fn bare(row: &Row) -> Result<Array, ValidateError> {
 /// (size in KiB, software time, total time) of a row at one outstanding, us.
 fn sample(array: &Array, row: &Row, tables: &mut Tables) -> Result<(f64, f64, f64), ValidateError> {
     let point = point(row)?;
-    let plant = Plant::new(array, Corner::Nominal, point.workload.span.0 as f64, tables);
+    let plant = Plant::new(array, Corner::Nominal, point.workload.region(), tables);
     let hardware: f64 =
         plant.classes(&point.workload).iter().map(|c| c.share * unloaded_ns(&plant, c)).sum::<f64>() / 1e3;
     let total = 1e6 / point.iops;
@@ -178,7 +178,7 @@ fn group(
     let (Some(first), Some((table, row))) = (points.first(), rows.first()) else {
         return Err(ValidateError::NoRow("a group"));
     };
-    let plant = Plant::new(array, Corner::Nominal, first.workload.span.0 as f64, tables);
+    let plant = Plant::new(array, Corner::Nominal, first.workload.region(), tables);
     let workloads: Vec<Workload> = points.iter().map(|p| p.workload.clone()).collect();
     let options = SimOptions { max_ios: GROUP_IOS, ..SimOptions::default() };
     let outcomes = simulate(&plant, &workloads, options);

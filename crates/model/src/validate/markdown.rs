@@ -49,6 +49,12 @@ pub fn to_markdown(v: &Validation) -> String {
     );
     let _ = writeln!(out, "\nMean |error| {:.1} %, largest {:.1} %.", mean * 100.0, max * 100.0);
     section(&mut out, "Not explained", &rows(v, RowLimit::Unexplained), Column::Why);
+    out.push_str(
+        "\n## What the articles should have written\n\n| array | load | sentence |\n|---|---|---|\n",
+    );
+    for a in &v.articles {
+        let _ = writeln!(out, "| {} | {} | {} |", a.array, a.load, a.says);
+    }
     out.push_str("\n## Not modelled\n\n| table | row | why |\n|---|---|---|\n");
     for (table, row, why) in &v.not_modelled {
         let _ = writeln!(out, "| {table} | {row} | {why} |");

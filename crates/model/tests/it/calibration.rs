@@ -9,7 +9,7 @@ use assay_spec::units::{Bytes, GIB, Nanos};
 use crate::{array, close};
 
 fn measure(hidden: &Array, workloads: &[Workload]) -> Vec<Point> {
-    let span = workloads[0].span.0 as f64;
+    let span = workloads[0].region();
     let plant = Plant::new(hidden, Corner::Nominal, span, &mut Tables::default());
     let out = simulate(&plant, workloads, SimOptions { seed: 11, max_ios: 60_000, cache_full: false });
     workloads.iter().zip(out).map(|(w, o)| Point { workload: w.clone(), iops: o.iops }).collect()

@@ -206,3 +206,51 @@ fn a_saturated_disk_has_near_exponential_response_times() {
         close(out.percentile_ms(p) / out.mean_ms(), expected, 0.08, &format!("p{p}"));
     }
 }
+
+#[test]
+fn an_slc_cache_is_fast_until_it_is_full() {
+    let a = array("ts140-850evo");
+    let w = |seconds| Workload {
+        duration: assay_spec::units::Nanos::from_secs(seconds),
+        ..Workload::simple("slc", 1 << 20, 0.0, 0.0, 8)
+    };
+    // 3 GB at 520 MB/s last 5.8 s; then 300 MB/s: (5.8 x 520 + 54.2 x 300) / 60 = 321.
+    for (seconds, mb_s, tolerance) in [(5, 520.0, 0.02), (60, 321.0, 0.02)] {
+        let (closed, simulated) = both(&a, &w(seconds), u64::MAX);
+        close(closed * 1.048_576, mb_s, tolerance, "closed form");
+        close(simulated * 1.048_576, mb_s, tolerance, "simulation");
+    }
+}
+
+#[test]
+fn where_a_file_lies_sets_its_rate() {
+    let a = array("hdd-7200");
+    let outer = Workload::simple("o", 1 << 20, 100.0, 0.0, 4);
+    let inner = Workload { start: Bytes(5_900_000_000_000), ..outer.clone() };
+    close(both(&a, &outer, 20_000).0 * 1.048_576, 210.0, 0.01, "outer edge, MB/s");
+    close(both(&a, &inner, 20_000).0 * 1.048_576, 102.0, 0.02, "inner edge, MB/s");
+}
+
+#[test]
+fn a_full_lun_queue_makes_the_rest_wait_in_the_host() {
+    let mut a = array("hdd-7200");
+    let at =
+        |a: &assay_model::array::Array, n| both(a, &Workload::simple("q", 4096, 100.0, 100.0, n), 20_000);
+    let eight = at(&a, 8);
+    set(&mut a, "initiator.queue_depth=8").unwrap();
+    let capped = at(&a, 64);
+    close(capped.0, eight.0, 1e-9, "closed form");
+    close(capped.1, eight.1, 0.01, "simulation");
+}
+
+#[test]
+fn committed_writes_wait_for_the_platter_unless_a_battery_keeps_them() {
+    let mut a = array("nas-4bay");
+    set(&mut a, "protocol.kind=nfs protocol.nfs_sync=yes").unwrap();
+    let w = Workload::simple("c", 4096, 0.0, 0.0, 1);
+    let (closed, simulated) = both(&a, &w, 5_000);
+    assert!(closed < 5400.0 / 60.0, "one write per revolution at most: {closed}");
+    close(closed, simulated, 0.02, "engines");
+    set(&mut a, "controller.write_back=256MiB controller.battery=yes").unwrap();
+    assert!(both(&a, &w, 5_000).0 > 1000.0);
+}

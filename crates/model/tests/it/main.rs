@@ -3,8 +3,10 @@
 mod arrays;
 mod calibration;
 mod engines;
+mod laws;
 mod physics;
 mod simulation;
+mod speed;
 mod validation;
 mod what_ifs;
 
@@ -20,7 +22,7 @@ pub fn array(name: &str) -> Array {
 
 /// A plant and its classes at nominal values.
 pub fn plant(array: &Array, workload: &Workload) -> (Plant, Vec<Class>) {
-    let plant = Plant::new(array, Corner::Nominal, workload.span.0 as f64, &mut Tables::default());
+    let plant = Plant::new(array, Corner::Nominal, workload.region(), &mut Tables::default());
     let classes = plant.classes(workload);
     (plant, classes)
 }

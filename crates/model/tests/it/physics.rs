@@ -141,8 +141,10 @@ fn disk(rpm: f64, (track, avg, full): (f64, f64, f64)) -> Disk {
 #[test]
 fn a_zoned_disk_streams_between_its_zones() {
     let d = disk(7200.0, (0.8, 8.5, 18.0));
-    close(d.mean_rate(1.0), 150e6, 1e-9, "whole disk");
-    close(d.mean_rate(0.001), 200e6, 1e-3, "outer edge");
+    close(d.mean_rate(0.0, 1.0), 150e6, 1e-9, "whole disk");
+    close(d.mean_rate(0.0, 0.001), 200e6, 1e-3, "outer edge");
+    close(d.mean_rate(0.999, 0.001), 100e6, 2e-3, "inner edge");
+    close(d.mean_rate(0.5, 0.0), 158.1e6, 1e-3, "a file in the middle of the capacity");
     close(d.stroke_of(0.5), 0.419, 0.01, "half of the capacity is less than half of the stroke");
 }
 
@@ -154,7 +156,7 @@ fn reordering_gains_as_much_as_the_study_simulated() {
         (disk(15_000.0, (0.3, 3.3, 8.0)), 1.0, 0.24, 0.35),
         (disk(7200.0, (0.8, 8.5, 18.0)), 0.02, 0.30, 0.50),
     ] {
-        let table = ServiceTable::simulate(&d, span, 1);
+        let table = ServiceTable::simulate(&d, d.stroke_of(span), 1);
         let p = (table.at(1.0) / table.at(31.0)).ln() / 31.0_f64.ln();
         assert!((low..=high).contains(&p), "p = {p} at span {span}");
     }

@@ -14,7 +14,7 @@ fn drive(
 ) -> (f64, f64) {
     let (mut now, mut done, mut submitted, mut sum) = (0, 0_u64, 0, 0_u128);
     for _ in 0..outstanding {
-        sim.submit(now, next(submitted)).unwrap();
+        sim.submit(now, next(submitted)).expect("there is room");
         submitted += 1;
     }
     while done < ios {
@@ -24,7 +24,7 @@ fn drive(
             now = c.at_ns;
             done += 1;
             sum += u128::from(c.at_ns - c.issued_ns);
-            sim.submit(now.max(due), next(submitted)).unwrap();
+            sim.submit(now.max(due), next(submitted)).expect("one just completed");
             submitted += 1;
         }
     }

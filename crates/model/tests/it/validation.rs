@@ -50,11 +50,8 @@ fn no_ratio_drifts_by_more_than_5_percent() {
 #[test]
 fn the_document_is_the_one_that_validate_makes() {
     let document = include_str!("../../../../docs/model-validation.md");
-    assert_eq!(
-        document,
-        to_markdown(&validate().unwrap()),
-        "run the validate example into docs/model-validation.md"
-    );
+    let same = document == to_markdown(&validate().unwrap());
+    assert!(same, "run the validate example into docs/model-validation.md, and look at what changed");
 }
 
 #[test]

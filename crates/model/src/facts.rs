@@ -1,0 +1,156 @@
+//! Physical facts of an array under a load: the numbers that verdict rules compare measurements with.
+//!
+//! Everything here is hardware at nominal values unless a name says otherwise: no caches, no software, so that
+//! a measurement above a bound means a cache, and one far below it means software.
+
+use crate::array::{Array, PathPolicy};
+use crate::calibrate::strip_software;
+use crate::closed::closed_form;
+use crate::plant::{Media, Plant, Tables};
+use crate::quantity::Corner;
+use crate::raid::{Kind, Phase};
+use crate::wire;
+use crate::workload::{Pace, Region, Workload};
+
+/// What a rule may want to know.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Facts {
+    /// Members that hold data or parity.
+    pub members: f64,
+    /// Whether the members rotate.
+    pub rotating: bool,
+    /// One revolution, ms; 0 for solid state.
+    pub revolution_ms: f64,
+    /// One random 4 KiB access of a member alone, ms, on the span.
+    pub single_access_ms: f64,
+    /// Member I/Os per small random write.
+    pub write_penalty: f64,
+    /// Member I/Os per I/O of this load.
+    pub member_ios_per_io: f64,
+    /// Highest I/Os per second of the hardware without any cache, fastest end of all ranges.
+    pub uncached_bound_iops: f64,
+    /// The same over the whole array instead of the span.
+    pub full_span_iops: f64,
+    /// Span over usable capacity, \[0, 1\].
+    pub span_fraction: f64,
+    /// I/Os per second at which the write-back cache drains, when there is one.
+    pub drain_iops: Option<f64>,
+    /// Write-back cache, bytes.
+    pub write_back_bytes: f64,
+    /// Read cache, bytes.
+    pub read_cache_bytes: f64,
+    /// Payload ceiling of one path for this load's mean size, MB/s (10^6); infinite without a link.
+    pub path_mb_s: f64,
+    /// Number of paths.
+    pub paths: f64,
+    /// How many paths' worth round robin can deliver at this load's outstanding.
+    pub paths_spread: f64,
+    /// Time of a KiB on the wire of one path, us.
+    pub wire_us_per_kib: f64,
+    /// Random writes per I/O of this load, \[0, 1\].
+    pub random_write_share: f64,
+}
+
+impl Facts {
+    /// Members that are kept as busy as one member alone would be by `iops`: X * member I/Os * S(1).
+    ///
+    /// 0.9 of 4 disks means that the array works like one disk at a time.
+    #[must_use]
+    pub fn effective_members(&self, iops: f64) -> f64 {
+        iops * self.member_ios_per_io * self.single_access_ms / 1e3
+    }
+
+    /// Smallest share of reads that a cache must have answered for `iops` to be possible: `1 - bound / X`.
+    #[must_use]
+    pub fn least_hit_ratio(&self, iops: f64) -> f64 {
+        (1.0 - self.uncached_bound_iops / iops).max(0.0)
+    }
+
+    /// How long the write-back cache absorbs `iops` of this load, s: `C / ((in - drain) * bytes)`; `None` when it
+    /// drains as fast, or there is none. `written_bytes` = mean bytes written per I/O.
+    #[must_use]
+    pub fn absorbs_s(&self, iops: f64, written_bytes: f64) -> Option<f64> {
+        let surplus = iops - self.drain_iops?;
+        (surplus > 0.0).then(|| self.write_back_bytes / (surplus * written_bytes))
+    }
+}
+
+/// The facts of an array under a load.
+#[must_use]
+pub fn facts(array: &Array, workload: &Workload, tables: &mut Tables) -> Facts {
+    let mut bare = array.clone();
+    strip_software(&mut bare);
+    bare.controller.read_cache = None;
+    let mut uncached = bare.clone();
+    uncached.controller.write_back = None;
+    let load = Workload { pace: Pace::Closed, reconnect_every: None, ..workload.clone() };
+    let span = workload.region();
+    let plant = Plant::new(&uncached, Corner::Nominal, span, tables);
+    let classes = plant.classes(&load);
+    let (revolution_ms, single_access_ms) = access_ms(&plant);
+    let usable = member_capacity(array) * f64::from(plant.shape.members) * plant.shape.data_fraction();
+    let size = workload.mean_size();
+    let path_mb_s = wire::ceiling_mb_s(&array.link, &array.protocol, size);
+    let outstanding = workload.total_outstanding();
+    let bound = |array: &Array, corner, region, tables: &mut Tables| {
+        let plant = Plant::new(array, corner, region, tables);
+        closed_form(&plant, &plant.classes(&load), &load).iops
+    };
+    let drained = array.controller.write_back.is_some().then(|| {
+        let plant = Plant::new(&bare, Corner::Nominal, span, tables);
+        let demand = crate::demand::member_demand_ns(&plant, &plant.classes(&load), 1.5);
+        f64::from(plant.shape.members) / demand * 1e9
+    });
+    Facts {
+        members: f64::from(plant.shape.members),
+        rotating: matches!(plant.media, Media::Disk(..)),
+        revolution_ms,
+        single_access_ms,
+        write_penalty: plant.shape.write_penalty(),
+        member_ios_per_io: classes
+            .iter()
+            .map(|c| c.share * c.recipe.phases.iter().map(|p| f64::from(p.visits)).sum::<f64>())
+            .sum(),
+        uncached_bound_iops: bound(&uncached, Corner::Fast, span, tables),
+        full_span_iops: bound(&uncached, Corner::Nominal, Region::outer(usable), tables),
+        span_fraction: crate::num::share(span.span_bytes, usable),
+        drain_iops: drained,
+        write_back_bytes: array.controller.write_back.as_ref().map_or(0.0, |q| q.value),
+        read_cache_bytes: array.controller.read_cache.as_ref().map_or(0.0, |q| q.value),
+        path_mb_s,
+        paths: array.paths.count.value,
+        paths_spread: spread(array, size, outstanding),
+        wire_us_per_kib: 1024.0 / path_mb_s,
+        random_write_share: classes
+            .iter()
+            .filter(|c| c.recipe.random && c.recipe.kind == Kind::Write)
+            .map(|c| c.share)
+            .sum(),
+    }
+}
+
+fn spread(array: &Array, size: f64, outstanding: f64) -> f64 {
+    match array.paths.policy {
+        PathPolicy::Fixed | PathPolicy::Hash => 1.0,
+        PathPolicy::RoundRobin | PathPolicy::LeastQueue => {
+            let turn = wire::ios_per_turn(&array.paths, size);
+            wire::round_robin_speedup(wire::usable_paths(&array.paths), turn, outstanding)
+        }
+    }
+}
+
+fn access_ms(plant: &Plant) -> (f64, f64) {
+    let probe = Phase { visits: 1, bytes: 4096.0, kind: Kind::Read };
+    let revolution = match &plant.media {
+        Media::Disk(disk, _) => disk.revolution_ns / 1e6,
+        Media::Flash(_) => 0.0,
+    };
+    (revolution, plant.visit_ns(&probe, 1.0) / 1e6)
+}
+
+fn member_capacity(array: &Array) -> f64 {
+    match &array.device {
+        crate::array::Device::Hdd(hdd) => hdd.capacity.value,
+        crate::array::Device::Ssd(ssd) => ssd.capacity.value,
+    }
+}
