@@ -5,6 +5,7 @@
 //! (random writes at 1 and 32), workers (two clients). Never rpm, seeks, rates or link efficiency: those are
 //! on sheets, and fitting them would only hide what is wrong.
 
+use serde::Serialize;
 use thiserror::Error;
 
 use crate::array::{Array, Device, SetError, set, to_toml};
@@ -66,7 +67,7 @@ pub struct Fitted {
 }
 
 /// How well a part of the data is reproduced.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Fit {
     /// Which data.
     pub what: String,

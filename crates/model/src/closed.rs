@@ -21,6 +21,7 @@ use crate::num::share;
 use crate::plant::{Class, Media, Plant};
 use crate::raid::{Kind, Phase};
 use crate::workload::{Arrivals, Pace, Workload};
+use serde::Serialize;
 
 /// Rounds of the fixed point; it converges geometrically and stops earlier at 1e-7.
 const ROUNDS: usize = 400;
@@ -29,7 +30,7 @@ const ROUNDS: usize = 400;
 const BLOCKED_QUEUE: f64 = 1.5;
 
 /// What the closed form says.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Outcome {
     /// I/Os per second.
     pub iops: f64,

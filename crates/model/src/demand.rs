@@ -7,9 +7,10 @@ use crate::num::share;
 use crate::plant::{Class, Media, Plant};
 use crate::raid::Kind;
 use crate::wire;
+use serde::Serialize;
 
 /// What limits, in words that fit after "limited by".
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 pub enum ResourceKind {
     /// Target software.
     TargetCpu,
@@ -32,7 +33,7 @@ pub enum ResourceKind {
 }
 
 /// A resource, how busy an I/O keeps it, and the rate at which it is full.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Resource {
     /// Which.
     pub kind: ResourceKind,
@@ -49,7 +50,7 @@ pub struct Resource {
 }
 
 /// All resources of an array under a workload, the tightest first.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DemandTable {
     /// Resources by ceiling, lowest first; those that an I/O does not touch are left out.
     pub resources: Vec<Resource>,

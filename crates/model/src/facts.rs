@@ -11,9 +11,10 @@ use crate::quantity::Corner;
 use crate::raid::{Kind, Phase};
 use crate::wire;
 use crate::workload::{Pace, Region, Workload};
+use serde::Serialize;
 
 /// What a rule may want to know.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Facts {
     /// Members that hold data or parity.
     pub members: f64,

@@ -3,6 +3,7 @@
 //! Both the closed form and the simulation start from a [`Plant`] and from the [`Recipe`] of each class of
 //! I/O, so that they differ in queueing only, never in what an I/O costs.
 
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -47,7 +48,7 @@ impl Tables {
 }
 
 /// Whether the target's software is part of the prediction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Software {
     /// There is none between the host and the controller.
     None,

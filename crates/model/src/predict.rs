@@ -7,6 +7,7 @@ use crate::des::{ClientOutcome, SimOptions, simulate};
 use crate::plant::{Class, Media, Plant, Software, Tables};
 use crate::quantity::{Corner, Interval};
 use crate::workload::{Pace, Region, Workload};
+use serde::Serialize;
 
 /// The words for an answer that leaves the target's software out.
 pub const SOFTWARE_COST_UNKNOWN: &str = "software cost unknown";
@@ -35,7 +36,7 @@ impl Engines {
 }
 
 /// What the simulation says, over its seeds.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Simulated {
     /// I/Os per second.
     pub iops: Interval,
@@ -54,7 +55,7 @@ pub struct Simulated {
 }
 
 /// How far a predicted p99 can be trusted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Reliability {
     /// The shape was checked against real logs: within 12 %.
     Checked,
@@ -77,7 +78,7 @@ impl Reliability {
 }
 
 /// The expectation for one workload on one array.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Prediction {
     /// Name of the workload.
     pub test: String,

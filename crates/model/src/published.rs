@@ -1,6 +1,6 @@
 //! Measured rows of published articles, as data. Their text is in `published/` at the root of the repository.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use assay_spec::units::{Bytes, GIB, Nanos};
@@ -18,7 +18,7 @@ const FILES: &[(&str, &str)] = &[
 const MIB: f64 = 1_048_576.0;
 
 /// The tables of one article.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Published {
     /// Short name; the file's stem.
@@ -35,7 +35,7 @@ pub struct Published {
 }
 
 /// One measured row. A value the article does not give is absent.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Row {
     /// Name of the test.
@@ -69,7 +69,7 @@ pub struct Row {
 }
 
 /// Whether the hardware, software, or nobody knows what limits a row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RowLimit {
     /// Disks, drives, controllers or links: data sheets must predict it.
@@ -81,7 +81,7 @@ pub enum RowLimit {
 }
 
 /// How a row is modelled.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct RowModel {
     /// Name of the shipped array.

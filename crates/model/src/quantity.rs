@@ -4,6 +4,7 @@
 //! in which the truth is believed to lie, and its [`Provenance`]; a prediction is made at the slow, the
 //! nominal and the fast [`Corner`] of all ranges and is never a single number.
 
+use serde::Serialize;
 use std::fmt;
 
 /// Where a number comes from, with a few words of detail ("xbitlabs 2010", "run 01J…").
@@ -114,7 +115,7 @@ impl Quantity {
 }
 
 /// A predicted number: nominal, and the ends reached when every input is at the end of its range.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Interval {
     /// The lower end.
     pub lo: f64,

@@ -8,6 +8,7 @@ mod articles;
 mod folds;
 mod markdown;
 
+use serde::Serialize;
 use thiserror::Error;
 
 use crate::array::{Array, ArrayError, SetError, set, shipped};
@@ -51,7 +52,7 @@ pub enum ValidateError {
 }
 
 /// A row predicted and measured.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Compared {
     /// Published table.
     pub table: String,
@@ -74,7 +75,7 @@ pub struct Compared {
 }
 
 /// All comparisons.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Validation {
     /// From data sheets only.
     pub sheet: Vec<Compared>,

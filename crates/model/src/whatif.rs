@@ -1,5 +1,6 @@
 //! What would the next change bring? Overrides as rows with their gain, and sweeps with their knee.
 
+use serde::Serialize;
 use thiserror::Error;
 
 use crate::array::{Array, SetError, set};
@@ -15,7 +16,7 @@ const PAYS_ABOVE: f64 = 0.2;
 const NO_CHANGE: f64 = 0.01;
 
 /// One change and what it brings.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WhatIf {
     /// The override as written: `raid=10`.
     pub change: String,
@@ -42,7 +43,7 @@ pub enum SweepError {
 }
 
 /// A sweep of one field.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Sweep {
     /// The field.
     pub field: String,

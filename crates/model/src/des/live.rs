@@ -15,7 +15,7 @@ use crate::raid::Kind;
 use crate::workload::Region;
 
 /// Ends of recent I/Os per member: an I/O that starts at one of them is sequential.
-const STREAMS: usize = 16;
+const STREAMS: usize = 64;
 
 /// An I/O for the simulated array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -157,7 +157,7 @@ impl Simulation {
         self.core.now_ns = self.core.now_ns.max(now_ns);
     }
 
-    /// Sequential = starts where a recent I/O of its member ended, or at the start of the member.
+    /// Sequential = starts where a recent I/O of its member ended, or at the member's start.
     fn position(&mut self, op: VirtualOp) -> Position {
         let member = self.members.entry(op.member).or_default();
         let known = member.ends.iter().position(|end| *end == op.offset_bytes);
@@ -167,7 +167,8 @@ impl Simulation {
             member.ends.pop_front();
         }
         member.ends.push_back(op.offset_bytes + op.size_bytes);
-        let random = known.is_none() && op.offset_bytes != 0;
+        // A rewound cursor starts at the beginning, or one request after it (Iometer's reopen).
+        let random = known.is_none() && op.offset_bytes > op.size_bytes;
         let after_random = std::mem::replace(&mut member.last_random, random);
         match (random, after_random) {
             (true, _) => Position::Random,

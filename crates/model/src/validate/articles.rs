@@ -7,9 +7,10 @@ use crate::predict::Engines;
 use crate::whatif::what_if;
 use crate::workload::Workload;
 use assay_spec::units::{Bytes, GIB};
+use serde::Serialize;
 
 /// A change and what it brings.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Article {
     /// Shipped array, with what was set before the change.
     pub array: String,
