@@ -2,7 +2,8 @@
 //!
 //! At most seven numbers, each from the test that shows it best: a and b of reads and of writes (block sweep
 //! at one outstanding), reordering gain or dies (random reads, queue sweep), the serial random-write time
-//! (random writes at 1 and 32), workers (two clients). Never rpm, seeks, rates or link efficiency: those are
+//! (random writes at 1 and 32), and either how many I/Os pay their cost at once (block sweep at 32) or, when
+//! they pay one by one, the pool of workers (two clients). Never rpm, seeks, rates or link efficiency: those are
 //! on sheets, and fitting them would only hide what is wrong.
 
 use serde::Serialize;
@@ -24,6 +25,8 @@ const SERIAL_BELOW: f64 = 1.3;
 const LINK_TOLERANCE: f64 = 0.03;
 /// Two clients are explained without a pool of workers below this misfit (squared log error, 14 % each).
 const POOL_VISIBLE: f64 = 0.02;
+/// Numbers of I/Os that may pay at once.
+const CORES: [u32; 14] = [1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 28, 32];
 /// Worker counts tried before refining.
 const WORKERS: [u32; 12] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64];
 
@@ -43,7 +46,7 @@ pub struct MicroTests {
     pub run: String,
     /// Sequential block sweep, reads and writes, one outstanding.
     pub block_sweep: Vec<Point>,
-    /// The same at 32 outstanding; checked against, not fitted.
+    /// The same at 32 outstanding: shows how many I/Os pay their cost at once.
     pub block_sweep_deep: Vec<Point>,
     /// Random reads at 1 to 64 outstanding on a known span.
     pub random_read: Vec<Point>,
@@ -164,6 +167,7 @@ pub fn calibrate(
     for kind in [Kind::Read, Kind::Write] {
         fit_software(&mut c, tests, kind, &from, tables)?;
     }
+    fit_overlap(&mut c, tests, &from, tables)?;
     fit_serial_writes(&mut c, tests, &from)?;
     // Workers before parallelism: a pool keeps the queue of the members short, and would look like disks that
     // do not reorder.
@@ -296,6 +300,7 @@ fn put(c: &mut Calibration, field: &'static str, quantity: Quantity) -> Result<(
         ("target.write_kib_us", _) => target.write_kib_us = Some(quantity.clone()),
         ("target.serial_write_ms", _) => target.serial_write_ms = Some(quantity.clone()),
         ("target.workers", _) => target.workers = Some(quantity.clone()),
+        ("target.cores", _) => target.cores = quantity.clone(),
         ("device.ncq_gain", Device::Hdd(hdd)) => hdd.ncq_gain = quantity.clone(),
         ("device.dies", Device::Ssd(ssd)) => ssd.dies = quantity.clone(),
         _ => {}
@@ -314,6 +319,34 @@ fn fit_of(what: String, errors: &[f64]) -> Fit {
 /// Squared log errors of a set of points on a changed array.
 fn misfit(array: &Array, points: &[Point], tables: &mut Tables) -> f64 {
     points.iter().map(|p| (predicted_iops(array, &p.workload, tables) / p.iops).ln().powi(2)).sum()
+}
+
+/// How many I/Os pay the software's cost at once: `cores`, from the sweep at 32 outstanding, unless one by one
+/// explains it.
+fn fit_overlap(
+    c: &mut Calibration,
+    tests: &MicroTests,
+    from: &Provenance,
+    tables: &mut Tables,
+) -> Result<(), CalibrateError> {
+    let fitted_costs = c.fitted.iter().any(|f| f.quantity.value > 0.0);
+    if tests.block_sweep_deep.is_empty() || !fitted_costs {
+        return Ok(());
+    }
+    let mut scored = Vec::new();
+    for cores in CORES {
+        let mut array = c.array.clone();
+        set(&mut array, &format!("target.cores={cores}"))?;
+        scored.push((misfit(&array, &tests.block_sweep_deep, tables), f64::from(cores)));
+    }
+    let best = scored.iter().copied().fold((f64::INFINITY, 1.0), |b, s| if s.0 < b.0 { s } else { b });
+    let visible = POOL_VISIBLE * tests.block_sweep_deep.len() as f64;
+    if best.1 <= 1.0 || scored[0].0 < best.0 + visible {
+        return Ok(());
+    }
+    let good = scored.iter().filter(|s| s.0 <= best.0 * 1.5 + visible / 4.0).map(|s| s.1);
+    let (lo, hi) = good.fold((best.1, best.1), |(lo, hi), v| (lo.min(v), hi.max(v)));
+    put(c, "target.cores", Quantity { value: best.1, lo, hi, from: from.clone() })
 }
 
 /// The reordering gain of a disk, or the dies of a drive, from a queue sweep of random reads.
@@ -392,6 +425,10 @@ fn fit_workers(
     tables: &mut Tables,
 ) -> Result<(), CalibrateError> {
     let [first, _, ..] = &tests.two_clients[..] else { return Ok(()) };
+    // Costs that are paid side by side already say how much runs at once; a second number would share its data.
+    if c.fitted.iter().any(|f| f.field == "target.cores") {
+        return Ok(());
+    }
     let span = first.workload.region();
     let workloads: Vec<Workload> = tests.two_clients.iter().map(|p| p.workload.clone()).collect();
     let mut score = |workers: Option<u32>| -> Result<(f64, Vec<f64>), CalibrateError> {
@@ -441,7 +478,7 @@ fn check_deep_sweep(c: &mut Calibration, tests: &MicroTests, tables: &mut Tables
         return;
     }
     let errors = errors_of(&c.array, &tests.block_sweep_deep, tables);
-    let fit = fit_of("block sweep at 32 outstanding (not fitted)".to_owned(), &errors);
+    let fit = fit_of("block sweep at 32 outstanding".to_owned(), &errors);
     if fit.rms_error > 0.2 {
         c.remarks.push(
             "the sweep at 32 outstanding is not explained by costs fitted at 1: stages overlap otherwise"

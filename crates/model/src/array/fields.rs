@@ -56,7 +56,7 @@ pub(crate) trait Words: Sized + Copy + PartialEq + 'static {
 
 /// Something that walks the fields.
 pub(crate) trait Visitor {
-    /// A table starts. Returns whether its fields are wanted.
+    /// A table starts.
     fn table(&mut self, name: &'static str);
     /// A number that a file must give unless it has a default (is not NaN).
     fn number(&mut self, key: &'static str, limits: Limits, slot: &mut Quantity);

@@ -7,12 +7,14 @@
 
 mod check;
 pub(crate) mod fields;
+mod keys;
 mod read;
 mod set;
 pub mod shipped;
 mod types;
 mod write;
 
+pub use keys::{Key, keys};
 pub use read::{ArrayError, parse};
 pub use set::{SetError, set};
 pub use types::{

@@ -72,6 +72,23 @@ fn hidden_costs_of_a_software_target_are_recovered_within_ten_percent() {
 }
 
 #[test]
+fn a_hidden_number_of_threads_is_recovered() {
+    let mut hidden = array("openfiler-2.3-8disk");
+    set(
+        &mut hidden,
+        "target.read_op_us=400 target.write_op_us=400 target.cores=4 target.serial_write_ms=none",
+    )
+    .unwrap();
+    let mut sheet = hidden.clone();
+    strip_software(&mut sheet);
+    set(&mut sheet, "target.cores=1").unwrap();
+    let c = calibrate(&sheet, &micro_tests(&hidden), &mut Tables::default()).unwrap();
+    assert!(c.fitted.len() <= 7, "{:?}", c.fitted);
+    assert_eq!(c.array.target.cores.value, 4.0, "{:?} {:?}", c.fitted, c.fits);
+    close(c.array.target.read_op_us.as_ref().unwrap().value, 400.0, 0.10, "read_op_us");
+}
+
+#[test]
 fn a_hidden_reordering_gain_is_recovered_within_ten_percent() {
     let mut hidden = array("hdd-7200");
     set(&mut hidden, "device.ncq_gain=0.7").unwrap();
