@@ -206,3 +206,20 @@ fn a_refused_override_leaves_the_array_as_it_was() {
     assert!(set(&mut a, "disks=8 raid=nonsense").is_err());
     assert_eq!(a, array("ix4-200d"));
 }
+
+#[test]
+fn the_guide_explains_every_key() {
+    let guide = include_str!("../../../../docs/guide/array-files.md");
+    let keys = assay_model::array::keys();
+    assert!(keys.len() > 60);
+    for key in keys {
+        assert!(guide.contains(&format!("`{}`", key.name)), "{} is not in the guide", key.name);
+    }
+}
+
+#[test]
+fn the_example_of_the_guide_is_an_array() {
+    let guide = include_str!("../../../../docs/guide/array-files.md");
+    let example = guide.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
+    parse("guide.toml", example).unwrap_or_else(|e| panic!("{e}"));
+}
