@@ -156,6 +156,7 @@ pub fn validate() -> Result<Validation, ValidateError> {
             }
         }
     }
+    sheet.extend(folds::groups_from_sheets(&published, &mut tables)?);
     let (cross, sweep) = folds::run(&published, &mut tables)?;
     Ok(Validation { sheet, cross, sweep, not_modelled, articles: articles(&mut tables)? })
 }

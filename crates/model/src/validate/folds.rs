@@ -140,7 +140,7 @@ fn compared(table: &Published, row: &Row, iops: f64, measured: f64, on: &str) ->
         measured,
         predicted: Interval { lo: iops, value: iops, hi: iops },
         ratio: iops / measured,
-        limit: String::new(),
+        limit: if on.is_empty() { "simulated side by side".to_owned() } else { String::new() },
         kind: row.model.as_ref().map_or(RowLimit::Software, |m| m.limit),
         calibrated_on: on.to_owned(),
         why: String::new(),
@@ -156,6 +156,26 @@ fn single(
 ) -> Result<Compared, ValidateError> {
     let p = point(row)?;
     Ok(compared(table, row, predicted_iops(array, &p.workload, tables), p.iops, on))
+}
+
+/// Rows that ran at the same time, from data sheets only.
+pub(super) fn groups_from_sheets(
+    published: &[Published],
+    tables: &mut Tables,
+) -> Result<Vec<Compared>, ValidateError> {
+    let rows: Rows<'_> = published.iter().flat_map(|t| t.rows.iter().map(move |r| (t, r))).collect();
+    let group_of = |row: &Row| row.model.as_ref().map(|m| m.group.clone()).filter(|g| !g.is_empty());
+    let mut names: Vec<String> = rows.iter().filter_map(|(_, r)| group_of(r)).collect();
+    names.dedup();
+    let mut out = Vec::new();
+    for name in names {
+        let members: Rows<'_> =
+            rows.iter().copied().filter(|(_, r)| group_of(r).as_ref() == Some(&name)).collect();
+        if let Some((_, row)) = members.first() {
+            out.extend(group(&bare(row)?, &members, "", Summary::Each, tables)?);
+        }
+    }
+    Ok(out)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
