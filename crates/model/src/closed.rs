@@ -146,7 +146,9 @@ fn drain_limit(plant: &Plant, classes: &[Class]) -> f64 {
 /// While the write-back cache is not full: (rate, seconds until it is full). `t = C / (in - drain)`.
 fn absorption(plant: &Plant, classes: &[Class], workload: &Workload, drain_iops: f64) -> Option<(f64, f64)> {
     let written: f64 = classes.iter().filter(|c| c.recipe.buffered).map(|c| c.share * c.recipe.bytes).sum();
-    let absorbing = rate(plant, classes, workload.total_outstanding());
+    // The load drains and reopens while the cache absorbs just as it does afterwards.
+    let absorbing =
+        with_reconnects(workload, workload.total_outstanding(), &|n| rate(plant, classes, n)).iops;
     if written <= 0.0 || absorbing <= drain_iops * 1.000_1 {
         return None;
     }

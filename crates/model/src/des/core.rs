@@ -151,7 +151,7 @@ impl Core {
         let members = plant.shape.members as usize;
         let bounded = |n: f64| if n.is_finite() { index(whole(n)) } else { usize::MAX };
         let (disks, flash) = match &plant.media {
-            Media::Disk(disk, table) => (Some(Disks::new(disk, table, plant, members, outstanding)), None),
+            Media::Disk(disk, table) => (Some(Disks::new(disk, table, members, outstanding)), None),
             Media::Flash(flash) => (None, Some(FlashMembers::new(*flash, members))),
         };
         Self {
@@ -387,6 +387,7 @@ impl Core {
         let cost = self.cost(slot);
         let recipe = self.slots[slot as usize].recipe;
         self.dirty_bytes += cost.bytes;
+        self.press();
         self.at(t, STORED, slot);
         if cost.phases[0].visits == 0 {
             let done = self.stream(&cost, t);
@@ -396,6 +397,13 @@ impl Core {
             self.destage_flash();
         } else {
             self.destage(&cost);
+        }
+    }
+
+    /// Tells the disks whether the cache is nearly full (90 %).
+    fn press(&mut self) {
+        if let Some(disks) = &mut self.disks {
+            disks.pressed = self.dirty_bytes > self.write_back_bytes / 10 * 9;
         }
     }
 
@@ -493,6 +501,7 @@ impl Core {
     /// Cache space came free; writes that waited for it go on.
     fn drained(&mut self, bytes: u64) {
         self.dirty_bytes = self.dirty_bytes.saturating_sub(bytes);
+        self.press();
         while let Some(slot) = self.cache_queue.front().copied() {
             let need = self.cost(slot).bytes;
             if self.dirty_bytes + need > self.write_back_bytes.max(need) {

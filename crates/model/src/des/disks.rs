@@ -7,7 +7,6 @@
 
 use crate::disk::{DRAWS, Disk, ServiceTable};
 use crate::num::{index, small, whole};
-use crate::plant::Plant;
 use crate::raid::Phase;
 use crate::rng::Rng;
 
@@ -44,8 +43,8 @@ pub(super) struct Disks {
     draws: Vec<f32>,
     window: usize,
     ns_per_byte: f64,
-    /// Destages of a member beyond which they take turns with foreground work.
-    crowded: usize,
+    /// The write-back cache is nearly full: destaging takes turns with foreground work.
+    pub(super) pressed: bool,
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "a draw keeps 24 bits, far below the noise of a draw")]
@@ -54,28 +53,20 @@ const fn single(value: f64) -> f32 {
 }
 
 impl Disks {
-    pub(super) fn new(
-        disk: &Disk,
-        table: &ServiceTable,
-        plant: &Plant,
-        members: usize,
-        outstanding: usize,
-    ) -> Self {
+    pub(super) fn new(disk: &Disk, table: &ServiceTable, members: usize, outstanding: usize) -> Self {
         let one = Member {
             waiting: Vec::with_capacity(outstanding.min(1024)),
             destaging: std::collections::VecDeque::new(),
             serving: None,
             passed: 0,
         };
-        // Nearly full: 90 % of the cache as 8 KiB writes, spread over the members.
-        let crowded = index(whole(plant.write_back_bytes * 0.9 / 8192.0 / members as f64));
         Self {
             members: vec![one; members],
             mean_ns: (0..=256_u32).map(|n| single(table.at(f64::from(n)))).collect(),
             draws: table.draws().iter().copied().map(single).collect(),
             window: index(whole(disk.ncq)).max(1),
             ns_per_byte: 1e9 / disk.outer_bytes_s,
-            crowded,
+            pressed: false,
         }
     }
 
@@ -111,7 +102,7 @@ impl Disks {
             return None;
         }
         let random = rng.next();
-        let turn = m.destaging.len() > self.crowded && m.passed >= DESTAGE_SHARE;
+        let turn = self.pressed && !m.destaging.is_empty() && m.passed >= DESTAGE_SHARE;
         let (queue, transfer_ns) = if m.waiting.is_empty() || turn {
             let bytes = m.destaging.pop_front()?;
             let transfer_ns = single(f64::from(bytes) * self.ns_per_byte);
