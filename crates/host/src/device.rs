@@ -105,7 +105,7 @@ pub(crate) fn whole_disk(folder: &Path) -> PathBuf {
 
 /// The WWID alone, by which two paths to one disk are known.
 pub(crate) fn wwid(disk: &Path) -> Option<String> {
-    ["wwid", "device/wwid", "dm/uuid", "md/uuid", "device/cid"]
+    ["wwid", "device/wwid", "dm/uuid", "md/uuid"]
         .iter()
         .find_map(|file| attribute(&disk.join(file)))
         .filter(|text| is_telling(text))

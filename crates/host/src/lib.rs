@@ -16,6 +16,7 @@ mod device;
 mod facts;
 mod machine;
 mod mounts;
+mod probe;
 mod sampler;
 
 pub use awake::{AwakeError, AwakeGuard, allowed_cpus, pin_current_thread};
@@ -23,4 +24,5 @@ pub use cpu::{CpuSnapshot, cpu_snapshot};
 pub use device::{device_of, identities, is_identity_of};
 pub use facts::host_facts;
 pub use mounts::filesystem_of;
+pub use probe::{Hold, HoldKind, ProbeError, probe};
 pub use sampler::Sampler;
