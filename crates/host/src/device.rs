@@ -191,36 +191,11 @@ impl Udev {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
-
     use super::*;
+    use crate::captured::Captured;
 
-    /// A captured sysfs: folders under `sys/devices/…`, links in `sys/dev/block` and `sys/class/block` as the kernel
-    /// makes them.
-    struct Captured(tempfile::TempDir);
-
-    impl Captured {
-        fn new() -> Self {
-            let root = tempfile::tempdir().unwrap();
-            fs::create_dir_all(root.path().join("sys/dev/block")).unwrap();
-            fs::create_dir_all(root.path().join("sys/class/block")).unwrap();
-            Self(root)
-        }
-
-        fn device(self, folder: &str, number: &str, files: &[(&str, &str)]) -> Self {
-            let at = self.0.path().join("sys/devices").join(folder);
-            for (file, text) in files {
-                fs::create_dir_all(at.join(file).parent().unwrap()).unwrap();
-                fs::write(at.join(file), text).unwrap();
-            }
-            symlink(&at, self.0.path().join("sys/dev/block").join(number)).unwrap();
-            symlink(&at, self.0.path().join("sys/class/block").join(name_of(&at))).unwrap();
-            self
-        }
-
-        fn facts(&self, number: &str) -> DeviceFacts {
-            facts_of(&Machine::captured(self.0.path()), number.parse().unwrap()).unwrap()
-        }
+    fn facts(machine: &Captured, number: &str) -> DeviceFacts {
+        facts_of(&machine.machine(), number.parse().unwrap()).unwrap()
     }
 
     fn sata_disk_with_partition() -> Captured {
@@ -248,11 +223,8 @@ mod tests {
     #[test]
     fn a_partition_has_its_own_size_and_its_disks_identity() {
         let machine = sata_disk_with_partition();
-        fs::write(
-            machine.0.path().join("sys/devices/pci/ata1/block/sda/device/vpd_pg80"),
-            b"\x00\x80\x00\x14     WD-WCC4E1234567",
-        )
-        .unwrap();
+        machine
+            .file("sys/devices/pci/ata1/block/sda/device/vpd_pg80", b"\x00\x80\x00\x14     WD-WCC4E1234567");
         let expected = DeviceFacts {
             name: "sda1".to_owned(),
             model: "WDC WD40EFRX-68N".to_owned(),
@@ -267,8 +239,8 @@ mod tests {
             queue_requests: 64,
             stack: vec!["sda1".to_owned(), "sda".to_owned()],
         };
-        assert_eq!(machine.facts("8:1"), expected);
-        assert_eq!(machine.facts("8:0").size_bytes, 4_000_787_030_016);
+        assert_eq!(facts(&machine, "8:1"), expected);
+        assert_eq!(facts(&machine, "8:0").size_bytes, 4_000_787_030_016);
     }
 
     #[test]
@@ -286,24 +258,22 @@ mod tests {
                 ],
             )
             .device("virtio1/block/vda", "254:0", &[("serial", "vm-disk-7"), ("device/vendor", "0x1af4\n")]);
-        let nvme = machine.facts("259:0");
+        let nvme = facts(&machine, "259:0");
         assert_eq!(nvme.model, "Samsung SSD 970 PRO 512GB");
         assert_eq!(identities(&nvme), ["S463NF0K800000X", "eui.0025385b71b00e5a"]);
         assert_eq!(nvme.scheduler, "none");
-        let virtio = machine.facts("254:0");
+        let virtio = facts(&machine, "254:0");
         assert_eq!((virtio.serial.as_deref(), virtio.model.as_str()), (Some("vm-disk-7"), ""));
     }
 
     #[test]
     fn the_udev_database_fills_in_what_sysfs_lacks() {
         let machine = Captured::new().device("usb/block/sdb", "8:16", &[("device/serial", "000000000000\n")]);
-        fs::create_dir_all(machine.0.path().join("run/udev/data")).unwrap();
-        fs::write(
-            machine.0.path().join("run/udev/data/b8:16"),
-            "S:disk/by-id/x\nE:ID_SERIAL=Long_Form\nE:ID_SERIAL_SHORT=AB12\nE:ID_WWN=0x5000c500\n",
-        )
-        .unwrap();
-        let disk = machine.facts("8:16");
+        machine.file(
+            "run/udev/data/b8:16",
+            b"S:disk/by-id/x\nE:ID_SERIAL=Long_Form\nE:ID_SERIAL_SHORT=AB12\nE:ID_WWN=0x5000c500\n",
+        );
+        let disk = facts(&machine, "8:16");
         assert_eq!(identities(&disk), ["AB12", "0x5000c500"]);
     }
 
@@ -317,7 +287,7 @@ mod tests {
                 "253:0",
                 &[("slaves/md0/x", ""), ("dm/name", "vg-lv\n"), ("dm/uuid", "LVM-abc\n")],
             );
-        let volume = machine.facts("253:0");
+        let volume = facts(&machine, "253:0");
         assert_eq!(volume.stack, ["dm-0", "md0", "sda1", "sda", "sdb"]);
         assert_eq!((volume.model.as_str(), volume.wwid.as_deref()), ("vg-lv", Some("LVM-abc")));
     }

@@ -10,6 +10,8 @@
 #![forbid(unsafe_code)]
 
 mod awake;
+#[cfg(test)]
+mod captured;
 mod cgroup;
 mod cpu;
 mod device;

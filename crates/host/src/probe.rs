@@ -12,6 +12,8 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -159,9 +161,17 @@ impl Hold {
 /// An exclusive open for reading changes nothing, and fails exactly when somebody else holds the device or a part of it.
 fn is_held(path: &Path) -> Result<bool, ProbeError> {
     let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    match rustix::fs::open(path, flags, Mode::empty()) {
-        Ok(_) => Ok(false),
-        Err(Errno::BUSY) => Ok(true),
-        Err(errno) => Err(ProbeError::Open { path: path.to_owned(), source: errno.into() }),
+    for _ in 0..HELD_TRIES {
+        match rustix::fs::open(path, flags, Mode::empty()) {
+            Ok(_) => return Ok(false),
+            Err(Errno::BUSY) => thread::sleep(HELD_PAUSE),
+            Err(errno) => return Err(ProbeError::Open { path: path.to_owned(), source: errno.into() }),
+        }
     }
+    Ok(true)
 }
+
+/// Somebody who only looks (another probe, a child process between fork and exec) holds a device for milliseconds;
+/// only who holds it longer than this third of a second uses it.
+const HELD_TRIES: u32 = 10;
+const HELD_PAUSE: Duration = Duration::from_millis(30);

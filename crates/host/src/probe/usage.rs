@@ -141,3 +141,115 @@ fn describe_holder(machine: &Machine, holder: &str) -> String {
         None => holder.to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::related::related;
+    use super::*;
+    use crate::captured::Captured;
+
+    const MOUNTS: &str = "27 1 8:1 / / rw - ext4 /dev/sda1 rw\n\
+        30 27 253:7 / /data rw - xfs /dev/mapper/mpatha rw\n\
+        31 27 0:45 / /pool rw - btrfs /dev/sdd rw\n\
+        32 27 8:81 / /vm\\040s rw - ext4 /dev/sdf1 rw\n";
+    const SWAPS: &str =
+        "Filename\tType\tSize\tUsed\tPriority\n/dev/sda5  partition\t8\t0\t-2\n/swap\\040file file 8 0 -3\n";
+
+    /// sda: / on sda1, sda2 extended over swap sda5, sda3 free. sdb: LVM on it. sdc1: RAID. sdd, sde: one Btrfs.
+    /// sdf and sdg: one LUN by two paths, mounted by the first. sdh: nothing.
+    fn server() -> Captured {
+        let disk = |machine: Captured, letter: &str, minor: u32, files: &[(&str, &str)]| {
+            let number = format!("8:{minor}");
+            let mut all = vec![("size", "1000000\n"), ("dev", number.as_str())];
+            all.extend_from_slice(files);
+            machine.device(&format!("pci/block/sd{letter}"), &number, &all)
+        };
+        let part = |machine: Captured, name: &str, minor: u32, start: &str, size: &str| {
+            let number = format!("8:{minor}");
+            let letter = &name[2..3];
+            let folder = format!("pci/block/sd{letter}/{name}");
+            let files = [("size", size), ("start", start), ("partition", &name[3..]), ("dev", &number)];
+            machine.device(&folder, &number, &files)
+        };
+        let machine = disk(Captured::new(), "a", 0, &[("device/wwid", "naa.1")]);
+        let machine = part(machine, "sda1", 1, "2048", "1000");
+        let machine = part(machine, "sda2", 2, "4096", "9000");
+        let machine = part(machine, "sda3", 3, "90000", "1000");
+        let machine = part(machine, "sda5", 5, "4098", "1000");
+        let machine = disk(machine, "b", 16, &[("holders/dm-0/x", ""), ("device/wwid", "naa.2")]);
+        let machine =
+            machine.device("virtual/block/dm-0", "253:0", &[("dm/name", "vg-home\n"), ("dev", "253:0")]);
+        let machine = disk(machine, "c", 32, &[]);
+        let machine = part(machine, "sdc1", 33, "2048", "1000");
+        machine.file("sys/devices/pci/block/sdc/sdc1/holders/md0/x", b"");
+        let machine = disk(machine, "d", 48, &[]);
+        let machine = disk(machine, "e", 64, &[]);
+        machine.file("sys/fs/btrfs/0a1b-2c/devices/sde/x", b"");
+        let machine = disk(machine, "f", 80, &[("device/wwid", "naa.600")]);
+        let machine = part(machine, "sdf1", 81, "2048", "1000");
+        let machine = disk(machine, "g", 96, &[("device/wwid", "naa.600")]);
+        let machine = disk(machine, "h", 112, &[]);
+        machine.file("proc/self/mountinfo", MOUNTS.as_bytes());
+        machine.file("proc/swaps", SWAPS.as_bytes());
+        machine
+    }
+
+    #[test]
+    fn every_use_of_a_related_device_is_told_with_its_relation() {
+        let captured = server();
+        let machine = captured.machine();
+        for (name, expected) in [
+            (
+                "sda",
+                &[
+                    "/dev/sda1 (a partition of /dev/sda) is mounted at / (ext4)",
+                    "/dev/sda5 (a partition of /dev/sda) is in use as swap",
+                ][..],
+            ),
+            ("sda1", &["/dev/sda1 is mounted at / (ext4)"]),
+            ("sda2", &["/dev/sda5 (a partition that overlaps with /dev/sda2) is in use as swap"]),
+            ("sda3", &[]),
+            ("sdb", &["/dev/sdb is in use by /dev/dm-0 (vg-home)"]),
+            ("sdc", &["/dev/sdc1 (a partition of /dev/sdc) is in use by md0"]),
+            ("sdd", &["/dev/sdd is mounted at /pool (btrfs)"]),
+            ("sde", &["/dev/sde belongs to the mounted btrfs 0a1b-2c"]),
+            ("sdf", &["/dev/sdf1 (a partition of /dev/sdf) is mounted at /vm s (ext4)"]),
+            ("sdg", &["/dev/sdf1 (another path to the disk of /dev/sdg) is mounted at /vm s (ext4)"]),
+            ("sdh", &[]),
+        ] {
+            let nodes = related(&machine, &machine.block_folder_by_name(name).unwrap());
+            let says: Vec<String> =
+                holds(&machine, &nodes).unwrap().into_iter().map(|hold| hold.says).collect();
+            assert_eq!(says, expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn partitions_are_told_in_one_sentence() {
+        let captured = server();
+        let machine = captured.machine();
+        let says = |name: &str| {
+            let nodes = related(&machine, &machine.block_folder_by_name(name).unwrap());
+            partitions(&nodes).map(|hold| hold.says)
+        };
+        assert_eq!(says("sdc").as_deref(), Some("/dev/sdc has a partition: /dev/sdc1 (512000 bytes)"));
+        assert_eq!(says("sdb"), None);
+        assert_eq!(says("sda1"), None);
+        assert!(
+            says("sda")
+                .unwrap()
+                .starts_with("/dev/sda has partitions: /dev/sda1 (512000 bytes), /dev/sda2 (")
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_an_error_and_not_an_empty_answer() {
+        let captured = server();
+        std::fs::remove_file(captured.machine().path("/proc/swaps")).unwrap();
+        let machine = captured.machine();
+        let nodes = related(&machine, &machine.block_folder_by_name("sdh").unwrap());
+        assert!(
+            matches!(holds(&machine, &nodes), Err(ProbeError::Read { file, .. }) if file == "/proc/swaps")
+        );
+    }
+}

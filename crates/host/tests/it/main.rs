@@ -2,6 +2,7 @@
 #![expect(
     clippy::unwrap_used,
     clippy::print_stderr,
+    clippy::print_stdout,
     reason = "helpers of tests panic where a test fails, and say why one is skipped"
 )]
 

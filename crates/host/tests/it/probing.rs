@@ -237,7 +237,7 @@ fn md_checksum(superblock: &[u8]) -> u32 {
 #[test]
 fn an_exclusive_open_by_somebody_else_refuses() {
     let Some(device) = LoopDevice::new() else { return };
-    let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::EXCL;
+    let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::EXCL | rustix::fs::OFlags::CLOEXEC;
     let held = rustix::fs::open(&device.path, flags, rustix::fs::Mode::empty()).unwrap();
     check(&device.path, &[(HoldKind::InUse, "held exclusively by another program")]);
     drop(held);
