@@ -20,7 +20,7 @@ use rustix::io::Errno;
 use thiserror::Error;
 
 use crate::machine::{DevNo, Machine, attribute, number};
-use related::{Relation, related};
+use related::{Node, Relation, related};
 
 /// Something that speaks against writing to a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -130,22 +130,37 @@ pub fn probe(device_path: &Path) -> Result<Vec<Hold>, ProbeError> {
     if attribute(&folder.join("ro")).as_deref() != Some("0") {
         holds.push(Hold::in_use(format!("{} is read-only", path.display())));
     }
-    if is_held(&path)? && !holds.iter().any(|hold| hold.what == HoldKind::InUse) {
-        let says = format!(
-            "{} or a part of it is held exclusively by another program or by the kernel (a file system mounted in \
-             another namespace, a storage target, a volume manager)",
-            path.display()
-        );
-        holds.push(Hold::in_use(says));
-    }
     holds.extend(usage::partitions(&nodes));
-    for node in nodes.iter().filter(|node| matches!(node.relation, Relation::Itself | Relation::Part)) {
-        // The node given is read by its own path: in a container /dev/NAME may be missing for it.
-        let at = if node.relation == Relation::Itself { path.clone() } else { node.path() };
-        holds.extend(signatures::holds(node, &at)?);
+    match look_inside(&path, &nodes, &holds) {
+        Ok(more) => holds.extend(more),
+        // What is in use is refused for that, also where it cannot be looked into (a container without its node).
+        Err(_) if is_in_use(&holds) => {}
+        Err(error) => return Err(error),
     }
     holds.sort_by_key(|hold| hold.what);
     Ok(holds)
+}
+
+/// What only an open device shows. `known` is what was found without.
+fn look_inside(path: &Path, nodes: &[Node], known: &[Hold]) -> Result<Vec<Hold>, ProbeError> {
+    let mut found = Vec::new();
+    if !is_in_use(known) && is_held(path)? {
+        found.push(Hold::in_use(format!(
+            "{} or a part of it is held exclusively by another program or by the kernel (a file system mounted in \
+             another namespace, a storage target, a volume manager)",
+            path.display()
+        )));
+    }
+    for node in nodes.iter().filter(|node| matches!(node.relation, Relation::Itself | Relation::Part)) {
+        // The node given is read by its own path: in a container /dev/NAME may be missing for it.
+        let at = if node.relation == Relation::Itself { path.to_owned() } else { node.path() };
+        found.extend(signatures::holds(node, &at)?);
+    }
+    Ok(found)
+}
+
+fn is_in_use(holds: &[Hold]) -> bool {
+    holds.iter().any(|hold| hold.what == HoldKind::InUse)
 }
 
 impl Hold {

@@ -1,6 +1,7 @@
 //! What the probe says about real devices in every state that must refuse writing, and about one that need not.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
@@ -242,6 +243,32 @@ fn an_exclusive_open_by_somebody_else_refuses() {
     check(&device.path, &[(HoldKind::InUse, "held exclusively by another program")]);
     drop(held);
     check(&device.path, &[]);
+}
+
+#[test]
+fn a_mount_in_another_namespace_refuses() {
+    let Some(mut device) = LoopDevice::new() else { return };
+    if !device.run(&["mkfs.ext4", "-q", &device.text()], &[]) {
+        return;
+    }
+    // The other namespace lives until its standard input ends, which is when `child` is dropped at the latest.
+    let script = format!("mount {} /mnt && echo mounted && read -r _", device.text());
+    let mut command = std::process::Command::new("unshare");
+    command.args(["--mount", "--propagation", "private", "sh", "-c", &script]);
+    let piped = std::process::Stdio::piped;
+    let mut child = command.stdin(piped()).stdout(piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let holds = probe(&device.path);
+    drop(child.stdin.take());
+    child.wait().unwrap();
+    if line != "mounted\n" {
+        eprintln!("skipped: no mount namespace of its own here");
+        return;
+    }
+    let holds = holds.unwrap();
+    assert!(holds[0].what == HoldKind::InUse && holds[0].says.contains("held exclusively"), "{holds:#?}");
+    assert!(holds[1].says.contains("`ext4`"), "{holds:#?}");
 }
 
 #[test]
