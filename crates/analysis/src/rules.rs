@@ -103,8 +103,8 @@ fn worst_of_steps(name: &str, rule: StepRule, run: Run<'_>) -> Option<Finding> {
     finding.says = format!("{}: {}", case.name(), finding.says);
     match steps.len() - 1 {
         0 => {}
-        1 => finding.says.push_str(" So it was in one other step."),
-        others => finding.says.push_str(&format!(" So it was in {others} other steps.")),
+        1 => finding.says.push_str(" The same holds for one other step."),
+        others => finding.says.push_str(&format!(" The same holds for {others} other steps.")),
     }
     finding.steps = steps;
     Some(finding)

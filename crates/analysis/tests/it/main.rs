@@ -6,7 +6,6 @@
     reason = "a panic in a test is a failed test, and the numbers are small and positive"
 )]
 
-
 #[path = "synthetic.rs"]
 mod synthetic;
 

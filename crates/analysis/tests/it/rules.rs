@@ -43,7 +43,7 @@ fn drains_are_named_with_their_numbers() {
         finding.says.contains("of 64 I/Os were in flight") && finding.says.contains("every 500 I/Os"),
         "{finding:?}"
     );
-    assert!(finding.says.ends_with("So it was in 3 other steps."), "{}", finding.says);
+    assert!(finding.says.ends_with("The same holds for 3 other steps."), "{}", finding.says);
     assert_eq!((finding.severity, finding.steps.len()), (Severity::Info, 4));
     assert!((55.0..62.1).contains(&finding.evidence[0].value), "{:?}", finding.evidence);
 }
