@@ -6,9 +6,11 @@
 //! Architecture invariant: bytes out, no I/O, no clock; the same run gives the same bytes.
 #![forbid(unsafe_code)]
 
+pub mod html;
 pub mod json;
 mod listing;
 mod number;
+mod svg;
 pub mod text;
 
 pub use listing::{RunListing, runs_json, runs_table};
