@@ -205,6 +205,12 @@ pub enum Pacing {
 }
 
 impl Pacing {
+    /// Whether I/Os are due at times of their own.
+    #[must_use]
+    pub fn is_open(self) -> bool {
+        matches!(self, Self::Open { .. })
+    }
+
     /// The rate aimed at, I/Os per second; `None` for a closed loop.
     #[must_use]
     pub fn rate(self) -> Option<PerSecond> {
