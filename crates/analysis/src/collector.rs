@@ -14,8 +14,6 @@ use crate::summary::{
     Cpu, DiskBytes, HostView, JobSummary, Load, OpSummary, RunStatus, RunSummary, StepSummary,
 };
 
-/// Samples may reach so far beyond the last slice: phases are told a moment late. Further, and bytes are missing.
-const BEYOND_SLICES_NS: u64 = 100_000_000;
 /// Samples that leave out more than this share of the time between the first and the last have gaps.
 const GAP_SHARE: f64 = 0.05;
 
@@ -265,14 +263,12 @@ fn host_view(state: &StepState) -> HostView {
     };
     let range = (last - first) as f64;
     let has_gaps = (host.length_ns as f64) < range * (1.0 - GAP_SHARE);
-    let is_covered = last - measure <= state.series.end_ns() + BEYOND_SLICES_NS;
     let disks = host.disk_bytes.iter().map(|(d, b)| DiskBytes { device: d.clone(), bytes: *b });
     HostView {
         seconds: host.length_ns as f64 / 1e9,
         timer_late_mean_ns: host.late_ns / (host.length_ns as f64).max(1.0),
         timer_late_max_ns: host.late_max_ns,
         disks: disks.collect(),
-        tester_bytes: (!has_gaps && is_covered)
-            .then(|| state.series.bytes_between(first - measure, last - measure)),
+        tester_bytes: (!has_gaps).then(|| state.series.bytes_between(first - measure, last - measure)),
     }
 }

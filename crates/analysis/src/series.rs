@@ -91,11 +91,6 @@ impl Series {
         sum
     }
 
-    /// How far the slices reach, ns since the window began.
-    pub(crate) fn end_ns(&self) -> u64 {
-        self.end_ns
-    }
-
     pub(crate) fn points(&self) -> Vec<Point> {
         self.seconds.iter().filter_map(|(second, slice)| self.point(*second, slice)).collect()
     }

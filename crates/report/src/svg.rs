@@ -12,15 +12,14 @@ pub(crate) use axis::Axis;
 pub(crate) use bars::{BarSeries, Bars, best};
 pub(crate) use lines::{Line, Lines};
 
-/// Sizes of a chart in user units: about the pixels it gets on the page, so that its text is as large as it says.
-pub(crate) const WIDTH: f64 = 420.0;
-const WIDTH_WIDE: f64 = 1120.0;
-const HEIGHT: f64 = 250.0;
+/// Size of a chart in user units; the page scales it.
+const WIDTH: f64 = 560.0;
+const HEIGHT: f64 = 260.0;
 /// Room around the plot: title and legend above, axis and its title below and at the left.
 const TOP: f64 = 44.0;
 const BOTTOM: f64 = 46.0;
-const LEFT: f64 = 58.0;
-const RIGHT: f64 = 24.0;
+const LEFT: f64 = 64.0;
+const RIGHT: f64 = 14.0;
 /// Colours, dashes and markers there are before they repeat.
 const STYLES: usize = 6;
 const DASHES: [&str; STYLES] = ["", "7 3", "2 3", "9 3 2 3", "12 4", "4 4"];
@@ -53,9 +52,8 @@ enum Swatch {
 /// The frame every chart has: title, axes with grid and ticks, and a legend where there are several series.
 fn frame(title: &str, x: &Axis, y: &Axis, legend: (Swatch, &[String]), body: &str) -> String {
     let titled = format!("{title}: {} over {}", y.title, x.title);
-    let (width, right) = (x.width, x.width - RIGHT);
     let mut svg = format!(
-        "<svg viewBox=\"0 0 {width} {HEIGHT}\" role=\"img\" aria-label=\"{}\">\n<text class=\"t\" x=\"0\" y=\"14\">{}</text>\n",
+        "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{}\">\n<text class=\"t\" x=\"0\" y=\"14\">{}</text>\n",
         escape(&titled),
         escape(title)
     );
@@ -63,7 +61,7 @@ fn frame(title: &str, x: &Axis, y: &Axis, legend: (Swatch, &[String]), body: &st
         let at = y_at(y, *value);
         svg.push_str(&format!(
             "<line class=\"g\" x1=\"{LEFT}\" y1=\"{at:.1}\" x2=\"{}\" y2=\"{at:.1}\"/><text class=\"e\" x=\"{}\" y=\"{:.1}\">{}</text>\n",
-            right,
+            WIDTH - RIGHT,
             LEFT - 6.0,
             at + 4.0,
             escape(label)
@@ -80,7 +78,8 @@ fn frame(title: &str, x: &Axis, y: &Axis, legend: (Swatch, &[String]), body: &st
         ));
     }
     svg.push_str(&format!(
-        "<line class=\"k\" x1=\"{LEFT}\" y1=\"{floor}\" x2=\"{right}\" y2=\"{floor}\"/>\n"
+        "<line class=\"k\" x1=\"{LEFT}\" y1=\"{floor}\" x2=\"{}\" y2=\"{floor}\"/>\n",
+        WIDTH - RIGHT
     ));
     svg.push_str(&axis_titles(x, y));
     svg.push_str(body);
@@ -90,7 +89,7 @@ fn frame(title: &str, x: &Axis, y: &Axis, legend: (Swatch, &[String]), body: &st
 }
 
 fn axis_titles(x: &Axis, y: &Axis) -> String {
-    let middle = (LEFT + x.width - RIGHT) / 2.0;
+    let middle = (LEFT + WIDTH - RIGHT) / 2.0;
     format!(
         "<text class=\"m\" x=\"{middle}\" y=\"{}\">{}</text><text class=\"m\" transform=\"translate(12 {}) rotate(-90)\">{}</text>\n",
         HEIGHT - 8.0,
@@ -142,7 +141,7 @@ fn marker(style: usize, x: f64, y: f64) -> String {
 }
 
 fn x_at(axis: &Axis, value: f64) -> f64 {
-    LEFT + axis.share(value) * (axis.width - LEFT - RIGHT)
+    LEFT + axis.share(value) * (WIDTH - LEFT - RIGHT)
 }
 
 fn y_at(axis: &Axis, value: f64) -> f64 {

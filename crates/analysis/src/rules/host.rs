@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use assay_record::{DeviceFacts, MemberKind};
+use assay_record::{MemberFacts, MemberKind};
 use assay_spec::units::MIB;
 
 use super::{Fired, StepCase};
@@ -154,25 +154,17 @@ pub(super) fn foreign_io(case: StepCase<'_>) -> Option<Fired> {
     })
 }
 
-/// The devices to watch under the step's members; `None` unless all of it is direct I/O to known devices.
+/// The devices directly under the step's members; `None` unless all of it is direct I/O to known devices.
 fn devices(case: StepCase<'_>) -> Option<BTreeSet<&str>> {
+    let device = |member: &'_ MemberFacts| -> bool { member.direct && member.kind != MemberKind::Null };
     let mut devices = BTreeSet::new();
     for member in case.plan.jobs.iter().flat_map(|j| case.members(j)) {
-        if !member.direct || member.kind == MemberKind::Null {
+        if !device(member) {
             return None;
         }
-        devices.insert(watched(member.device.as_ref()?));
+        devices.insert(member.device.as_ref()?.name.as_str());
     }
     (!devices.is_empty()).then_some(devices)
-}
-
-/// The whole disk where the member is on one of its partitions: whoever uses another one is in the way too. Volumes
-/// are watched themselves, as what they do to the disks below is theirs to choose.
-fn watched(device: &DeviceFacts) -> &str {
-    match device.stack.as_slice() {
-        [partition, disk] if *partition == device.name && partition.starts_with(disk.as_str()) => disk,
-        _ => &device.name,
-    }
 }
 
 fn in_flight_bytes(case: StepCase<'_>) -> f64 {

@@ -4,7 +4,7 @@ use assay_analysis::{OpSummary, Point, RunSummary, StepSummary};
 use assay_record::{Latency, RunHeader};
 
 use crate::number::{self, TimeUnit};
-use crate::svg::{Axis, BarSeries, Bars, Line, Lines, WIDTH, best, escape};
+use crate::svg::{Axis, BarSeries, Bars, Line, Lines, best, escape};
 
 /// Points of a line beyond this are drawn together: a line has about so many pixels.
 const POINTS_MAX: usize = 500;
@@ -66,8 +66,7 @@ fn sweep(header: &RunHeader, summary: &RunSummary, labels: &[String]) -> String 
     } else {
         "step".to_owned()
     };
-    let caption = format!("{unit} of each step; ★ marks the best of each test");
-    let chart = Bars { title: &caption, x_title: &x_title, y_title: unit, names: &names, series };
+    let chart = Bars { title: &title, x_title: &x_title, y_title: unit, names: &names, series };
     format!(
         "<h2>{}</h2>\n<div class=\"charts wide\">{}</div>\n<p>{}</p>\n",
         escape(&title),
@@ -216,10 +215,10 @@ fn nines(latency: &Latency) -> f64 {
 }
 
 fn curve_points(latency: &Latency, unit: TimeUnit) -> Vec<(f64, f64)> {
-    let (start, end) = (2.0_f64.log10(), nines(latency));
+    let end = nines(latency);
     (0..=CURVE_POINTS)
         .filter_map(|n| {
-            let x = start + (end - start) * f64::from(n) / f64::from(CURVE_POINTS);
+            let x = end * f64::from(n) / f64::from(CURVE_POINTS);
             let share = 1.0 - 10_f64.powf(-x);
             Some((x, unit.of_ns(latency.quantile_ns(share)?)))
         })
@@ -244,7 +243,7 @@ fn latency_by_step(steps: &[&StepSummary]) -> String {
     };
     let chart = Lines {
         title: "Latency by step",
-        x: Axis::names("step", &names, WIDTH),
+        x: Axis::names("step", &names),
         y: Axis::log(&format!("latency, {}", unit.name()), low, high),
         lines: shown.iter().map(line).collect(),
         breaks: vec![],

@@ -1,6 +1,6 @@
 //! Grouped bars, the highest of each series marked.
 
-use super::{Axis, BOTTOM, HEIGHT, STYLES, Swatch, WIDTH_WIDE, escape, frame, x_at, y_at};
+use super::{Axis, BOTTOM, HEIGHT, STYLES, Swatch, escape, frame, x_at, y_at};
 
 /// Bars in groups, a group per name.
 pub(crate) struct Bars<'c> {
@@ -25,7 +25,7 @@ const FILLED: f64 = 0.78;
 impl Bars<'_> {
     pub(crate) fn svg(&self) -> String {
         let highest = self.series.iter().flat_map(|s| s.values.iter().flatten()).copied().fold(0.0, f64::max);
-        let x = Axis::names(self.x_title, self.names, WIDTH_WIDE);
+        let x = Axis::names(self.x_title, self.names);
         // Room for the mark above the highest bar.
         let y = Axis::from_zero(self.y_title, highest * 1.08);
         let width = FILLED / self.series.len().max(1) as f64;
