@@ -133,6 +133,10 @@ fn over_time(steps: &[&StepSummary]) -> String {
         lines: vec![line("IOPS", &pieces, |p| Some(p.iops))],
         breaks: breaks.clone(),
     };
+    format!("{}{}", iops.svg(), latency_over_time(&pieces, x, breaks).svg())
+}
+
+fn latency_over_time(pieces: &[Vec<Point>], x: Axis, breaks: Vec<f64>) -> Lines<'static> {
     let p99: Vec<f64> = pieces.iter().flatten().filter_map(|p| p.p99_us).collect();
     let lows = pieces.iter().flatten().filter_map(|p| p.p50_us).fold(f64::INFINITY, f64::min);
     let highest_us = p99.iter().copied().fold(0.0, f64::max);
@@ -144,17 +148,9 @@ fn over_time(steps: &[&StepSummary]) -> String {
         true => Axis::log(&y_title, scaled(lows), scaled(highest_us)),
         false => Axis::from_zero(&y_title, scaled(highest_us)),
     };
-    let latency = Lines {
-        title: "Latency over time",
-        x,
-        y,
-        lines: vec![
-            line("p50", &pieces, |p| p.p50_us.map(scaled)),
-            line("p99", &pieces, |p| p.p99_us.map(scaled)),
-        ],
-        breaks,
-    };
-    format!("{}{}", iops.svg(), latency.svg())
+    let lines =
+        vec![line("p50", pieces, |p| p.p50_us.map(scaled)), line("p99", pieces, |p| p.p99_us.map(scaled))];
+    Lines { title: "Latency over time", x, y, lines, breaks }
 }
 
 fn line(name: &str, pieces: &[Vec<Point>], value: impl Fn(&Point) -> Option<f64>) -> Line {
