@@ -47,6 +47,7 @@ Exit codes: 0 done, 1 run with errors, 2 bad input, 130 interrupted.
 Ctrl-C once: no new I/O, what was measured is kept. Twice: stop at once.";
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own on the command line")]
 #[command(after_help = RUN_EXAMPLES)]
 pub(crate) struct RunArgs {
     /// A suite (see `assay suites`) or the path of a plan file.

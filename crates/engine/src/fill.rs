@@ -8,13 +8,18 @@ use crate::rng::{BulkRng, Rng};
 const UNIT_BYTES: usize = 4096;
 /// How many earlier unique units a duplicate is drawn from.
 const DEDUPE_POOL: usize = 64;
+/// Unique data is made from so many random bytes: they fit the cache of a core, and a random window of them under a
+/// random 64-bit mask takes 0.1 µs for 4 KiB, where fresh random bytes take 0.5 µs.
+const UNIQUE_POOL_BYTES: usize = 4 << 20;
+/// Windows begin at multiples of this, so that copying is aligned.
+const WINDOW_GRAIN: usize = 64;
 /// Iometer's full random data is a window into so many random bytes.
 const IOMETER_POOL_BYTES: usize = 16 << 20;
 
 /// Makes the data of one worker's writes.
 pub(crate) enum Filler {
-    /// Fresh random bytes for every write.
-    Unique(BulkRng),
+    /// A random window into a pool under a random mask: no block repeats, nothing in one resembles another.
+    Unique { pool: Vec<u8>, rng: Rng },
     /// Random bytes with a share that compresses and a share that repeats.
     Reducible(Reducible),
     /// One random byte, repeated.
@@ -45,7 +50,7 @@ impl Filler {
             pool
         };
         match data {
-            Data::Unique => Self::Unique(BulkRng::new(seed)),
+            Data::Unique => Self::Unique { pool: pool(UNIQUE_POOL_BYTES + size_max), rng: Rng::new(seed) },
             Data::Reducible { compress, dedupe } => Self::Reducible(Reducible::new(compress, dedupe, seed)),
             Data::IometerRepeating => Self::Repeating(Rng::new(seed)),
             Data::IometerPseudoRandom => Self::PseudoRandom(pool(size_max)),
@@ -58,16 +63,36 @@ impl Filler {
     /// Fills a write's buffer.
     pub(crate) fn fill(&mut self, bytes: &mut [u8]) {
         match self {
-            Self::Unique(rng) => rng.fill(bytes),
+            Self::Unique { pool, rng } => {
+                let start = window(rng, pool.len(), bytes.len(), WINDOW_GRAIN);
+                copy_masked(bytes, &pool[start..], rng.next());
+            }
             Self::Reducible(reducible) => bytes.chunks_mut(UNIT_BYTES).for_each(|unit| reducible.fill(unit)),
             Self::Repeating(rng) => bytes.fill(rng.next().to_le_bytes()[7]),
             Self::PseudoRandom(pattern) => bytes.copy_from_slice(&pattern[..bytes.len()]),
             Self::FullRandom { pool, rng } => {
-                let windows = (pool.len() - bytes.len()) / 4 + 1;
-                let start = usize::try_from(rng.below(windows as u64)).expect("below the pool's length") * 4;
+                let start = window(rng, pool.len(), bytes.len(), 4);
                 bytes.copy_from_slice(&pool[start..start + bytes.len()]);
             }
         }
+    }
+}
+
+/// Where a random window of `length` bytes begins, a multiple of `grain`.
+fn window(rng: &mut Rng, pool: usize, length: usize, grain: usize) -> usize {
+    let windows = (pool - length) / grain + 1;
+    usize::try_from(rng.below(windows as u64)).expect("below the pool's length") * grain
+}
+
+/// Copies as many bytes as `to` has, each eight of them under `mask`.
+fn copy_masked(to: &mut [u8], from: &[u8], mask: u64) {
+    let (eights, rest) = to.as_chunks_mut::<8>();
+    let done = eights.len() * 8;
+    for (to, from) in eights.iter_mut().zip(from.as_chunks::<8>().0) {
+        *to = (u64::from_le_bytes(*from) ^ mask).to_le_bytes();
+    }
+    for ((to, from), mask) in rest.iter_mut().zip(&from[done..]).zip(mask.to_le_bytes()) {
+        *to = from ^ mask;
     }
 }
 
@@ -129,6 +154,19 @@ mod tests {
     #[test]
     fn unique_data_never_repeats_a_block() {
         assert_eq!(distinct(&written(Data::Unique, 8192, 500)), 1000);
+    }
+
+    #[test]
+    fn unique_data_of_any_size_fills_all_of_it_evenly() {
+        for size in [1, 7, 512, 4096, 5003] {
+            let bytes: Vec<u8> = written(Data::Unique, size, 100_000 / size).concat();
+            let mut counts = [0_u32; 256];
+            bytes.iter().for_each(|b| counts[usize::from(*b)] += 1);
+            let expected = bytes.len() as f64 / 256.0;
+            // Chi-square with 255 degrees of freedom; the seed is fixed.
+            let chi: f64 = counts.iter().map(|c| (f64::from(*c) - expected).powi(2) / expected).sum();
+            assert!(chi < 340.0, "{size}: {chi}");
+        }
     }
 
     #[test]

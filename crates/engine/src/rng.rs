@@ -24,7 +24,6 @@ impl Rng {
 
     /// Uniform in [0, `limit`); `limit` must not be zero. The bias is below limit / 2^64.
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "the high half of a 128-bit product is 64 bits")]
     pub(crate) fn below(&mut self, limit: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(limit)) >> 64) as u64
     }
