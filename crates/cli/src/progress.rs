@@ -62,6 +62,9 @@ impl Progress {
     }
 
     pub(crate) fn event(&mut self, event: &Event) {
+        if let Some((bar, _)) = &self.step {
+            bar.set_position(u64::try_from(bar.elapsed().as_millis()).unwrap_or(u64::MAX));
+        }
         match &event.what {
             RunEvent::StepStarted(id) => self.begin(*id),
             RunEvent::PhaseStarted { phase, .. } => self.phase(*phase),
@@ -109,7 +112,6 @@ impl Progress {
         let line = &self.steps[*index];
         let left = line.time.saturating_sub(bar.elapsed()) + self.time_after(*index);
         let p99 = stats.waited().quantile_ns(0.99).unwrap_or(0.0) / 1e3;
-        bar.set_position(u64::try_from(bar.elapsed().as_millis()).unwrap_or(u64::MAX));
         bar.set_message(format!(
             "{} left  {:.0} IOPS  {:.1} MiB/s  p99 {:.0} us",
             clock(left),
