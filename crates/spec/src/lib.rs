@@ -1,10 +1,25 @@
 //! What to do, as data.
 //!
-//! A plan is written as TOML ([`PlanFile`](file::PlanFile): exactly what somebody wrote, with the line of
-//! every value), and resolved to a [`Plan`]: tests made of steps, steps made of jobs, no option left that
-//! means "default". A suite is a plan that ships with Assay. An [`Address`] says where I/O goes.
+//! A plan is written as TOML ([`PlanFile`]: exactly what somebody wrote), and resolved to a [`Plan`]: tests
+//! made of steps, steps made of jobs, no option left that means "default". A [`Suite`](suites::Suite) is a
+//! plan that ships with Assay. An [`Address`] says where I/O goes.
 //!
 //! Architecture invariant: no I/O and no clock in this room; everything here is a function of its arguments.
 #![forbid(unsafe_code)]
 
+mod address;
+mod file;
+mod plan;
+mod reader;
+mod resolve;
+pub mod suites;
 pub mod units;
+
+pub use address::{Address, AddressError};
+pub use file::{IO_BYTES_MAX, OUTSTANDING_MAX, PlanFile, WORKERS_MAX};
+pub use plan::{Access, Arrivals, Data, Job, Pacing, Plan, Semantics, Span, Step, Stop, Swept, Test};
+pub use reader::{PlanError, suggest};
+pub use resolve::Overrides;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,274 @@
+//! Goes through a run's events and keeps what a summary needs. Memory: two distributions per job and step
+//! (72 KiB), and the last seconds of the running step.
+
+use std::collections::BTreeMap;
+
+use assay_record::{
+    AccessStats, Event, HostSample, Interval, Outcome, Phase, RunEvent, RunHeader, StepCpu, StepEnd, StepId,
+    StepReason, TurnStats, Warning,
+};
+use assay_spec::{Job, Semantics};
+
+use crate::series::Series;
+use crate::summary::{
+    Cpu, DiskBytes, HostView, JobSummary, Load, OpSummary, RunStatus, RunSummary, StepSummary,
+};
+
+/// Samples that leave out more than this share of the time between the first and the last have gaps.
+const GAP_SHARE: f64 = 0.05;
+
+/// Goes through the events of a run; gives a summary at any time.
+#[derive(Debug, Clone)]
+pub struct Collector {
+    header: RunHeader,
+
+    steps: BTreeMap<StepId, StepState>,
+    /// The step whose measured window began last.
+    current: Option<StepId>,
+    warnings: Vec<Warning>,
+    outcome: Option<Outcome>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct StepState {
+    /// Start and end of the measured window, ns since the run began.
+    measure_ns: Option<u64>,
+    drain_ns: Option<u64>,
+    jobs: BTreeMap<usize, JobState>,
+    series: Series,
+    host: HostState,
+    end: Option<StepEnd>,
+    skipped: Option<String>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct JobState {
+    stats: AccessStats,
+    end_ns: u64,
+    reconnects: u64,
+    turns: TurnStats,
+}
+
+/// Sums over the host samples that lie wholly in the measured window.
+#[derive(Debug, Clone, Default)]
+struct HostState {
+    /// From the first sample's start to the last one's end, ns since the run began.
+    range_ns: Option<(u64, u64)>,
+    length_ns: u64,
+    busy_ns: f64,
+    steal_ns: f64,
+    busy_max: f64,
+    tester_ns: u64,
+    late_ns: f64,
+    late_max_ns: u64,
+    disk_bytes: BTreeMap<String, u64>,
+}
+
+impl Collector {
+    /// Nothing seen yet of the run that `header` begins.
+    #[must_use]
+    pub fn new(header: &RunHeader) -> Self {
+        Self {
+            header: header.clone(),
+            steps: BTreeMap::new(),
+            current: None,
+            warnings: Vec::new(),
+            outcome: None,
+        }
+    }
+
+    /// Takes in the next event.
+    pub fn add(&mut self, event: &Event) {
+        match &event.what {
+            RunEvent::Started(_) => {}
+            RunEvent::StepStarted(step) => drop(self.step(*step)),
+            RunEvent::StepSkipped { step, why } => self.step(*step).skipped = Some(why.clone()),
+            RunEvent::PhaseStarted { step, phase } => self.phase(*step, *phase, event.at_ns),
+            RunEvent::Interval(interval) => self.interval(interval),
+            RunEvent::Host(sample) => self.sample(sample),
+            RunEvent::Warning(warning) => self.warnings.push(warning.clone()),
+            RunEvent::StepEnded(end) => {
+                let state = self.step(end.step);
+                state.drain_ns.get_or_insert(event.at_ns);
+                state.end = Some((**end).clone());
+            }
+            RunEvent::Ended(outcome) => self.outcome = Some(*outcome),
+        }
+    }
+
+    /// Everything so far.
+    #[must_use]
+    pub fn summary(&self) -> RunSummary {
+        RunSummary {
+            run: self.header.run.clone(),
+            status: RunStatus::from(self.outcome),
+            steps: self.steps.iter().filter_map(|(id, state)| self.step_summary(*id, state)).collect(),
+            steps_planned: self.header.plan.step_count(),
+            warnings: self.warnings.clone(),
+        }
+    }
+
+    fn step(&mut self, id: StepId) -> &mut StepState {
+        self.steps.entry(id).or_default()
+    }
+
+    fn phase(&mut self, step: StepId, phase: Phase, at_ns: u64) {
+        let state = self.step(step);
+        match phase {
+            Phase::Prepare | Phase::Warmup => {}
+            Phase::Measure => {
+                state.measure_ns = Some(at_ns);
+                self.current = Some(step);
+            }
+            Phase::Drain => state.drain_ns = Some(at_ns),
+        }
+    }
+
+    fn interval(&mut self, interval: &Interval) {
+        let state = self.step(StepId { test: interval.test, step: interval.step });
+        let sum = interval.sum();
+        state.series.add(interval, &sum.total());
+        let job = state.jobs.entry(interval.job as usize).or_default();
+        job.stats.merge(&sum);
+        job.end_ns = job.end_ns.max(interval.end_ns);
+        job.reconnects += interval.reconnects;
+        job.turns.merge(interval.turns);
+    }
+
+    /// A sample counts for the step in whose measured window all of it lies; the others are of no step.
+    fn sample(&mut self, sample: &HostSample) {
+        let Some(state) = self.current.and_then(|id| self.steps.get_mut(&id)) else { return };
+        let Some(measure_ns) = state.measure_ns else { return };
+        let start_ns = sample.at_ns.saturating_sub(sample.length_ns);
+        if start_ns >= measure_ns && state.drain_ns.is_none_or(|drain| sample.at_ns <= drain) {
+            state.host.add(sample, start_ns);
+        }
+    }
+
+    fn step_summary(&self, id: StepId, state: &StepState) -> Option<StepSummary> {
+        let test = self.header.plan.tests.get(id.test as usize)?;
+        let step = test.steps.get(id.step as usize)?;
+        let jobs: Vec<JobSummary> =
+            step.jobs.iter().enumerate().map(|(index, job)| self.job_summary(index, job, state)).collect();
+        let sum_of =
+            |part: fn(&JobSummary) -> &OpSummary| OpSummary::sum(&jobs.iter().map(part).collect::<Vec<_>>());
+        let total = sum_of(|j| &j.total);
+        let mut turns = TurnStats::default();
+        state.jobs.values().for_each(|j| turns.merge(j.turns));
+        let end = state.end.as_ref();
+        Some(StepSummary {
+            id,
+            test: test.name.clone(),
+            step: step.label(),
+            load: common_load(&jobs),
+            seconds: jobs.iter().map(|j| j.seconds).fold(0.0, f64::max),
+            read: sum_of(|j| &j.read),
+            write: sum_of(|j| &j.write),
+            outstanding_effective: jobs.iter().map(|j| j.outstanding_effective).sum(),
+            outstanding_asked: jobs.iter().map(|j| j.outstanding_asked).sum(),
+            cpu: cpu(state, total.ops),
+            errors: total.errors,
+            total,
+            jobs,
+            failures: end.map(|e| e.failures.clone()).unwrap_or_default(),
+            mismatches: end.map(|e| e.mismatches.clone()).unwrap_or_default(),
+            mismatch_count: end.map_or(0, |e| e.mismatch_count),
+            series: state.series.points(),
+            host: host_view(state),
+            turns,
+            skipped: state.skipped.clone(),
+            reason: end.map(|e| e.reason.clone()),
+            complete: end.is_some_and(|e| e.reason == StepReason::Done),
+        })
+    }
+
+    fn job_summary(&self, index: usize, job: &Job, state: &StepState) -> JobSummary {
+        let none = JobState::default();
+        let counted = state.jobs.get(&index).unwrap_or(&none);
+        let end = state.end.as_ref().and_then(|e| e.jobs.get(index));
+        // A killed step has no end: its window is as long as what is there of it.
+        let whole_ns = state.jobs.values().map(|j| j.end_ns).max().unwrap_or(0);
+        let seconds = end.map_or(whole_ns, |e| e.measured_ns) as f64 / 1e9;
+        let total = OpSummary::over(&counted.stats.total(), seconds);
+        let in_flight_s = total.service.sum_ns() as f64 / 1e9;
+        JobSummary {
+            name: job.name.clone(),
+            load: Load::from(job.pacing),
+            seconds,
+            read: OpSummary::over(&counted.stats.read, seconds),
+            write: OpSummary::over(&counted.stats.write, seconds),
+            outstanding_effective: if seconds > 0.0 { in_flight_s / seconds } else { 0.0 },
+            outstanding_asked: self.outstanding_asked(job),
+            due: end.and_then(|e| e.due),
+            reconnects: counted.reconnects,
+            total,
+        }
+    }
+
+    /// Assay keeps `outstanding` per worker; Iometer keeps it per worker and target.
+    fn outstanding_asked(&self, job: &Job) -> u64 {
+        let members = match self.header.plan.semantics {
+            Semantics::Assay => 1,
+            Semantics::Iometer if job.targets.is_empty() => self.header.targets.len().max(1) as u64,
+            Semantics::Iometer => job.targets.len() as u64,
+        };
+        u64::from(job.workers) * u64::from(job.outstanding) * members
+    }
+}
+
+impl HostState {
+    fn add(&mut self, sample: &HostSample, start_ns: u64) {
+        let length = sample.length_ns as f64;
+        let (first, last) = self.range_ns.unwrap_or((start_ns, sample.at_ns));
+        self.range_ns = Some((first.min(start_ns), last.max(sample.at_ns)));
+        self.length_ns += sample.length_ns;
+        self.busy_ns += sample.cpu_busy * length;
+        self.steal_ns += sample.cpu_steal * length;
+        self.busy_max = self.busy_max.max(sample.cpu_busy_max);
+        self.tester_ns += sample.tester_cpu_ns;
+        self.late_ns += sample.timer_late_mean_ns as f64 * length;
+        self.late_max_ns = self.late_max_ns.max(sample.timer_late_max_ns);
+        for disk in &sample.disks {
+            *self.disk_bytes.entry(disk.device.clone()).or_default() += disk.read_bytes + disk.write_bytes;
+        }
+    }
+}
+
+fn common_load(jobs: &[JobSummary]) -> Load {
+    let mut loads = jobs.iter().map(|j| j.load);
+    let first = loads.next().unwrap_or(Load::Closed);
+    if loads.all(|l| l == first) { first } else { Load::Mixed }
+}
+
+/// From the step's end where there is one: it covers the window exactly. Else from the samples so far.
+fn cpu(state: &StepState, ops: u64) -> Cpu {
+    let host = &state.host;
+    let length = host.length_ns as f64;
+    let sampled = (host.length_ns > 0).then(|| StepCpu {
+        host_busy: host.busy_ns / length,
+        host_busy_max: host.busy_max,
+        steal: host.steal_ns / length,
+        tester_ns: host.tester_ns,
+    });
+    let used = state.end.as_ref().map(|e| e.cpu).or(sampled);
+    // The samples do not cover the whole window, so their CPU time does not belong to all its I/Os.
+    let exact = state.end.as_ref().map(|e| e.cpu.tester_ns).filter(|_| ops > 0);
+    Cpu { used, tester_us_per_io: exact.map(|ns| ns as f64 / 1e3 / ops as f64) }
+}
+
+fn host_view(state: &StepState) -> HostView {
+    let host = &state.host;
+    let (Some((first, last)), Some(measure)) = (host.range_ns, state.measure_ns) else {
+        return HostView::default();
+    };
+    let range = (last - first) as f64;
+    let has_gaps = (host.length_ns as f64) < range * (1.0 - GAP_SHARE);
+    let disks = host.disk_bytes.iter().map(|(d, b)| DiskBytes { device: d.clone(), bytes: *b });
+    HostView {
+        seconds: host.length_ns as f64 / 1e9,
+        timer_late_mean_ns: host.late_ns / (host.length_ns as f64).max(1.0),
+        timer_late_max_ns: host.late_max_ns,
+        disks: disks.collect(),
+        tester_bytes: (!has_gaps).then(|| state.series.bytes_between(first - measure, last - measure)),
+    }
+}

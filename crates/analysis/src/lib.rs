@@ -1,0 +1,22 @@
+//! What a run means.
+//!
+//! A [`Collector`] goes through a run's events, live or from the store, and gives a [`RunSummary`] at any time:
+//! steps, their jobs, rates and distributions. [`findings`] judges a summary: each [`Finding`] says what the run shows,
+//! with its evidence and what to do next.
+//!
+//! Architecture invariant: pure functions of their arguments, no I/O and no clock. What cannot be judged is not judged:
+//! a rule that lacks a fact stays silent.
+#![forbid(unsafe_code)]
+
+mod collector;
+mod finding;
+mod rules;
+mod series;
+mod summary;
+
+pub use collector::Collector;
+pub use finding::{Evidence, Finding, Severity, findings};
+pub use series::Point;
+pub use summary::{
+    Cpu, DiskBytes, HostView, JobSummary, Load, OpSummary, RunStatus, RunSummary, StepSummary,
+};

@@ -1,0 +1,172 @@
+//! About the host: whether the tester had the machine, and whether it was the limit itself.
+
+use std::collections::BTreeSet;
+
+use assay_record::{MemberFacts, MemberKind};
+use assay_spec::units::MIB;
+
+use super::{Fired, StepCase};
+use crate::finding::{Evidence, Severity};
+
+/// Share of CPU time given to other guests above which latencies are not the storage's alone.
+const STEAL_MAX: f64 = 0.02;
+/// Lateness of timers above which a wake-up is a part of every latency.
+const LATE_MEAN_MAX_NS: f64 = 1e6;
+/// One wake-up later than this is a slow I/O in the tail.
+const LATE_WORST_MAX_NS: u64 = 20_000_000;
+/// Share of the median latency that the tester's own loop may take.
+const TURN_SHARE_MAX: f64 = 0.05;
+/// A CPU busier than this has no room left.
+const BUSY_MAX: f64 = 0.95;
+/// CPUs per worker from which a worker counts as never waiting.
+const CPU_PER_WORKER: f64 = 0.9;
+/// Foreign I/O counts from both this share of the tester's own and this many bytes per second.
+const FOREIGN_SHARE: f64 = 0.10;
+const FOREIGN_BYTES_PER_S: f64 = MIB as f64;
+
+/// The hypervisor gave CPU time to others.
+pub(super) fn steal(case: StepCase<'_>) -> Option<Fired> {
+    let steal = case.step.cpu.used?.steal;
+    if steal <= STEAL_MAX {
+        return None;
+    }
+    Some(Fired {
+        severity: Severity::Warning,
+        says: format!(
+            "The hypervisor gave {:.1} % of this host's CPU time to other guests: latencies contain waiting for a CPU.",
+            steal * 100.0
+        ),
+        evidence: vec![Evidence::new("steal", steal * 100.0, "%")],
+        next: "Run on a quieter or less shared host, or reserve CPU for this guest.",
+        weight: steal,
+    })
+}
+
+/// Timers, and so interrupts, reached the tester late.
+pub(super) fn late_timers(case: StepCase<'_>) -> Option<Fired> {
+    let host = &case.step.host;
+    if host.timer_late_mean_ns <= LATE_MEAN_MAX_NS && host.timer_late_max_ns <= LATE_WORST_MAX_NS {
+        return None;
+    }
+    let (mean_ms, max_ms) = (host.timer_late_mean_ns / 1e6, host.timer_late_max_ns as f64 / 1e6);
+    Some(Fired {
+        severity: Severity::Warning,
+        says: format!(
+            "The tester's own timers fired {mean_ms:.2} ms late on average and {max_ms:.1} ms at worst: virtual CPUs that idle are woken late, and completions are seen late in the same way."
+        ),
+        evidence: vec![
+            Evidence::new("mean lateness", mean_ms, "ms"),
+            Evidence::new("worst lateness", max_ms, "ms"),
+        ],
+        next: "Run again with --keep-awake.",
+        weight: mean_ms + max_ms,
+    })
+}
+
+/// The tester itself was a part of the latency, or the limit.
+pub(super) fn tester_bound(case: StepCase<'_>) -> Option<Fired> {
+    // Against the null target the tester is what is measured.
+    case.run.storage().next()?;
+    slow_turns(case).or_else(|| no_cpu_left(case))
+}
+
+fn slow_turns(case: StepCase<'_>) -> Option<Fired> {
+    let median = case.step.total.service.quantile_ns(0.5).filter(|_| case.step.turns.turns > 0)?;
+    let turn = case.step.turns.mean_ns();
+    if turn <= median * TURN_SHARE_MAX {
+        return None;
+    }
+    Some(Fired {
+        severity: Severity::Warning,
+        says: format!(
+            "A turn of the tester's own loop took {:.1} us, {:.0} % of the median latency ({:.1} us): the storage may be faster than this shows.",
+            turn / 1e3,
+            turn / median * 100.0,
+            median / 1e3
+        ),
+        evidence: vec![
+            Evidence::new("turn, mean", turn / 1e3, "us"),
+            Evidence::new("latency, median", median / 1e3, "us"),
+        ],
+        next: "Use more workers with fewer I/Os outstanding each, or a host with faster CPUs.",
+        weight: turn / median,
+    })
+}
+
+fn no_cpu_left(case: StepCase<'_>) -> Option<Fired> {
+    let used = case.step.cpu.used?;
+    let cpus = f64::from(case.run.header.host.cpus.max(1));
+    let workers: u32 = case.plan.jobs.iter().map(|j| j.workers).sum();
+    let workers = f64::from(workers).min(cpus);
+    // A step that was killed is judged over what its samples cover.
+    let seconds = if case.step.reason.is_some() { case.step.seconds } else { case.step.host.seconds };
+    if seconds <= 0.0 || workers == 0.0 {
+        return None;
+    }
+    let per_worker = used.tester_ns as f64 / 1e9 / seconds / workers;
+    if used.host_busy_max <= BUSY_MAX || per_worker < CPU_PER_WORKER {
+        return None;
+    }
+    Some(Fired {
+        severity: Severity::Warning,
+        says: format!(
+            "The tester used {per_worker:.2} CPUs per worker and the busiest CPU was {:.0} % busy: the tester is the limit, not the storage.",
+            used.host_busy_max * 100.0
+        ),
+        evidence: vec![
+            Evidence::new("tester CPU per worker", per_worker, "CPUs"),
+            Evidence::new("busiest CPU", used.host_busy_max * 100.0, "%"),
+        ],
+        next: "Use more workers, or a host with more or faster CPUs.",
+        weight: per_worker,
+    })
+}
+
+/// Somebody else used the disks meanwhile.
+pub(super) fn foreign_io(case: StepCase<'_>) -> Option<Fired> {
+    let devices = devices(case)?;
+    let host = &case.step.host;
+    let (own, seconds) = (host.tester_bytes?, host.seconds);
+    let mut moved = 0.0;
+    for device in &devices {
+        moved += host.disks.iter().find(|d| d.device == *device)?.bytes as f64;
+    }
+    // The kernel counts the parts of a large I/O as they end, the tester counts it whole at its end.
+    let foreign = moved - own - in_flight_bytes(case);
+    if seconds <= 0.0 || foreign <= own * FOREIGN_SHARE || foreign / seconds <= FOREIGN_BYTES_PER_S {
+        return None;
+    }
+    let rate = |bytes: f64| bytes / seconds / MIB as f64;
+    Some(Fired {
+        severity: Severity::Warning,
+        says: format!(
+            "{} moved {:.1} MiB/s while the tester moved {:.1} MiB/s: somebody else used it during the test.",
+            devices.iter().copied().collect::<Vec<_>>().join(", "),
+            rate(moved),
+            rate(own)
+        ),
+        evidence: vec![
+            Evidence::new("device", rate(moved), "MiB/s"),
+            Evidence::new("tester", rate(own), "MiB/s"),
+        ],
+        next: "Find and stop the other user (iotop, pidstat -d), then run again.",
+        weight: foreign / own.max(1.0),
+    })
+}
+
+/// The devices directly under the step's members; `None` unless all of it is direct I/O to known devices.
+fn devices(case: StepCase<'_>) -> Option<BTreeSet<&str>> {
+    let device = |member: &'_ MemberFacts| -> bool { member.direct && member.kind != MemberKind::Null };
+    let mut devices = BTreeSet::new();
+    for member in case.plan.jobs.iter().flat_map(|j| case.members(j)) {
+        if !device(member) {
+            return None;
+        }
+        devices.insert(member.device.as_ref()?.name.as_str());
+    }
+    (!devices.is_empty()).then_some(devices)
+}
+
+fn in_flight_bytes(case: StepCase<'_>) -> f64 {
+    case.jobs().map(|(plan, job)| job.outstanding_asked as f64 * plan.size_max().0 as f64).sum()
+}

@@ -1,0 +1,101 @@
+//! About the load: whether it was what the plan asks for, and whether the storage answered.
+
+use assay_record::StepReason;
+
+use super::{Fired, StepCase};
+use crate::finding::{Evidence, Severity};
+
+/// Less than this share of the I/Os that were due means that the target did not keep up.
+const ACHIEVED_MIN: f64 = 0.99;
+
+/// Blocks did not hold what was written to them.
+pub(super) fn mismatch(case: StepCase<'_>) -> Option<Fired> {
+    let count = case.step.mismatch_count.max(case.step.mismatches.len() as u64);
+    if count == 0 {
+        return None;
+    }
+    let first = case.step.mismatches.first();
+    let where_to = first.map(|m| {
+        format!(" The first: {} at offset {}: {}.", m.member, m.offset_bytes, m.says.trim_end_matches('.'))
+    });
+    Some(Fired {
+        severity: Severity::Critical,
+        says: format!(
+            "{count} blocks did not hold what was written to them.{}",
+            where_to.unwrap_or_default()
+        ),
+        evidence: vec![Evidence::new("wrong blocks", count as f64, "")],
+        next: "Do not trust this storage with data; look at cables, memory, controller and its log, then verify again.",
+        weight: count as f64,
+    })
+}
+
+/// I/Os failed.
+pub(super) fn errors(case: StepCase<'_>) -> Option<Fired> {
+    let step = case.step;
+    let how = match &step.reason {
+        Some(StepReason::ErrorLimit) => Some("More I/Os failed than the plan allows".to_owned()),
+        Some(StepReason::TargetLost(how)) => {
+            Some(format!("The target was lost: {}", how.trim_end_matches('.')))
+        }
+        _ => None,
+    };
+    if step.errors == 0 && how.is_none() {
+        return None;
+    }
+    let mut says = match how {
+        Some(how) => format!("{how}; {} I/Os failed.", step.errors),
+        None => format!(
+            "{} of {} I/Os failed; they are in no rate and no latency.",
+            step.errors,
+            step.total.ops + step.errors
+        ),
+    };
+    if let Some(first) = step.failures.first() {
+        let kind = if first.is_write { "write" } else { "read" };
+        let what = first.says.trim_end_matches('.');
+        says.push_str(&format!(
+            " The first: a {kind} of {} bytes at offset {} of {}: {what}.",
+            first.size_bytes, first.offset_bytes, first.member
+        ));
+    }
+    Some(Fired {
+        severity: Severity::Critical,
+        says,
+        evidence: vec![
+            Evidence::new("failed", step.errors as f64, "I/Os"),
+            Evidence::new("succeeded", step.total.ops as f64, "I/Os"),
+        ],
+        next: "Look at the kernel log of this host and at the storage's own log for the time of the run.",
+        weight: step.errors as f64,
+    })
+}
+
+/// A load with a rate was not kept up.
+pub(super) fn missed_rate(case: StepCase<'_>) -> Option<Fired> {
+    if !case.step.complete {
+        return None;
+    }
+    let shares = case.step.jobs.iter().filter_map(|job| {
+        let due = job.due.filter(|due| *due > 0)?;
+        Some((job.total.ops as f64 / due as f64, due, job))
+    });
+    let (share, due, job) = shares.min_by(|a, b| a.0.total_cmp(&b.0))?;
+    if share >= ACHIEVED_MIN {
+        return None;
+    }
+    Some(Fired {
+        severity: Severity::Warning,
+        says: format!(
+            "Only {:.1} % of the {due} I/Os that were due were done in the window ({:.0} per second): the step is beyond what the target sustains.",
+            share * 100.0,
+            job.total.iops
+        ),
+        evidence: vec![
+            Evidence::new("due", due as f64, "I/Os"),
+            Evidence::new("done", job.total.ops as f64, "I/Os"),
+        ],
+        next: "Take its latency as that of an overloaded target; sweep lower rates to find the knee.",
+        weight: 1.0 - share,
+    })
+}

@@ -1,0 +1,82 @@
+//! About the run as such: what is missing from it, and what whoever ran it was warned of.
+
+use super::{Fired, Run};
+use crate::finding::{Evidence, Finding, Severity};
+use crate::summary::RunStatus;
+
+/// The run did not come to its end.
+pub(super) fn partial(run: Run<'_>) -> Option<Fired> {
+    let how = match run.summary.status {
+        RunStatus::Done | RunStatus::Failed => return None,
+        RunStatus::Interrupted => "The run was interrupted",
+        RunStatus::Partial => "The run has no end: it is still going on, or it was killed",
+    };
+    let complete = run.summary.steps.iter().filter(|s| s.complete || s.skipped.is_some()).count();
+    let planned = run.summary.steps_planned;
+    Some(Fired {
+        severity: Severity::Warning,
+        says: format!(
+            "{how}. {complete} of {planned} steps are complete; the others hold what was measured until then."
+        ),
+        evidence: vec![
+            Evidence::new("complete steps", complete as f64, ""),
+            Evidence::new("planned steps", planned as f64, ""),
+        ],
+        next: "Run the missing tests again, for example with --only NAME.",
+        weight: 0.0,
+    })
+}
+
+/// `--quick` shortened the steps.
+pub(super) fn quick(run: Run<'_>) -> Option<Fired> {
+    if !run.header.plan.quick {
+        return None;
+    }
+    let longest = run.summary.steps.iter().map(|s| s.seconds).fold(0.0, f64::max);
+    Some(Fired {
+        severity: Severity::Info,
+        says: "The steps were shortened (--quick): caches do not settle in so short a time, and rare slow I/Os are missed."
+            .into(),
+        evidence: vec![Evidence::new("longest step", longest, "s")],
+        next: "Run without --quick before comparing or publishing.",
+        weight: 0.0,
+    })
+}
+
+/// A step was left out.
+pub(super) fn skipped_step(run: Run<'_>) -> Option<Fired> {
+    let skipped: Vec<_> = run.summary.steps.iter().filter(|s| s.skipped.is_some()).collect();
+    let first = skipped.first()?;
+    let why = first.skipped.as_deref().unwrap_or_default();
+    let name = format!("{} {}", first.test, first.step);
+    let more = match skipped.len() - 1 {
+        0 => String::new(),
+        others => format!(" (and {others} more)"),
+    };
+    Some(Fired {
+        severity: Severity::Info,
+        says: format!("Left out: {}{more}: {}.", name.trim_end(), why.trim_end_matches('.')),
+        evidence: vec![Evidence::new("steps left out", skipped.len() as f64, "")],
+        next: "",
+        weight: 0.0,
+    })
+}
+
+/// Every warning of the run, as a finding; the same words are said once.
+pub(super) fn warnings(run: Run<'_>) -> Vec<Finding> {
+    let mut found: Vec<Finding> = Vec::new();
+    for warning in &run.summary.warnings {
+        if found.iter().any(|f| f.rule == warning.rule && f.says == warning.says) {
+            continue;
+        }
+        found.push(Finding {
+            rule: warning.rule.clone(),
+            severity: Severity::Warning,
+            says: warning.says.clone(),
+            evidence: Vec::new(),
+            next: warning.next.clone(),
+            steps: Vec::new(),
+        });
+    }
+    found
+}

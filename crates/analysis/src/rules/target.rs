@@ -1,0 +1,106 @@
+//! About the targets: whether what was measured is the storage, and under which promise.
+
+use assay_record::MemberFacts;
+use assay_spec::units::{GIB, MIB};
+
+use super::{Fired, Run, list};
+use crate::finding::{Evidence, Severity};
+
+/// A cache holds a span smaller than this many times its size: half of the I/Os or more may hit.
+const SPAN_TIMES_MEMORY: f64 = 2.0;
+
+/// Parts that were never written when the run began: reading those moves no data.
+pub(super) fn unwritten(run: Run<'_>) -> Option<Fired> {
+    let holed: Vec<&MemberFacts> =
+        run.storage().filter(|m| m.unwritten_bytes.is_some_and(|b| b > 0)).collect();
+    let bytes: u64 = holed.iter().filter_map(|m| m.unwritten_bytes).sum();
+    let span: u64 = holed.iter().map(|m| m.span_bytes).sum();
+    if holed.is_empty() {
+        return None;
+    }
+    Some(Fired {
+        severity: Severity::Warning,
+        says: format!(
+            "{:.1} MiB of {:.1} MiB in {} were never written: reading there is answered without touching the disks.",
+            mib(bytes),
+            mib(span),
+            paths(&holed)
+        ),
+        evidence: vec![
+            Evidence::new("never written", mib(bytes), "MiB"),
+            Evidence::new("span", mib(span), "MiB"),
+        ],
+        next: "Let Assay prepare the file (give a new name), or write it once from start to end.",
+        weight: 0.0,
+    })
+}
+
+/// I/O went through the page cache.
+pub(super) fn cached(run: Run<'_>) -> Option<Fired> {
+    let cached: Vec<&MemberFacts> = run.storage().filter(|m| !m.direct).collect();
+    if cached.is_empty() {
+        return None;
+    }
+    let memory = run.header.host.memory_bytes as f64 / GIB as f64;
+    Some(Fired {
+        severity: Severity::Warning,
+        says: format!(
+            "I/O to {} went through this host's page cache: the numbers are those of memory and storage together.",
+            paths(&cached)
+        ),
+        evidence: vec![Evidence::new("host memory", memory, "GiB")],
+        next: "Run without --cached to measure the storage alone.",
+        weight: 0.0,
+    })
+}
+
+/// What went through the page cache fits into it.
+pub(super) fn small_span(run: Run<'_>) -> Option<Fired> {
+    let host = &run.header.host;
+    if host.memory_bytes == 0 {
+        return None;
+    }
+    let memory = host.cgroup_memory_bytes.map_or(host.memory_bytes, |limit| limit.min(host.memory_bytes));
+    let cached: Vec<&MemberFacts> = run.storage().filter(|m| !m.direct).collect();
+    let span: u64 = cached.iter().map(|m| m.span_bytes).sum();
+    if cached.is_empty() || span as f64 >= memory as f64 * SPAN_TIMES_MEMORY {
+        return None;
+    }
+    Some(Fired {
+        severity: Severity::Warning,
+        says: format!(
+            "The test covers {:.1} MiB, less than twice the memory of this host ({:.1} MiB): after a while most reads come from memory.",
+            mib(span),
+            mib(memory)
+        ),
+        evidence: vec![Evidence::new("span", mib(span), "MiB"), Evidence::new("memory", mib(memory), "MiB")],
+        next: "Use --size \"2x ram\", or run without --cached.",
+        weight: 0.0,
+    })
+}
+
+/// Each write waited until it was durable.
+pub(super) fn sync(run: Run<'_>) -> Option<Fired> {
+    let synced: Vec<&MemberFacts> = run.storage().filter(|m| m.sync).collect();
+    if synced.is_empty() || !run.header.plan.writes() {
+        return None;
+    }
+    Some(Fired {
+        severity: Severity::Info,
+        says: format!(
+            "Each write to {} waited until the storage called it durable (--sync): compare with other durable figures only.",
+            paths(&synced)
+        ),
+        evidence: vec![],
+        next: "",
+        weight: 0.0,
+    })
+}
+
+fn mib(bytes: u64) -> f64 {
+    bytes as f64 / MIB as f64
+}
+
+fn paths(members: &[&MemberFacts]) -> String {
+    list(&members.iter().map(|m| m.path.clone()).collect::<Vec<_>>())
+}

@@ -1,0 +1,261 @@
+//! What a run measured, per step and job: counts, rates over the measured window, whole distributions.
+
+use assay_record::{
+    Failure, Latency, Mismatch, OpStats, Outcome, StepCpu, StepId, StepReason, TurnStats, Warning,
+};
+use assay_spec::{Pacing, units::MIB};
+use serde::Serialize;
+
+use crate::series::Point;
+
+/// A whole run, or what there is of it so far.
+#[derive(Debug, Clone)]
+pub struct RunSummary {
+    /// Which run.
+    pub run: String,
+    /// How it stands.
+    pub status: RunStatus,
+    /// In the order of the plan; steps that were not reached are absent.
+    pub steps: Vec<StepSummary>,
+    /// Steps of the plan, reached or not.
+    pub steps_planned: usize,
+    /// What whoever ran it was warned of, in order.
+    pub warnings: Vec<Warning>,
+}
+
+/// How a run stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunStatus {
+    /// Every step was done.
+    Done,
+    /// A step ended by errors.
+    Failed,
+    /// Somebody stopped it.
+    Interrupted,
+    /// It has no end: it is still running, or it was killed.
+    Partial,
+}
+
+impl From<Option<Outcome>> for RunStatus {
+    /// From the run's last event, where it is there.
+    fn from(outcome: Option<Outcome>) -> Self {
+        match outcome {
+            Some(Outcome::Done) => Self::Done,
+            Some(Outcome::Failed) => Self::Failed,
+            Some(Outcome::Interrupted) => Self::Interrupted,
+            None => Self::Partial,
+        }
+    }
+}
+
+impl RunStatus {
+    /// As it stands in JSON and tables.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::Interrupted => "interrupted",
+            Self::Partial => "partial",
+        }
+    }
+}
+
+/// One load point of one test.
+#[derive(Debug, Clone)]
+pub struct StepSummary {
+    /// Which one.
+    pub id: StepId,
+    /// Name of its test.
+    pub test: String,
+    /// The swept values: `size=4KiB`; empty where nothing is swept.
+    pub step: String,
+    /// How its I/Os are started.
+    pub load: Load,
+    /// The measured window, s: the longest of the jobs.
+    pub seconds: f64,
+    /// In the order of the plan.
+    pub jobs: Vec<JobSummary>,
+    /// Reads and writes of all jobs; rates are sums of the jobs' rates.
+    pub total: OpSummary,
+    /// Reads of all jobs.
+    pub read: OpSummary,
+    /// Writes of all jobs.
+    pub write: OpSummary,
+    /// I/Os in flight on average: IOPS times mean service time, summed over the jobs.
+    pub outstanding_effective: f64,
+    /// I/Os in flight that the plan asks for, all jobs together.
+    pub outstanding_asked: u64,
+    /// CPU over the measured window.
+    pub cpu: Cpu,
+    /// I/Os that failed.
+    pub errors: u64,
+    /// The first of them.
+    pub failures: Vec<Failure>,
+    /// The first wrong blocks.
+    pub mismatches: Vec<Mismatch>,
+    /// How many wrong blocks there were in all.
+    pub mismatch_count: u64,
+    /// Second by second.
+    pub series: Vec<Point>,
+    /// What the host did meanwhile.
+    pub host: HostView,
+    /// The tester's own loop.
+    pub turns: TurnStats,
+    /// Why the step was left out, where it was.
+    pub skipped: Option<String>,
+    /// Why it ended; `None` while it runs, or where the run was killed in it.
+    pub reason: Option<StepReason>,
+    /// Whether it ran to its end.
+    pub complete: bool,
+}
+
+/// One job of a step.
+#[derive(Debug, Clone)]
+pub struct JobSummary {
+    /// As the plan calls it.
+    pub name: String,
+    /// How its I/Os are started.
+    pub load: Load,
+    /// Its measured window, s.
+    pub seconds: f64,
+    /// Reads and writes.
+    pub total: OpSummary,
+    /// Reads.
+    pub read: OpSummary,
+    /// Writes.
+    pub write: OpSummary,
+    /// I/Os in flight on average: IOPS times mean service time.
+    pub outstanding_effective: f64,
+    /// I/Os in flight that the plan asks for: per worker, and per member under Iometer semantics, times their number.
+    pub outstanding_asked: u64,
+    /// I/Os that were due in the window, where the load has a rate.
+    pub due: Option<u64>,
+    /// Drains followed by a reopen.
+    pub reconnects: u64,
+}
+
+/// How I/Os are started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Load {
+    /// Each follows a completion at once.
+    Closed,
+    /// Each follows a completion, but not faster than a rate.
+    Throttled,
+    /// At times of their own.
+    Open,
+    /// Jobs of a step differ.
+    Mixed,
+}
+
+impl From<Pacing> for Load {
+    fn from(pacing: Pacing) -> Self {
+        match pacing {
+            Pacing::Closed => Self::Closed,
+            Pacing::Throttled { .. } => Self::Throttled,
+            Pacing::Open { .. } => Self::Open,
+        }
+    }
+}
+
+/// Operations of one kind over a measured window.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct OpSummary {
+    /// Successful operations.
+    pub ops: u64,
+    /// Bytes they moved.
+    pub bytes: u64,
+    /// Operations that failed.
+    pub errors: u64,
+    /// Successful operations per second.
+    pub iops: f64,
+    /// 2^20 bytes per second.
+    pub mib_per_s: f64,
+    /// 10^6 bytes per second.
+    pub mb_per_s: f64,
+    /// Completion minus issue.
+    pub service: Latency,
+    /// Completion minus intended start, where the load is open.
+    pub response: Option<Latency>,
+}
+
+impl OpSummary {
+    /// `stats` over a window of `seconds`; rates are 0 where there is no window.
+    #[must_use]
+    pub fn over(stats: &OpStats, seconds: f64) -> Self {
+        let per_s = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
+        Self {
+            ops: stats.ops(),
+            bytes: stats.bytes,
+            errors: stats.errors,
+            iops: per_s(stats.ops()),
+            mib_per_s: per_s(stats.bytes) / MIB as f64,
+            mb_per_s: per_s(stats.bytes) / 1e6,
+            service: stats.service.clone(),
+            response: stats.response.clone(),
+        }
+    }
+
+    /// Several jobs in one: counts, rates and distributions added.
+    #[must_use]
+    pub fn sum(parts: &[&Self]) -> Self {
+        let mut sum = Self::default();
+        for part in parts {
+            sum.ops += part.ops;
+            sum.bytes += part.bytes;
+            sum.errors += part.errors;
+            sum.iops += part.iops;
+            sum.mib_per_s += part.mib_per_s;
+            sum.mb_per_s += part.mb_per_s;
+            sum.service.merge(&part.service);
+        }
+        if parts.iter().any(|p| p.response.is_some()) {
+            // Beside an open loop, the operations of a closed one are waited for from their issue.
+            let mut response = Latency::default();
+            parts.iter().for_each(|p| response.merge(p.waited()));
+            sum.response = Some(response);
+        }
+        sum
+    }
+
+    /// The distribution a user waits by: response where it is known, else service.
+    #[must_use]
+    pub fn waited(&self) -> &Latency {
+        self.response.as_ref().unwrap_or(&self.service)
+    }
+}
+
+/// CPU use over a measured window.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Cpu {
+    /// What the step's end, or the samples of the host, say. `None` where neither is there yet.
+    pub used: Option<StepCpu>,
+    /// CPU time of the tester per successful I/O, µs.
+    pub tester_us_per_io: Option<f64>,
+}
+
+/// The host during the measured window, from its samples of about a second.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct HostView {
+    /// How much of the window the samples cover, s.
+    pub seconds: f64,
+    /// How late the tester's timers fired, mean, ns.
+    pub timer_late_mean_ns: f64,
+    /// The latest, ns.
+    pub timer_late_max_ns: u64,
+    /// What the block devices moved in the covered part of the window, by anybody.
+    pub disks: Vec<DiskBytes>,
+    /// What the tester moved in the same part, bytes; `None` where the samples have gaps.
+    pub tester_bytes: Option<f64>,
+}
+
+/// Bytes of one block device.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct DiskBytes {
+    /// Kernel name.
+    pub device: String,
+    /// Read and written, bytes.
+    pub bytes: u64,
+}

@@ -1,0 +1,35 @@
+//! Events in, summary and findings out.
+#![expect(
+    clippy::unwrap_used,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a panic in a test is a failed test, and the numbers are small and positive"
+)]
+
+#[path = "synthetic.rs"]
+mod synthetic;
+
+mod rules;
+mod summary;
+
+use assay_analysis::{Collector, Finding, RunSummary, findings};
+use assay_record::{Event, RunHeader};
+
+/// What `told` amounts to.
+fn summarize(header: &RunHeader, told: &[Event]) -> RunSummary {
+    let mut collector = Collector::new(header);
+    told.iter().for_each(|e| collector.add(e));
+    collector.summary()
+}
+
+/// A run of `plan` on the default target.
+fn run(plan: &str) -> (RunHeader, RunSummary) {
+    let header = synthetic::header(synthetic::plan(plan));
+    let summary = summarize(&header, &synthetic::events(&header, synthetic::Target::default()));
+    (header, summary)
+}
+
+/// What the rule of that name has to say.
+fn found(rule: &str, header: &RunHeader, summary: &RunSummary) -> Option<Finding> {
+    findings(header, summary).into_iter().find(|f| f.rule == rule)
+}

@@ -1,0 +1,313 @@
+//! Each rule: it fires, it does not, and what it does on the boundary.
+
+use assay_analysis::{DiskBytes, OpSummary, RunSummary, Severity, findings};
+use assay_record::{Content, Failure, MemberKind, Mismatch, RunHeader, Stamp, StepCpu, StepReason, Warning};
+
+use crate::synthetic::{self, Target};
+use crate::{found, run, summarize};
+
+/// A clean run: 16 in flight, direct I/O, a quiet host.
+fn clean() -> (RunHeader, RunSummary) {
+    run("[[test]]\nname = \"t\"\naccess = [{ size = \"8KiB\", read = 65, random = 60 }]\n\
+        outstanding = 16\nrun = \"4s\"\n")
+}
+
+/// Whether `rule` fires after `change` was made to a clean run.
+fn fires(rule: &str, change: impl Fn(&mut RunHeader, &mut RunSummary)) -> bool {
+    let (mut header, mut summary) = clean();
+    change(&mut header, &mut summary);
+    found(rule, &header, &summary).is_some()
+}
+
+fn vmware() -> (RunHeader, RunSummary) {
+    let header = synthetic::header(synthetic::suite("vmware", 4));
+    let summary = summarize(&header, &synthetic::events(&header, Target::default()));
+    (header, summary)
+}
+
+fn used(summary: &mut RunSummary) -> &mut StepCpu {
+    summary.steps[0].cpu.used.as_mut().unwrap()
+}
+
+#[test]
+fn a_clean_run_has_nothing_to_find() {
+    let (header, summary) = clean();
+    assert_eq!(findings(&header, &summary), []);
+}
+
+#[test]
+fn drains_are_named_with_their_numbers() {
+    let (header, summary) = vmware();
+    let finding = found("drained-queue", &header, &summary).unwrap();
+    assert!(
+        finding.says.contains("of 64 I/Os were in flight") && finding.says.contains("every 500 I/Os"),
+        "{finding:?}"
+    );
+    assert!(finding.says.ends_with("The same holds for 3 other steps."), "{}", finding.says);
+    assert_eq!((finding.severity, finding.steps.len()), (Severity::Info, 4));
+    assert!((55.0..62.1).contains(&finding.evidence[0].value), "{:?}", finding.evidence);
+}
+
+#[test]
+fn a_queue_counts_as_full_from_97_percent() {
+    assert!(fires("drained-queue", |_, s| s.steps[0].outstanding_effective = 16.0 * 0.9699));
+    assert!(!fires("drained-queue", |_, s| s.steps[0].outstanding_effective = 16.0 * 0.97));
+    // Without a closed loop nobody promised a full queue.
+    assert!(!fires("drained-queue", |_, s| {
+        s.steps[0].outstanding_effective = 3.0;
+        s.steps[0].load = assay_analysis::Load::Open;
+    }));
+}
+
+#[test]
+fn rewinding_sequential_tests_reread_the_first_15_6_mib() {
+    let (header, summary) = vmware();
+    let finding = found("rereads-start", &header, &summary).unwrap();
+    assert!(finding.says.contains("only the first 15.6 of 4096.0 MiB"), "{}", finding.says);
+    let tests: Vec<u32> = finding.steps.iter().map(|s| s.test).collect();
+    assert_eq!(tests, [0, 2], "the two Max Throughput tests, and no random one");
+}
+
+#[test]
+fn rewinding_a_span_no_larger_than_what_is_touched_is_no_finding() {
+    let touched = 500 * 32_768;
+    for (span, fires) in [(touched, false), (touched + 1, true)] {
+        let (mut header, summary) = vmware();
+        header.targets[0].member.span_bytes = span;
+        assert_eq!(found("rereads-start", &header, &summary).is_some(), fires, "{span}");
+    }
+    let modern = synthetic::header(synthetic::suite("vmware-modern", 2));
+    let summary = summarize(&modern, &synthetic::events(&modern, Target::default()));
+    assert!(found("rereads-start", &modern, &summary).is_none());
+}
+
+#[test]
+fn steal_counts_above_two_percent() {
+    assert!(fires("steal", |_, s| used(s).steal = 0.0201));
+    assert!(!fires("steal", |_, s| used(s).steal = 0.02));
+    assert!(!fires("steal", |_, s| s.steps[0].cpu.used = None));
+}
+
+#[test]
+fn late_timers_count_above_a_millisecond_mean_or_twenty_worst() {
+    assert!(fires("late-timers", |_, s| s.steps[0].host.timer_late_mean_ns = 1_000_001.0));
+    assert!(!fires("late-timers", |_, s| s.steps[0].host.timer_late_mean_ns = 1_000_000.0));
+    assert!(fires("late-timers", |_, s| s.steps[0].host.timer_late_max_ns = 20_000_001));
+    assert!(!fires("late-timers", |_, s| s.steps[0].host.timer_late_max_ns = 20_000_000));
+}
+
+#[test]
+fn turns_count_above_a_twentieth_of_the_median() {
+    let set = |share: f64| {
+        fires("tester-bound", |_, s| {
+            let step = &mut s.steps[0];
+            let median = step.total.service.quantile_ns(0.5).unwrap();
+            step.turns.turns = 1000;
+            step.turns.sum_ns = (median * share * 1000.0) as u64;
+        })
+    };
+    assert!(set(0.0501));
+    assert!(!set(0.0499));
+}
+
+#[test]
+fn a_tester_that_never_waits_on_a_full_cpu_is_the_limit() {
+    let set = |busiest: f64, cpus: f64| {
+        fires("tester-bound", |_, s| {
+            let ns = s.steps[0].seconds * 1e9 * cpus;
+            let cpu = used(s);
+            (cpu.host_busy_max, cpu.tester_ns) = (busiest, ns.ceil() as u64);
+        })
+    };
+    assert!(set(0.96, 0.9));
+    assert!(!set(0.95, 0.9));
+    assert!(!set(0.96, 0.89));
+    // Against the null target the tester is what is measured.
+    assert!(!fires("tester-bound", |h, s| {
+        h.targets[0].member.kind = MemberKind::Null;
+        s.steps[0].turns.sum_ns = u64::MAX / 2;
+    }));
+}
+
+#[test]
+fn foreign_io_counts_above_a_tenth_and_a_mebibyte_per_second() {
+    let set = |own: f64, foreign: f64, direct: bool| {
+        fires("foreign-io", |h, s| {
+            h.targets[0].member.direct = direct;
+            let host = &mut s.steps[0].host;
+            host.tester_bytes = Some(own);
+            // 16 x 8 KiB in flight may be counted earlier by the kernel than by the tester.
+            let bytes = (own + 16.0 * 8192.0 + foreign * host.seconds) as u64;
+            host.disks = vec![DiskBytes { device: "sdb1".into(), bytes }];
+        })
+    };
+    let mib = f64::from(1 << 20);
+    assert!(set(10.0 * mib, 1.01 * mib, true));
+    assert!(!set(10.0 * mib, 0.99 * mib, true), "less than a mebibyte per second");
+    assert!(!set(400.0 * mib, 7.9 * mib, true), "less than a tenth of 400 MiB");
+    assert!(set(400.0 * mib, 10.1 * mib * 4.0, true));
+    assert!(!set(10.0 * mib, 50.0 * mib, false), "what the page cache moves is the tester's own, later");
+    assert!(!fires("foreign-io", |_, s| s.steps[0].host.tester_bytes = None));
+    assert!(!fires("foreign-io", |_, s| s.steps[0].host.disks.clear()));
+}
+
+#[test]
+fn a_run_beside_nobody_agrees_with_the_device_it_used() {
+    let (_, summary) = clean();
+    let host = &summary.steps[0].host;
+    let (own, device) = (host.tester_bytes.unwrap(), host.disks[0].bytes as f64);
+    assert!((own / device - 1.0).abs() < 0.01, "{own} {device}");
+}
+
+#[test]
+fn holes_are_a_finding_where_the_file_system_can_tell() {
+    let set = |bytes| fires("unwritten", |h, _| h.targets[0].member.unwritten_bytes = bytes);
+    assert!(set(Some(1)));
+    assert!(!set(Some(0)));
+    assert!(!set(None));
+}
+
+#[test]
+fn the_page_cache_is_named_and_so_is_a_span_that_fits_in_it() {
+    let cached = |h: &mut RunHeader, _: &mut RunSummary| h.targets[0].member.direct = false;
+    assert!(fires("cached", cached));
+    assert!(!fires("cached", |_, _| {}));
+    assert!(fires("small-span", cached));
+    assert!(!fires("small-span", |h, _| h.targets[0].member.span_bytes = 1), "direct I/O has no cache here");
+    for (span, expected) in [((16_u64 << 30) - 1, true), (16 << 30, false)] {
+        let set = fires("small-span", |h, _| {
+            h.targets[0].member.direct = false;
+            h.targets[0].member.span_bytes = span;
+        });
+        assert_eq!(set, expected, "{span} bytes beside 8 GiB of memory");
+    }
+}
+
+#[test]
+fn durable_writes_are_said_where_there_are_writes() {
+    let sync = |h: &mut RunHeader, _: &mut RunSummary| h.targets[0].member.sync = true;
+    assert!(fires("sync", sync));
+    assert!(!fires("sync", |_, _| {}));
+    assert!(!fires("sync", |h, s| {
+        sync(h, s);
+        h.plan.tests[0].steps[0].jobs[0].mix[0].read = 100.0;
+    }));
+}
+
+#[test]
+fn quick_runs_say_so() {
+    assert!(fires("quick", |h, _| h.plan.quick = true));
+    assert!(!fires("quick", |_, _| {}));
+}
+
+#[test]
+fn a_rate_is_missed_below_99_percent() {
+    let set = |done: u64| {
+        fires("missed-rate", |_, s| {
+            s.steps[0].jobs[0].due = Some(10_000);
+            s.steps[0].jobs[0].total = OpSummary { ops: done, ..OpSummary::default() };
+        })
+    };
+    assert!(set(9_899));
+    assert!(!set(9_900));
+    assert!(!fires("missed-rate", |_, s| s.steps[0].jobs[0].due = Some(0)));
+}
+
+#[test]
+fn an_overloaded_open_loop_misses_its_rate() {
+    let (header, summary) = run("[[test]]\nname = \"o\"\naccess = [{ size = \"8KiB\", random = 100 }]\n\
+        outstanding = 4\nrun = \"3s\"\npace = { rate = \"90000/s\", arrivals = \"constant\" }\n");
+    let finding = found("missed-rate", &header, &summary).unwrap();
+    assert!(
+        finding.says.contains("of the 270002 I/Os") || finding.says.contains("of the 27000"),
+        "{}",
+        finding.says
+    );
+}
+
+#[test]
+fn failed_ios_are_critical_with_the_first_in_words() {
+    let finding = {
+        let (header, mut summary) = clean();
+        summary.steps[0].errors = 3;
+        summary.steps[0].failures = vec![Failure {
+            job: 0,
+            member: "/srv/t.dat".into(),
+            is_write: true,
+            offset_bytes: 8192,
+            size_bytes: 4096,
+            errno: 5,
+            says: "input/output error".into(),
+        }];
+        found("errors", &header, &summary).unwrap()
+    };
+    assert_eq!(finding.severity, Severity::Critical);
+    assert!(
+        finding.says.contains("a write of 4096 bytes at offset 8192 of /srv/t.dat: input/output error."),
+        "{}",
+        finding.says
+    );
+    assert!(!fires("errors", |_, _| {}));
+    assert!(
+        fires("errors", |_, s| s.steps[0].reason = Some(StepReason::TargetLost("it was unplugged".into())))
+    );
+}
+
+#[test]
+fn a_wrong_block_is_critical_and_comes_first() {
+    let (mut header, mut summary) = clean();
+    header.plan.quick = true;
+    let expected = Stamp { offset_bytes: 512, run: 1, sequence: 4, checksum: 9 };
+    summary.steps[0].mismatch_count = 1;
+    summary.steps[0].mismatches = vec![Mismatch {
+        job: 0,
+        member: "m".into(),
+        offset_bytes: 512,
+        expected,
+        found: None,
+        says: "no stamp".into(),
+    }];
+    let all = findings(&header, &summary);
+    assert_eq!((all[0].rule.as_str(), all[0].severity), ("mismatch", Severity::Critical));
+    assert!(!fires("mismatch", |_, _| {}));
+}
+
+#[test]
+fn a_run_without_its_end_is_partial() {
+    use assay_analysis::RunStatus::{Done, Failed, Interrupted, Partial};
+    for (status, expected) in [(Done, false), (Failed, false), (Interrupted, true), (Partial, true)] {
+        assert_eq!(fires("partial", |_, s| s.status = status), expected, "{status:?}");
+    }
+}
+
+#[test]
+fn steps_left_out_are_named() {
+    let (header, mut summary) = clean();
+    summary.steps[0].skipped = Some("512B is below the smallest direct I/O, 4KiB".into());
+    let finding = found("skipped-step", &header, &summary).unwrap();
+    assert_eq!(finding.says, "Left out: t: 512B is below the smallest direct I/O, 4KiB.");
+    assert!(!fires("skipped-step", |_, _| {}));
+}
+
+#[test]
+fn warnings_become_findings_once_unless_a_rule_says_it_better() {
+    let (mut header, mut summary) = clean();
+    let warning =
+        |rule: &str| Warning { rule: rule.into(), says: "It fell back.".into(), next: "Allow it.".into() };
+    summary.warnings = vec![warning("psync-fallback"), warning("psync-fallback"), warning("unwritten")];
+    header.targets[0].member.unwritten_bytes = Some(4096);
+    let all = findings(&header, &summary);
+    let rules: Vec<&str> = all.iter().map(|f| f.rule.as_str()).collect();
+    assert_eq!(rules, ["unwritten", "psync-fallback"]);
+    assert!(all[0].says.starts_with("0.0 MiB of"), "the rule's own words: {}", all[0].says);
+    assert_eq!((all[1].says.as_str(), all[1].next.as_str()), ("It fell back.", "Allow it."));
+}
+
+#[test]
+fn a_foreign_file_without_known_holes_is_not_judged() {
+    let set = fires("unwritten", |h, _| {
+        h.targets[0].member.content = Content::Foreign;
+        h.targets[0].member.unwritten_bytes = None;
+    });
+    assert!(!set);
+}

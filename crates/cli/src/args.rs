@@ -1,0 +1,220 @@
+//! What may be typed.
+
+use std::path::PathBuf;
+
+use assay_spec::units::SizeSpec;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Put your storage to the test: measure files, disks and block devices by the suites everybody compares by.
+#[derive(Debug, Parser)]
+#[command(name = "assay", version, max_term_width = 110, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Run a suite or a plan on one or several targets.
+    Run(RunArgs),
+    /// List the suites that ship with Assay, or print one.
+    Suites(SuitesArgs),
+    /// Look at targets without any load: what they are, and what speaks against writing.
+    Check(CheckArgs),
+    /// Measure Assay itself: what an I/O costs when the storage costs nothing.
+    Overhead(OverheadArgs),
+    /// List stored runs, newest first.
+    Runs(RunsArgs),
+    /// Show a stored run again.
+    Show(ShowArgs),
+    /// Write a stored run as one HTML file with charts.
+    Report(ReportArgs),
+    /// Label a stored run, or note something about it.
+    Label(LabelArgs),
+    /// Remove stored runs.
+    Rm(RmArgs),
+}
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  assay run vmware ./t.dat --size 8GiB          the VMware forum's four tests on a file, 2 minutes each
+  assay run vmware ./t.dat --quick              the same, 5 seconds each
+  assay run super-atto /mnt/nas                 throughput by block size, in a test file in that directory
+  assay run my-plan.toml a.dat b.dat            a plan of your own on two files
+  assay run vmware /dev/sdb --overwrite SERIAL  on a whole disk, whose content is lost
+
+Exit codes: 0 done, 1 run with errors, 2 bad input, 130 interrupted.
+Ctrl-C once: no new I/O, what was measured is kept. Twice: stop at once.";
+
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own on the command line")]
+#[command(after_help = RUN_EXAMPLES)]
+pub(crate) struct RunArgs {
+    /// A suite (see `assay suites`) or the path of a plan file.
+    pub(crate) plan: String,
+    /// Where I/O goes: a file (created if absent), a directory (a test file in it), a block device, or null:.
+    #[arg(required = true, value_name = "TARGET")]
+    pub(crate) targets: Vec<String>,
+    /// How much of each target to use, from its start: 4GiB, "2x ram". A new file gets this size.
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) size: Option<SizeSpec>,
+    /// Shorten every step (2 min become 5 s); the result says so.
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Override a field of every test: outstanding=32, run=20s, size=8KiB, workers=2, …
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Run only tests with this in their name.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) only: Vec<String>,
+    /// Start of all random sequences; the same seed repeats the same I/O.
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// Call the run something, to find it again.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) label: Option<String>,
+    /// Note something about the run.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) note: Option<String>,
+    /// Allow to overwrite this: serial or WWID of a device, path of a file. Its content will be lost.
+    #[arg(long, value_name = "SERIAL|WWID|FILE")]
+    pub(crate) overwrite: Vec<String>,
+    /// Go through the page cache instead of past it (the result says so).
+    #[arg(long)]
+    pub(crate) cached: bool,
+    /// Wait with each write until it is durable (O_DSYNC; the result says so).
+    #[arg(long)]
+    pub(crate) sync: bool,
+    /// How I/O is issued.
+    #[arg(long, value_enum, default_value_t = Io::Auto)]
+    pub(crate) io: Io,
+    /// Do not write a device before it is measured: never-written blocks may then look fast.
+    #[arg(long)]
+    pub(crate) no_fill: bool,
+    /// Keep the CPUs from idling while measuring: virtual CPUs that idle are woken late.
+    #[arg(long)]
+    pub(crate) keep_awake: bool,
+    /// Remove the test files that Assay created when the run is over.
+    #[arg(long)]
+    pub(crate) remove: bool,
+    /// Print one JSON document instead of the table.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Also write the HTML report here.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+/// How I/O is issued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Io {
+    /// io_uring; psync with a warning where it is refused.
+    Auto,
+    /// io_uring or nothing.
+    Uring,
+    /// Blocking calls on helper threads.
+    Psync,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StoreArgs {
+    /// Where runs are kept. [default: assay/runs.sqlite in the XDG data folder]
+    #[arg(long, value_name = "FILE", env = "ASSAY_STORE", hide_env_values = true)]
+    pub(crate) store: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct SuitesArgs {
+    #[command(subcommand)]
+    pub(crate) verb: Option<SuitesVerb>,
+    /// Print a JSON list.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SuitesVerb {
+    /// Print a suite as a plan file, with where its numbers come from.
+    Show {
+        /// Its name.
+        name: String,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    /// A file, a directory or a block device.
+    #[arg(required = true, value_name = "TARGET")]
+    pub(crate) targets: Vec<String>,
+    /// Print a JSON document (a list where several targets are given).
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct OverheadArgs {
+    /// How long to measure each depth.
+    #[arg(long, default_value = "1s", value_name = "TIME")]
+    pub(crate) run: assay_spec::units::Nanos,
+    /// Print a JSON document.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunsArgs {
+    /// Print a JSON list, newest first.
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// Its id or a part of it, its label, `last`, `last~1`.
+    #[arg(default_value = "last")]
+    pub(crate) run: String,
+    /// Print one JSON document.
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReportArgs {
+    /// Its id or a part of it, its label, `last`, `last~1`.
+    #[arg(default_value = "last")]
+    pub(crate) run: String,
+    /// Where to write; `-` is standard output.
+    #[arg(short, long, value_name = "FILE", default_value = "assay-report.html")]
+    pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LabelArgs {
+    /// Its id or a part of it, its label, `last`, `last~1`.
+    pub(crate) run: String,
+    /// The new label; an empty one removes it.
+    pub(crate) label: Option<String>,
+    /// The new note; an empty one removes it.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) note: Option<String>,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RmArgs {
+    /// Their ids or parts of them, labels, `last`.
+    #[arg(required = true, value_name = "RUN")]
+    pub(crate) runs: Vec<String>,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}

@@ -1,0 +1,141 @@
+//! `assay check`: what a target is and what speaks against writing to it, without any load.
+
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+use assay_record::{DeviceFacts, FilesystemFacts};
+use assay_spec::Address;
+use assay_spec::units::Bytes;
+use assay_target::file::{self, PathKind};
+use serde_json::{Value, json};
+
+use crate::args::CheckArgs;
+use crate::{Exit, say};
+
+/// What was found out about a target.
+struct Checked {
+    target: String,
+    kind: &'static str,
+    size_bytes: u64,
+    smallest_direct_io: Option<u32>,
+    filesystem: Option<FilesystemFacts>,
+    device: Option<DeviceFacts>,
+    /// What speaks against writing; empty also where writing was not looked at.
+    holds: Vec<String>,
+    /// What to type after --overwrite; only for devices.
+    identities: Vec<String>,
+}
+
+pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<Exit> {
+    let checked = args.targets.iter().map(|t| look(t)).collect::<anyhow::Result<Vec<_>>>()?;
+    match (args.json, checked.as_slice()) {
+        (true, [one]) => say(&format!("{:#}\n", as_json(one)))?,
+        (true, all) => say(&format!("{:#}\n", all.iter().map(as_json).collect::<Value>()))?,
+        (false, all) => say(&all.iter().map(as_text).collect::<Vec<_>>().join("\n"))?,
+    }
+    Ok(Exit::Done)
+}
+
+fn look(target: &str) -> anyhow::Result<Checked> {
+    let path = match target.parse::<Address>().with_context(|| format!("target `{target}`"))? {
+        Address::Path(path) => path,
+        Address::Null { .. } => bail!("null: has nothing to check"),
+    };
+    match file::kind_of(&path).with_context(|| format!("cannot look at {target}"))? {
+        PathKind::Missing => bail!("{target} does not exist; assay run would create a file of that name"),
+        PathKind::Other(what) => {
+            bail!("{target} is {what}; a target must be a file, a directory or a block device")
+        }
+        PathKind::BlockDevice => look_at_device(target, &path),
+        PathKind::File => look_at_file(target, &path, "file"),
+        PathKind::Directory => look_at_file(target, &path, "directory"),
+    }
+}
+
+fn look_at_device(target: &str, path: &Path) -> anyhow::Result<Checked> {
+    let device = assay_host::device_of(path).with_context(|| format!("cannot look at {target}"))?;
+    let holds = assay_host::probe(path)?.into_iter().map(|hold| hold.says).collect();
+    Ok(Checked {
+        target: target.to_owned(),
+        kind: "device",
+        size_bytes: file::capacity_bytes(path).with_context(|| format!("cannot open {target}"))?,
+        smallest_direct_io: file::smallest_direct_io(path)
+            .with_context(|| format!("cannot read {target}"))?,
+        filesystem: None,
+        identities: device.as_ref().map(assay_host::identities).unwrap_or_default(),
+        device,
+        holds,
+    })
+}
+
+fn look_at_file(target: &str, path: &Path, kind: &'static str) -> anyhow::Result<Checked> {
+    let is_file = kind == "file";
+    let smallest = || file::smallest_direct_io(path).with_context(|| format!("cannot read {target}"));
+    Ok(Checked {
+        target: target.to_owned(),
+        kind,
+        size_bytes: if is_file { file::capacity_bytes(path)? } else { 0 },
+        smallest_direct_io: if is_file { smallest()? } else { None },
+        filesystem: Some(
+            assay_host::filesystem_of(path).with_context(|| format!("cannot look at {target}"))?,
+        ),
+        device: assay_host::device_of(path).unwrap_or_default(),
+        holds: Vec::new(),
+        identities: Vec::new(),
+    })
+}
+
+fn as_json(checked: &Checked) -> Value {
+    let device = checked.device.as_ref();
+    // A device that has neither is named by what Assay accepts for it.
+    let serial = device.and_then(|d| d.serial.clone()).or_else(|| checked.identities.first().cloned());
+    json!({
+        "schema": "assay.check/1",
+        "target": checked.target,
+        "kind": checked.kind,
+        "size_bytes": checked.size_bytes,
+        "smallest_direct_io_bytes": checked.smallest_direct_io,
+        "serial": serial,
+        "wwid": device.and_then(|d| d.wwid.clone()),
+        "identities": checked.identities,
+        "holds": checked.holds,
+        "writable": checked.kind != "device" || checked.holds.is_empty(),
+        "filesystem": checked.filesystem,
+        "device": checked.device,
+    })
+}
+
+fn as_text(checked: &Checked) -> String {
+    let mut lines = vec![format!("{} ({})", checked.target, checked.kind)];
+    let mut line = |name: &str, value: String| lines.push(format!("  {name:<20} {value}"));
+    if checked.size_bytes > 0 {
+        line("size", Bytes(checked.size_bytes).to_string());
+    }
+    if let Some(fs) = &checked.filesystem {
+        line("file system", format!("{} on {}, {}", fs.kind, fs.mount_point, fs.options));
+        line("free", format!("{:.1} of {:.1} GiB", gib(fs.free_bytes), gib(fs.size_bytes)));
+    }
+    match checked.smallest_direct_io {
+        Some(bytes) => line("smallest direct I/O", Bytes(u64::from(bytes)).to_string()),
+        None if checked.kind == "file" => line("direct I/O", "not supported; use --cached".into()),
+        None => {}
+    }
+    if let Some(device) = &checked.device {
+        let blocks = format!("{}/{} B blocks", device.logical_block_bytes, device.physical_block_bytes);
+        let kind = if device.rotational { "rotating" } else { "not rotating" };
+        line("device", format!("{} {}, {blocks}, {kind}", device.name, device.model));
+        line("write cache", format!("{}, scheduler {}", device.write_cache, device.scheduler));
+    }
+    match checked.identities.as_slice() {
+        [] => {}
+        identities => line("identity", format!("{} (what --overwrite takes)", identities.join(" or "))),
+    }
+    for hold in &checked.holds {
+        line("against writing", hold.clone());
+    }
+    lines.join("\n") + "\n"
+}
+
+fn gib(bytes: u64) -> f64 {
+    bytes as f64 / (1_u64 << 30) as f64
+}

@@ -1,0 +1,86 @@
+//! The program `assay`: one file for each verb.
+//!
+//! Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 run with errors, 2 bad
+//! input, 130 interrupted.
+#![forbid(unsafe_code)]
+#![expect(clippy::print_stderr, reason = "this is the program that talks to people")]
+
+mod args;
+mod check;
+mod overhead;
+mod progress;
+mod run;
+mod runs;
+mod suites;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Cli, Verb};
+
+/// How a verb ended, as the shell sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// All is well.
+    Done = 0,
+    /// It ran, and errors occurred.
+    Errors = 1,
+    /// Somebody stopped it.
+    Interrupted = 130,
+}
+
+/// Exit code of input that cannot be used; nothing was started.
+const BAD_INPUT: u8 = 2;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let result = match cli.verb {
+        Verb::Run(args) => run::run(&args),
+        Verb::Suites(args) => suites::suites(&args),
+        Verb::Check(args) => check::check(&args),
+        Verb::Overhead(args) => overhead::overhead(&args),
+        Verb::Runs(args) => runs::runs(&args),
+        Verb::Show(args) => runs::show(&args),
+        Verb::Report(args) => runs::report(&args),
+        Verb::Label(args) => runs::label(&args),
+        Verb::Rm(args) => runs::rm(&args),
+    };
+    match result {
+        Ok(exit) => ExitCode::from(exit as u8),
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(error.downcast_ref::<Failed>().map_or(BAD_INPUT, |failed| failed.exit as u8))
+        }
+    }
+}
+
+/// An error that is not bad input: something went wrong on the way.
+#[derive(Debug)]
+pub(crate) struct Failed {
+    pub(crate) exit: Exit,
+    pub(crate) says: String,
+}
+
+impl Failed {
+    pub(crate) fn new(exit: Exit, error: impl std::fmt::Display) -> Self {
+        Self { exit, says: error.to_string() }
+    }
+}
+
+impl std::fmt::Display for Failed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.says)
+    }
+}
+
+impl std::error::Error for Failed {}
+
+/// Prints to standard output; a reader that has seen enough (`assay runs | head`) is no error.
+pub(crate) fn say(text: &str) -> anyhow::Result<()> {
+    use std::io::Write as _;
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(e.into()),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,92 @@
+//! `assay overhead`: the null target under the real engine; what remains is the tester's own cost.
+
+use assay_analysis::Collector;
+use assay_engine::{IoChoice, PrepareOptions, RunRequest, StopSignal};
+use assay_record::RunHeader;
+use assay_spec::units::Nanos;
+use assay_spec::{Address, Overrides, Plan, PlanFile};
+use assay_target::{Caching, Durability};
+use serde_json::json;
+
+use crate::args::OverheadArgs;
+use crate::{Exit, say};
+
+/// Random 4 KiB reads over 1 TiB by one worker, with full latency recording: nothing is left out for the figure.
+const PLAN: &str = r#"
+name = "overhead"
+[[test]]
+name = "null"
+access = [{ size = "4KiB", read = 100, random = 100 }]
+warmup = "100ms"
+sweep = { outstanding = [1, 32, 128] }
+"#;
+
+/// One depth's figures.
+struct Cost {
+    outstanding: u64,
+    ns_per_io: f64,
+    iops_per_core: f64,
+}
+
+pub(crate) fn overhead(args: &OverheadArgs) -> anyhow::Result<Exit> {
+    let costs = measure(&plan(args.run)?)?;
+    if args.json {
+        let list: Vec<_> = costs
+            .iter()
+            .map(|c| {
+                json!({ "outstanding": c.outstanding, "ns_per_io": c.ns_per_io, "iops_per_core": c.iops_per_core })
+            })
+            .collect();
+        say(&format!("{:#}\n", json!({ "schema": "assay.overhead/1", "depths": list })))?;
+        return Ok(Exit::Done);
+    }
+    say("Cost of Assay itself: 4 KiB random reads on null:, one worker, full latency recording\n\n")?;
+    say("Outstanding   ns per I/O   IOPS per core\n")?;
+    for cost in costs {
+        say(&format!(
+            "{:>11}   {:>10.1}   {:>13.0}\n",
+            cost.outstanding, cost.ns_per_io, cost.iops_per_core
+        ))?;
+    }
+    Ok(Exit::Done)
+}
+
+fn plan(run: Nanos) -> anyhow::Result<Plan> {
+    let mut overrides = Overrides::default();
+    overrides.set(&format!("run={run}"))?;
+    Ok(PlanFile::parse("overhead", PLAN)?.resolve(&overrides)?)
+}
+
+fn measure(plan: &Plan) -> anyhow::Result<Vec<Cost>> {
+    let stop = StopSignal::default();
+    let options = PrepareOptions {
+        io: IoChoice::Psync,
+        caching: Caching::Direct,
+        durability: Durability::Device,
+        overwrite: Vec::new(),
+        fill_devices: false,
+    };
+    let host = assay_host::host_facts();
+    let addresses: [Address; 1] = ["null:".parse()?];
+    let mut targets = assay_engine::prepare(plan, &addresses, &options, &host, &stop, &mut |_| {})?;
+    let header = RunHeader {
+        run: "overhead".into(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        started_unix_ms: 0,
+        plan: plan.clone(),
+        targets: targets.facts(),
+        host,
+    };
+    let mut collector = Collector::new(&header);
+    let request = RunRequest { header, targets: &mut targets, warnings: Vec::new(), stop };
+    assay_engine::run(request, &mut |event| {
+        collector.add(&event);
+        Ok(())
+    })?;
+    let cost = |step: &assay_analysis::StepSummary| Cost {
+        outstanding: step.outstanding_asked,
+        ns_per_io: 1e9 / step.total.iops,
+        iops_per_core: step.total.iops,
+    };
+    Ok(collector.summary().steps.iter().map(cost).collect())
+}

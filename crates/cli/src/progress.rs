@@ -1,0 +1,146 @@
+//! The line that moves while something takes time: filling, then each test with its live numbers.
+
+use std::time::Duration;
+
+use assay_engine::PrepareProgress;
+use assay_record::{Event, Interval, Phase, RunEvent, StepId};
+use assay_spec::Plan;
+use assay_spec::units::MIB;
+use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// How often a bar is redrawn at most, per second.
+const DRAWS_PER_S: u8 = 10;
+
+/// Shows where a run stands, on standard error; nothing where that is no terminal.
+pub(crate) struct Progress {
+    steps: Vec<StepLine>,
+    filling: Option<(std::path::PathBuf, ProgressBar)>,
+    step: Option<(ProgressBar, usize)>,
+}
+
+/// What is shown of a step.
+struct StepLine {
+    id: StepId,
+    name: String,
+    time: Duration,
+}
+
+impl Progress {
+    pub(crate) fn new(plan: &Plan) -> Self {
+        let mut steps = Vec::new();
+        for (test_index, test) in (0..).zip(&plan.tests) {
+            for (step_index, step) in (0..).zip(&test.steps) {
+                let label = step.label();
+                let name =
+                    if label.is_empty() { test.name.clone() } else { format!("{} {label}", test.name) };
+                let time = Duration::from_nanos(step.warmup.0 + step.stop.time.0);
+                steps.push(StepLine { id: StepId { test: test_index, step: step_index }, name, time });
+            }
+        }
+        Self { steps, filling: None, step: None }
+    }
+
+    pub(crate) fn fill(&mut self, progress: &PrepareProgress) {
+        if self.filling.as_ref().is_none_or(|(path, _)| *path != progress.path) {
+            self.filled();
+            let bar = bar(progress.total_bytes, "{msg} [{bar:30}] {percent}% {prefix} {eta} left");
+            bar.set_message(format!("filling {} with random data", progress.path.display()));
+            self.filling = Some((progress.path.clone(), bar));
+        }
+        if let Some((_, bar)) = &self.filling {
+            bar.set_position(progress.done_bytes);
+            bar.set_prefix(format!("{:.0} MiB/s", progress.bytes_per_s / MIB as f64));
+        }
+    }
+
+    pub(crate) fn filled(&mut self) {
+        if let Some((path, bar)) = self.filling.take() {
+            let (size, time) = (HumanBytes(bar.position()), bar.elapsed().as_secs_f64());
+            bar.finish_and_clear();
+            eprintln!("filled {}: {size} in {time:.1} s", path.display());
+        }
+    }
+
+    pub(crate) fn event(&mut self, event: &Event) {
+        if let Some((bar, _)) = &self.step {
+            bar.set_position(u64::try_from(bar.elapsed().as_millis()).unwrap_or(u64::MAX));
+        }
+        match &event.what {
+            RunEvent::StepStarted(id) => self.begin(*id),
+            RunEvent::PhaseStarted { phase, .. } => self.phase(*phase),
+            RunEvent::Interval(interval) => self.interval(interval),
+            RunEvent::StepEnded(_) => self.finish(),
+            RunEvent::StepSkipped { step, why } => {
+                if let Some(line) = self.steps.iter().find(|s| s.id == *step) {
+                    eprintln!("left out {}: {why}", line.name);
+                }
+            }
+            RunEvent::Warning(warning) => eprintln!("warning: {} {}", warning.says, warning.next),
+            _ => {}
+        }
+    }
+
+    fn begin(&mut self, id: StepId) {
+        let Some(index) = self.steps.iter().position(|s| s.id == id) else { return };
+        let line = &self.steps[index];
+        let bar = bar(u64::try_from(line.time.as_millis()).unwrap_or(u64::MAX), "{prefix} [{bar:20}] {msg}");
+        bar.set_prefix(format!("{}/{} {}", index + 1, self.steps.len(), line.name));
+        self.step = Some((bar, index));
+    }
+
+    fn phase(&mut self, phase: Phase) {
+        let Some((bar, _)) = &self.step else { return };
+        let (word, is_timed) = match phase {
+            Phase::Prepare => ("opening", false),
+            Phase::Warmup => ("warming up", true),
+            Phase::Measure => ("measuring", true),
+            Phase::Drain => ("draining", false),
+        };
+        bar.set_message(word);
+        if is_timed {
+            bar.enable_steady_tick(Duration::from_millis(200));
+        }
+    }
+
+    fn interval(&mut self, interval: &Interval) {
+        let Some((bar, index)) = &self.step else { return };
+        let stats = interval.sum().total();
+        let seconds = (interval.end_ns.saturating_sub(interval.start_ns)) as f64 / 1e9;
+        if seconds <= 0.0 {
+            return;
+        }
+        let line = &self.steps[*index];
+        let left = line.time.saturating_sub(bar.elapsed()) + self.time_after(*index);
+        let p99 = stats.waited().quantile_ns(0.99).unwrap_or(0.0) / 1e3;
+        bar.set_message(format!(
+            "{} left  {:.0} IOPS  {:.1} MiB/s  p99 {:.0} us",
+            clock(left),
+            stats.ops() as f64 / seconds,
+            stats.bytes as f64 / seconds / MIB as f64,
+            p99
+        ));
+    }
+
+    fn time_after(&self, index: usize) -> Duration {
+        self.steps[index + 1..].iter().map(|s| s.time).sum()
+    }
+
+    pub(crate) fn finish(&mut self) {
+        if let Some((bar, _)) = self.step.take() {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn bar(length: u64, template: &str) -> ProgressBar {
+    let style = ProgressStyle::with_template(template).expect("the template is a constant");
+    let target = ProgressDrawTarget::stderr_with_hz(DRAWS_PER_S);
+    ProgressBar::with_draw_target(Some(length), target).with_style(style.progress_chars("=> "))
+}
+
+/// `1:05`, or `2:03:04` above an hour.
+fn clock(time: Duration) -> String {
+    let seconds = time.as_secs();
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02}") } else { format!("{minutes}:{seconds:02}") }
+}

@@ -1,0 +1,129 @@
+//! `assay runs`, `show`, `report`, `label`, `rm`: what is kept.
+
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+use assay_analysis::{Collector, Finding, RunSummary, findings};
+use assay_record::RunHeader;
+use assay_report::{Meta, RunListing};
+use assay_store::{RunRow, Store};
+
+use crate::args::{LabelArgs, ReportArgs, RmArgs, RunsArgs, ShowArgs, StoreArgs};
+use crate::run::text_options;
+use crate::{Exit, say};
+
+pub(crate) fn open_store(args: &StoreArgs) -> anyhow::Result<Store> {
+    let path = match &args.store {
+        Some(path) => path.clone(),
+        None => assay_store::default_path()?,
+    };
+    Ok(Store::open(path)?)
+}
+
+pub(crate) fn runs(args: &RunsArgs) -> anyhow::Result<Exit> {
+    let rows = open_store(&args.store)?.runs()?;
+    let listings: Vec<RunListing<'_>> = rows.iter().map(listing).collect();
+    match args.json {
+        true => say(&format!("{:#}\n", assay_report::runs_json(&listings)))?,
+        false => say(&assay_report::runs_table(&listings))?,
+    }
+    Ok(Exit::Done)
+}
+
+fn listing(row: &RunRow) -> RunListing<'_> {
+    RunListing {
+        run: &row.run,
+        name: &row.name,
+        status: assay_analysis::RunStatus::from(row.status).name(),
+        label: row.label.as_deref(),
+        note: row.note.as_deref(),
+        started_unix_ms: row.started_unix_ms,
+        targets: &row.targets,
+    }
+}
+
+/// A stored run, judged anew.
+struct Stored {
+    row: RunRow,
+    header: RunHeader,
+    summary: RunSummary,
+    findings: Vec<Finding>,
+}
+
+impl Stored {
+    fn read(store: &Store, name: &str) -> anyhow::Result<Self> {
+        let run = store.find(name)?;
+        let (row, header) = (store.row(&run)?, store.header(&run)?);
+        let mut collector = Collector::new(&header);
+        store.load(&run)?.iter().for_each(|event| collector.add(event));
+        let summary = collector.summary();
+        let findings = findings(&header, &summary);
+        Ok(Self { row, header, summary, findings })
+    }
+
+    fn meta(&self) -> Meta<'_> {
+        Meta { label: self.row.label.as_deref(), note: self.row.note.as_deref() }
+    }
+}
+
+pub(crate) fn show(args: &ShowArgs) -> anyhow::Result<Exit> {
+    let stored = Stored::read(&open_store(&args.store)?, &args.run)?;
+    let Stored { header, summary, findings, .. } = &stored;
+    match args.json {
+        true => {
+            say(&format!("{:#}\n", assay_report::json::document(header, summary, findings, stored.meta())))?
+        }
+        false => say(&assay_report::text::table(header, summary, findings, text_options()))?,
+    }
+    Ok(Exit::Done)
+}
+
+pub(crate) fn report(args: &ReportArgs) -> anyhow::Result<Exit> {
+    let stored = Stored::read(&open_store(&args.store)?, &args.run)?;
+    write_report(&args.output, &stored.header, &stored.summary, &stored.findings, stored.meta())?;
+    Ok(Exit::Done)
+}
+
+/// Writes the HTML report; `-` is standard output.
+pub(crate) fn write_report(
+    path: &Path,
+    header: &RunHeader,
+    summary: &RunSummary,
+    findings: &[Finding],
+    meta: Meta<'_>,
+) -> anyhow::Result<()> {
+    let html = assay_report::html::report(header, summary, findings, meta);
+    if path == Path::new("-") {
+        return say(&html);
+    }
+    std::fs::write(path, html).with_context(|| format!("cannot write the report to {}", path.display()))?;
+    eprintln!("report written to {}", path.display());
+    Ok(())
+}
+
+pub(crate) fn label(args: &LabelArgs) -> anyhow::Result<Exit> {
+    if args.label.is_none() && args.note.is_none() {
+        bail!("give a label, or --note TEXT");
+    }
+    let store = open_store(&args.store)?;
+    let run = store.find(&args.run)?;
+    let text = |text: &str| Some(text.trim().to_owned()).filter(|t| !t.is_empty());
+    if let Some(label) = &args.label {
+        store.set_label(&run, text(label).as_deref())?;
+    }
+    if let Some(note) = &args.note {
+        store.set_note(&run, text(note).as_deref())?;
+    }
+    Ok(Exit::Done)
+}
+
+pub(crate) fn rm(args: &RmArgs) -> anyhow::Result<Exit> {
+    let store = open_store(&args.store)?;
+    // All names are understood before anything is removed.
+    let runs: Vec<String> = args.runs.iter().map(|name| store.find(name)).collect::<Result<_, _>>()?;
+    for run in runs {
+        store.remove(&run)?;
+        eprintln!("removed run {run}");
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,70 @@
+//! `assay suites`: what ships with Assay, and where its numbers come from. Also finds the plan a run names.
+
+use anyhow::{Context as _, bail};
+use assay_spec::suites::{SUITES, suite};
+use assay_spec::{Overrides, Plan, PlanFile, suggest};
+use serde_json::json;
+
+use crate::args::{SuitesArgs, SuitesVerb};
+use crate::{Exit, say};
+
+pub(crate) fn suites(args: &SuitesArgs) -> anyhow::Result<Exit> {
+    match &args.verb {
+        Some(SuitesVerb::Show { name }) => match suite(name) {
+            Some(suite) => say(suite.text)?,
+            None => bail!("there is no suite `{name}`{}", suggest(name, &names())),
+        },
+        None if args.json => say(&format!("{:#}\n", as_json()?))?,
+        None => say(&list()?)?,
+    }
+    Ok(Exit::Done)
+}
+
+fn names() -> Vec<&'static str> {
+    SUITES.iter().map(|s| s.name).collect()
+}
+
+fn resolved() -> anyhow::Result<Vec<(&'static str, Plan)>> {
+    let resolve = |s: &assay_spec::suites::Suite| {
+        Ok((s.name, PlanFile::parse(s.name, s.text)?.resolve(&Overrides::default())?))
+    };
+    SUITES.iter().map(resolve).collect()
+}
+
+fn list() -> anyhow::Result<String> {
+    let mut text = String::new();
+    for (name, plan) in resolved()? {
+        let time = format!("{}, {} steps", minutes(plan.time()), plan.step_count());
+        text.push_str(&format!("{name:<15} {} ({time})\n{:<15} {}\n\n", plan.name, "", plan.about));
+    }
+    text.push_str("assay suites show NAME prints one as a plan file; assay run NAME TARGET runs it.\n");
+    Ok(text)
+}
+
+fn minutes(time: assay_spec::units::Nanos) -> String {
+    format!("{:.0} min", (time.as_secs_f64() / 60.0).ceil())
+}
+
+fn as_json() -> anyhow::Result<serde_json::Value> {
+    let suites = resolved()?.into_iter().map(|(name, plan)| {
+        json!({ "suite": name, "name": plan.name, "about": plan.about, "source": plan.source,
+                "seconds": plan.time().as_secs_f64(), "steps": plan.step_count() })
+    });
+    Ok(suites.collect())
+}
+
+/// The plan that `name` means: a suite, or a file.
+pub(crate) fn plan_file(name: &str) -> anyhow::Result<PlanFile> {
+    let path = std::path::Path::new(name);
+    if let Some(suite) = suite(name).filter(|_| !path.exists() || !name.contains(['/', '.'])) {
+        return Ok(PlanFile::parse(suite.name, suite.text)?);
+    }
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(PlanFile::parse(name, &text)?),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+            bail!("{name}: there is no such plan file, and no suite of that name{}", suggest(name, &names()))
+        }
+        Err(e) if e.kind() == std::io::ErrorKind::InvalidData => bail!("{name}: is not a text file in UTF-8"),
+        Err(e) => Err(e).with_context(|| format!("cannot read the plan {name}")),
+    }
+}

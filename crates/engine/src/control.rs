@@ -1,0 +1,160 @@
+//! What a run's threads share: when to start, when to stop, how many I/Os failed. All of it atomics.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+use crate::clock::Clock;
+
+/// Asks a run to stop: no new I/O, those in flight end, what is measured is kept.
+#[derive(Debug, Clone, Default)]
+pub struct StopSignal {
+    is_set: Arc<AtomicBool>,
+}
+
+impl StopSignal {
+    /// Asks. May be called from any thread, any number of times.
+    pub fn stop(&self) {
+        self.is_set.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether somebody asked.
+    #[must_use]
+    pub fn is_set(&self) -> bool {
+        self.is_set.load(Ordering::Relaxed)
+    }
+}
+
+/// What the workers of one step share.
+pub(crate) struct Control {
+    pub(crate) clock: Clock,
+    pub(crate) stop: StopSignal,
+    /// Passed when every worker is ready: the load begins.
+    pub(crate) start: Gate,
+    /// Passed when every worker's warm-up has ended: counting begins.
+    pub(crate) measure: Gate,
+    /// Set when a step cannot go on: too many errors, a lost target.
+    is_aborted: AtomicBool,
+    errors: AtomicU64,
+    error_limit: u64,
+}
+
+impl Control {
+    pub(crate) fn new(clock: Clock, stop: StopSignal, workers: u32, error_limit: u64) -> Self {
+        Self {
+            clock,
+            stop,
+            start: Gate::new(workers),
+            measure: Gate::new(workers),
+            is_aborted: AtomicBool::new(false),
+            errors: AtomicU64::new(0),
+            error_limit,
+        }
+    }
+
+    /// Whether workers must stop issuing.
+    #[inline]
+    pub(crate) fn must_stop(&self) -> bool {
+        self.is_aborted.load(Ordering::Relaxed) || self.stop.is_set()
+    }
+
+    pub(crate) fn abort(&self) {
+        self.is_aborted.store(true, Ordering::Relaxed);
+    }
+
+    /// Counts a failed I/O; beyond the limit the step is aborted.
+    pub(crate) fn count_error(&self) {
+        if self.errors.fetch_add(1, Ordering::Relaxed) >= self.error_limit {
+            self.abort();
+        }
+    }
+
+    pub(crate) fn is_over_error_limit(&self) -> bool {
+        self.errors.load(Ordering::Relaxed) > self.error_limit
+    }
+}
+
+/// How long after the last arrival a gate opens, ns: time for the others to notice, so that all start together.
+const GATE_LEAD_NS: u64 = 200_000;
+
+/// All workers pass at the same time, or not at all.
+pub(crate) struct Gate {
+    missing: AtomicU32,
+    /// 0 while closed.
+    opens_ns: AtomicU64,
+}
+
+impl Gate {
+    fn new(workers: u32) -> Self {
+        Self { missing: AtomicU32::new(workers), opens_ns: AtomicU64::new(0) }
+    }
+
+    /// Arrives without waiting: for a worker that has nothing more to do.
+    pub(crate) fn arrive(&self, clock: Clock) {
+        if self.missing.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.opens_ns.store(clock.now_ns() + GATE_LEAD_NS, Ordering::Release);
+        }
+    }
+
+    /// Arrives, waits for all others, and passes with them: the common time.
+    pub(crate) fn pass(&self, clock: Clock) -> u64 {
+        self.arrive(clock);
+        let arrived_ns = clock.now_ns();
+        let opens_ns = loop {
+            match self.opens_ns.load(Ordering::Acquire) {
+                0 => wait_a_little(clock.now_ns() - arrived_ns),
+                opens_ns => break opens_ns,
+            }
+        };
+        while clock.now_ns() < opens_ns {
+            std::hint::spin_loop();
+        }
+        opens_ns
+    }
+
+    /// When the gate opened; `None` while it is closed.
+    pub(crate) fn opened_ns(&self) -> Option<u64> {
+        Some(self.opens_ns.load(Ordering::Acquire)).filter(|ns| *ns != 0)
+    }
+}
+
+/// Others are usually a moment behind; a slow drain may take seconds, and then the CPU is theirs.
+fn wait_a_little(waited_ns: u64) {
+    if waited_ns < 2_000_000 {
+        std::thread::yield_now();
+    } else {
+        std::thread::sleep(Duration::from_micros(100));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_pass_a_gate_at_one_time_after_the_last_has_arrived() {
+        let (clock, gate) = (Clock::start(), Gate::new(4));
+        let passed: Vec<u64> = std::thread::scope(|scope| {
+            let late = scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(20));
+                gate.pass(clock)
+            });
+            let others: Vec<_> = (0..2).map(|_| scope.spawn(|| gate.pass(clock))).collect();
+            gate.arrive(clock);
+            let mut all = vec![late.join().unwrap()];
+            all.extend(others.into_iter().map(|o| o.join().unwrap()));
+            all
+        });
+        assert!(passed.iter().all(|t| *t == passed[0]) && passed[0] >= 20_000_000);
+    }
+
+    #[test]
+    fn one_error_more_than_the_limit_aborts() {
+        let control = Control::new(Clock::start(), StopSignal::default(), 1, 2);
+        control.count_error();
+        control.count_error();
+        assert!(!control.must_stop());
+        control.count_error();
+        assert!(control.must_stop() && control.is_over_error_limit());
+    }
+}

@@ -1,0 +1,119 @@
+//! Whether a step can run on the targets at hand: sizes against blocks, slices against spans, buffers against memory.
+
+use assay_spec::units::Bytes;
+use assay_spec::{Job, Semantics, Step};
+
+use crate::planner::least_span;
+use crate::preparation::PreparedTargets;
+use crate::step::depth;
+
+/// Whether a step can run.
+pub(crate) enum Fit {
+    /// It can.
+    Fits,
+    /// It cannot; the sentence says why and what would do.
+    Misfit(String),
+}
+
+/// What a job's targets are, as far as fitting is concerned.
+pub(crate) struct Place {
+    /// Usable bytes of each member.
+    pub(crate) spans: Vec<u64>,
+    /// Smallest I/O, bytes.
+    pub(crate) block_bytes: u32,
+    /// Names, for the message.
+    pub(crate) name: String,
+    /// Memory that I/O buffers may take, bytes.
+    pub(crate) memory_bytes: u64,
+}
+
+/// Whether `step` can run on `targets`.
+pub(crate) fn fit(step: &Step, targets: &PreparedTargets) -> Fit {
+    let misfit =
+        step.jobs.iter().find_map(|job| job_misfit(job, targets.semantics(), &targets.place_of(job)));
+    misfit.map_or(Fit::Fits, Fit::Misfit)
+}
+
+fn job_misfit(job: &Job, semantics: Semantics, place: &Place) -> Option<String> {
+    block_misfit(job, semantics, place)
+        .or_else(|| span_misfit(job, place))
+        .or_else(|| memory_misfit(job, semantics, place))
+}
+
+fn block_misfit(job: &Job, semantics: Semantics, place: &Place) -> Option<String> {
+    let block = u64::from(place.block_bytes);
+    for access in &job.mix {
+        // Iometer rounds offsets up by itself; sizes it cannot help.
+        let align = if semantics == Semantics::Assay { access.align } else { Bytes(block) };
+        for (what, bytes) in [("size", access.size), ("align", align), ("reply", access.reply)] {
+            if !bytes.0.is_multiple_of(block) {
+                return Some(format!(
+                    "{what} {bytes} is not a multiple of {}, the smallest direct I/O of {}; --cached has no such limit",
+                    Bytes(block),
+                    place.name
+                ));
+            }
+        }
+    }
+    None
+}
+
+fn span_misfit(job: &Job, place: &Place) -> Option<String> {
+    let least = least_span(job, place.block_bytes);
+    let smallest = place.spans.iter().copied().min().unwrap_or(0);
+    (smallest < least).then(|| {
+        format!(
+            "{} workers with I/Os of up to {} need at least {} of {}, which has {}; use a larger --size",
+            job.workers,
+            job.size_max(),
+            Bytes(least),
+            place.name,
+            Bytes(smallest)
+        )
+    })
+}
+
+fn memory_misfit(job: &Job, semantics: Semantics, place: &Place) -> Option<String> {
+    let slots = u64::from(depth(semantics, job, place.spans.len())) * u64::from(job.workers);
+    let wanted = slots * job.size_max().0.next_multiple_of(4096);
+    (wanted > place.memory_bytes).then(|| {
+        format!(
+            "{slots} I/Os in flight of up to {} take {} of buffers; at most {} (half of the memory) may be used: \
+             lower `outstanding`, `workers` or `size`",
+            job.size_max(),
+            Bytes(wanted),
+            Bytes(place.memory_bytes)
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use assay_spec::{Overrides, PlanFile};
+
+    fn misfit(text: &str, block_bytes: u32, span: u64) -> Option<String> {
+        let text = format!("[[test]]\nname = \"t\"\n{text}\n");
+        let plan = PlanFile::parse("p", &text).unwrap().resolve(&Overrides::default()).unwrap();
+        let place = Place { spans: vec![span], block_bytes, name: "t.dat".into(), memory_bytes: 1 << 30 };
+        plan.jobs().find_map(|job| job_misfit(job, plan.semantics, &place))
+    }
+
+    #[test]
+    fn what_fits_is_not_refused() {
+        assert_eq!(misfit("access = [{ size = 4096 }]\nworkers = 4", 4096, 4 * 4096), None);
+    }
+
+    #[test]
+    fn misfits_say_what_would_do() {
+        let small = misfit("access = [{ size = 512 }]", 4096, 1 << 20).unwrap();
+        assert_eq!(
+            small,
+            "size 512B is not a multiple of 4KiB, the smallest direct I/O of t.dat; --cached has no such limit"
+        );
+        let narrow = misfit("access = [{ size = 4096 }]\nworkers = 4", 512, 3 * 4096).unwrap();
+        assert!(narrow.contains("need at least 16KiB of t.dat, which has 12KiB"), "{narrow}");
+        let deep = misfit("access = [{ size = \"8MiB\" }]\noutstanding = 4096", 512, 1 << 40).unwrap();
+        assert!(deep.contains("take 32GiB of buffers; at most 1GiB"), "{deep}");
+    }
+}

@@ -1,0 +1,322 @@
+//! The slots of a worker: which are free, what is in flight in the others, and when a member has to be reopened.
+//!
+//! A slot has a tag and a buffer. Under Iometer semantics a slot belongs to one member for ever (its depth is per
+//! member) and freed slots queue up; under Assay semantics members take turns. With `reconnect_every` N a member is
+//! closed to new I/Os when N were started on it, and reopened when the last of them has ended.
+
+use std::collections::VecDeque;
+
+use assay_target::{IoBuf, OpKind};
+
+/// What is known of an I/O in flight.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Flight {
+    pub(crate) issued_ns: u64,
+    /// When it was due; equal to `issued_ns` in a closed loop.
+    pub(crate) intended_ns: u64,
+    pub(crate) offset_bytes: u64,
+    pub(crate) size_bytes: u32,
+    /// Index of the line in the mix.
+    pub(crate) access: u32,
+    pub(crate) member: u32,
+    pub(crate) kind: OpKind,
+    /// Whether it was started while counting.
+    pub(crate) counts: bool,
+    pub(crate) is_reply: bool,
+    is_active: bool,
+}
+
+const GROUNDED: Flight = Flight {
+    issued_ns: 0,
+    intended_ns: 0,
+    offset_bytes: 0,
+    size_bytes: 0,
+    access: 0,
+    member: 0,
+    kind: OpKind::Read,
+    counts: false,
+    is_reply: false,
+    is_active: false,
+};
+
+/// The I/Os since a member was last opened.
+#[derive(Debug, Clone, Copy, Default)]
+struct Connection {
+    started: u32,
+    in_flight: u32,
+    is_closing: bool,
+}
+
+/// Whether slots belong to members.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Binding {
+    /// Slot i belongs to member i modulo members.
+    PerMember,
+    /// Any slot serves any member; members take turns.
+    Shared,
+}
+
+pub(crate) struct Flights {
+    binding: Binding,
+    /// `u32::MAX`: never.
+    reconnect_every: u32,
+
+    flights: Vec<Flight>,
+    buffers: Vec<Option<IoBuf>>,
+    free: VecDeque<u32>,
+    /// Free slots whose member is closing.
+    parked: VecDeque<u32>,
+    connections: Vec<Connection>,
+    next_member: u32,
+    in_flight: u32,
+    counting_off_in_flight: u32,
+}
+
+impl Flights {
+    pub(crate) fn new(
+        buffers: Vec<IoBuf>,
+        members: usize,
+        binding: Binding,
+        reconnect_every: Option<u32>,
+    ) -> Self {
+        let depth = buffers.len();
+        Self {
+            binding,
+            reconnect_every: reconnect_every.unwrap_or(u32::MAX),
+            flights: vec![GROUNDED; depth],
+            buffers: buffers.into_iter().map(Some).collect(),
+            free: (0..u32::try_from(depth).expect("the plan bounds the depth")).collect(),
+            parked: VecDeque::with_capacity(depth),
+            connections: vec![Connection::default(); members],
+            next_member: 0,
+            in_flight: 0,
+            counting_off_in_flight: 0,
+        }
+    }
+
+    pub(crate) fn in_flight(&self) -> u32 {
+        self.in_flight
+    }
+
+    /// How many I/Os that were started before counting began are still in flight.
+    pub(crate) fn uncounted_in_flight(&self) -> u32 {
+        self.counting_off_in_flight
+    }
+
+    pub(crate) fn has_free(&self) -> bool {
+        !self.free.is_empty()
+    }
+
+    /// Takes a free slot whose member is open: its tag and the member.
+    #[inline]
+    pub(crate) fn take(&mut self) -> Option<(u32, u32)> {
+        let members = u32::try_from(self.connections.len()).expect("members are few");
+        match self.binding {
+            Binding::PerMember => loop {
+                let tag = self.free.pop_front()?;
+                let member = tag % members;
+                if !self.connections[member as usize].is_closing {
+                    return Some((tag, member));
+                }
+                self.parked.push_back(tag);
+            },
+            Binding::Shared => {
+                let mut member = self.next_member;
+                for _ in 0..members {
+                    let following = if member + 1 == members { 0 } else { member + 1 };
+                    if !self.connections[member as usize].is_closing {
+                        let tag = self.free.pop_front()?;
+                        self.next_member = following;
+                        return Some((tag, member));
+                    }
+                    member = following;
+                }
+                None
+            }
+        }
+    }
+
+    /// Gives back a slot that was taken and not used.
+    pub(crate) fn put_back(&mut self, tag: u32, buf: IoBuf) {
+        self.buffers[tag as usize] = Some(buf);
+        self.free.push_front(tag);
+    }
+
+    #[inline]
+    pub(crate) fn buffer(&mut self, tag: u32) -> IoBuf {
+        self.buffers[tag as usize].take().expect("a free slot holds its buffer")
+    }
+
+    /// An I/O takes off in a taken slot; its issue time follows by [`Flights::issued`].
+    #[inline]
+    pub(crate) fn begin(&mut self, tag: u32, flight: Flight) {
+        let connection = &mut self.connections[flight.member as usize];
+        connection.in_flight += 1;
+        if !flight.is_reply {
+            connection.started += 1;
+            connection.is_closing = connection.started >= self.reconnect_every;
+        }
+        self.in_flight += 1;
+        self.counting_off_in_flight += u32::from(!flight.counts);
+        self.flights[tag as usize] = Flight { is_active: true, ..flight };
+    }
+
+    /// Notes when an I/O was issued, and that it was due then unless it has a time of its own.
+    #[inline]
+    pub(crate) fn issued(&mut self, tag: u32, now_ns: u64) {
+        let flight = &mut self.flights[tag as usize];
+        flight.issued_ns = now_ns;
+        if flight.intended_ns == 0 {
+            flight.intended_ns = now_ns;
+        }
+    }
+
+    /// An I/O has landed: what it was. The slot stays taken until [`Flights::release`].
+    #[inline]
+    pub(crate) fn end(&mut self, tag: u32, buf: IoBuf) -> Flight {
+        let flight = &mut self.flights[tag as usize];
+        flight.is_active = false;
+        self.connections[flight.member as usize].in_flight -= 1;
+        self.in_flight -= 1;
+        self.counting_off_in_flight -= u32::from(!flight.counts);
+        self.buffers[tag as usize] = Some(buf);
+        *flight
+    }
+
+    #[inline]
+    pub(crate) fn release(&mut self, tag: u32) {
+        self.free.push_back(tag);
+    }
+
+    pub(crate) fn buffer_mut(&mut self, tag: u32) -> &mut IoBuf {
+        self.buffers[tag as usize].as_mut().expect("a landed slot holds its buffer")
+    }
+
+    /// Whether `member` has to be reopened now: it is closing and nothing is in flight on it.
+    #[inline]
+    pub(crate) fn wants_reopen(&self, member: u32) -> bool {
+        let connection = self.connections[member as usize];
+        connection.is_closing && connection.in_flight == 0
+    }
+
+    /// `member` was reopened: its parked slots are free again, in their order.
+    pub(crate) fn reopened(&mut self, member: u32) {
+        self.connections[member as usize] = Connection::default();
+        for _ in 0..self.parked.len() {
+            let Some(tag) = self.parked.pop_front() else { return };
+            let is_of_member = tag as usize % self.connections.len() == member as usize;
+            if is_of_member { self.free.push_back(tag) } else { self.parked.push_back(tag) }
+        }
+    }
+
+    /// What landed last in a slot that is still taken: its access line, kind and member.
+    pub(crate) fn landed(&self, tag: u32) -> (u32, OpKind, u32) {
+        let flight = &self.flights[tag as usize];
+        (flight.access, flight.kind, flight.member)
+    }
+
+    /// Whether an I/O would share bytes with one in flight, and one of the two writes.
+    pub(crate) fn conflicts(&self, member: u32, kind: OpKind, offset_bytes: u64, size_bytes: u32) -> bool {
+        let end = offset_bytes + u64::from(size_bytes);
+        self.flights.iter().any(|f| {
+            f.is_active
+                && f.member == member
+                && (kind == OpKind::Write || f.kind == OpKind::Write)
+                && f.offset_bytes < end
+                && offset_bytes < f.offset_bytes + u64::from(f.size_bytes)
+        })
+    }
+}
+
+impl Flight {
+    /// What is known before an I/O is issued. `intended_ns` is 0 where it is due whenever it is issued.
+    pub(crate) fn new(
+        draw: &crate::planner::Draw,
+        member: u32,
+        intended_ns: u64,
+        counts: bool,
+        is_reply: bool,
+    ) -> Self {
+        Self {
+            intended_ns,
+            offset_bytes: draw.offset_bytes,
+            size_bytes: draw.size_bytes,
+            access: draw.access,
+            member,
+            kind: draw.kind,
+            counts,
+            is_reply,
+            ..GROUNDED
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::planner::Draw;
+
+    fn flights(depth: u32, members: usize, binding: Binding, reconnect_every: Option<u32>) -> Flights {
+        let buffers = (0..depth).map(|slot| IoBuf::new(slot, 512)).collect();
+        Flights::new(buffers, members, binding, reconnect_every)
+    }
+
+    fn fly(flights: &mut Flights) -> Option<(u32, u32)> {
+        let (tag, member) = flights.take()?;
+        let draw =
+            Draw { access: 0, kind: OpKind::Write, size_bytes: 512, offset_bytes: u64::from(tag) * 512 };
+        flights.begin(tag, Flight::new(&draw, member, 0, true, false));
+        Some((tag, member))
+    }
+
+    fn land(flights: &mut Flights, tag: u32) {
+        let buf = flights.buffers[tag as usize].take().unwrap_or_else(|| IoBuf::new(tag, 512));
+        flights.end(tag, buf);
+        flights.release(tag);
+    }
+
+    #[test]
+    fn members_take_turns_when_slots_are_shared() {
+        let mut shared = flights(4, 2, Binding::Shared, None);
+        let members: Vec<u32> = std::iter::from_fn(|| fly(&mut shared).map(|(_, member)| member)).collect();
+        assert_eq!(members, [0, 1, 0, 1]);
+        assert_eq!(shared.in_flight(), 4);
+    }
+
+    #[test]
+    fn a_member_is_drained_and_reopened_after_so_many_ios() {
+        let mut one = flights(2, 1, Binding::PerMember, Some(3));
+        assert_eq!((fly(&mut one), fly(&mut one), fly(&mut one)), (Some((0, 0)), Some((1, 0)), None));
+        land(&mut one, 0);
+        assert_eq!(fly(&mut one), Some((0, 0)));
+        land(&mut one, 1);
+        assert_eq!(fly(&mut one), None, "three were started: closed");
+        assert!(!one.wants_reopen(0), "one is still in flight");
+        land(&mut one, 0);
+        assert!(one.wants_reopen(0));
+        one.reopened(0);
+        assert_eq!((fly(&mut one), fly(&mut one)), (Some((0, 0)), Some((1, 0))));
+    }
+
+    #[test]
+    fn a_closing_member_does_not_hold_up_the_other() {
+        for binding in [Binding::PerMember, Binding::Shared] {
+            let mut two = flights(4, 2, binding, Some(2));
+            let first: Vec<_> = (0..4).map(|_| fly(&mut two).unwrap()).collect();
+            first.iter().filter(|(_, member)| *member == 1).for_each(|(tag, _)| land(&mut two, *tag));
+            assert!(two.wants_reopen(1) && !two.wants_reopen(0));
+            two.reopened(1);
+            assert_eq!(fly(&mut two).map(|(_, member)| member), Some(1), "{binding:?}");
+        }
+    }
+
+    #[test]
+    fn overlap_counts_only_where_one_writes() {
+        let mut shared = flights(2, 1, Binding::Shared, None);
+        fly(&mut shared);
+        assert!(shared.conflicts(0, OpKind::Read, 0, 1024) && shared.conflicts(0, OpKind::Write, 0, 512));
+        assert!(!shared.conflicts(0, OpKind::Write, 512, 512));
+        shared.flights[0].kind = OpKind::Read;
+        assert!(!shared.conflicts(0, OpKind::Read, 0, 512) && shared.conflicts(0, OpKind::Write, 0, 512));
+    }
+}

@@ -1,0 +1,32 @@
+//! Makes it happen.
+//!
+//! [`prepare`] turns addresses into targets that are safe to use and filled with real data; [`run`] goes through a
+//! plan's steps. For each step, worker threads are started, one [`Target`](assay_target::Target) each, and driven
+//! through the phases warm-up, measure and drain; the calling thread coordinates and tells every
+//! [`Event`](assay_record::Event) to whoever listens.
+//!
+//! Architecture invariant: threads, no async; between measure and drain a worker allocates nothing, locks nothing
+//! and logs nothing (a test with a counting allocator holds it to that).
+#![forbid(unsafe_code)]
+
+mod clock;
+mod control;
+mod fill;
+mod fit;
+mod flights;
+mod pacer;
+mod planner;
+mod preparation;
+mod rng;
+mod run;
+mod stamp;
+mod step;
+mod tally;
+mod worker;
+
+pub use clock::Clock;
+pub use control::StopSignal;
+pub use preparation::{
+    IoChoice, PrepareError, PrepareOptions, PrepareProgress, PreparedTarget, PreparedTargets, prepare,
+};
+pub use run::{RunError, RunRequest, Sink, run, run_with};

@@ -1,0 +1,150 @@
+//! When the next I/O is due: a pure function of the clock, so that tests need none.
+
+use assay_spec::{Arrivals, Pacing};
+
+use crate::rng::Rng;
+
+/// How far a throttled load may fall behind its own schedule and still catch up, ns: enough to even out a late
+/// wake-up, too little to turn a stall into a burst.
+const CATCH_UP_NS: u64 = 10_000_000;
+
+/// When one worker's next I/O is due.
+#[derive(Debug)]
+pub(crate) enum Pacer {
+    /// At once.
+    Closed,
+    /// Not before `next_ns`; a schedule that fell behind is shifted.
+    Throttled { gap_ns: f64, next_ns: f64 },
+    /// At `next_ns`, whatever happened to earlier ones.
+    Open { gap_ns: f64, next_ns: f64, arrivals: Arrivals, rng: Rng },
+}
+
+impl Pacer {
+    /// The share of worker `index` of `count` in a job's rate, starting at `start_ns`.
+    pub(crate) fn new(pacing: Pacing, index: u32, count: u32, start_ns: u64, seed: u64) -> Self {
+        let gap = |rate: assay_spec::units::PerSecond| 1e9 * f64::from(count) / rate.0;
+        // Workers take turns: the first I/O of each is shifted by its share of the gap.
+        let first = |gap_ns: f64| start_ns as f64 + gap_ns * f64::from(index) / f64::from(count);
+        match pacing {
+            Pacing::Closed => Self::Closed,
+            Pacing::Throttled { rate } => Self::Throttled { gap_ns: gap(rate), next_ns: first(gap(rate)) },
+            Pacing::Open { rate, arrivals } => {
+                let mut rng = Rng::new(seed);
+                let (gap_ns, next_ns) = match arrivals {
+                    Arrivals::Constant => (gap(rate), first(gap(rate))),
+                    Arrivals::Poisson => (gap(rate), start_ns as f64 + exponential(&mut rng, gap(rate))),
+                };
+                Self::Open { gap_ns, next_ns, arrivals, rng }
+            }
+        }
+    }
+
+    /// When the next I/O is due, ns; `None`: at once.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a time below 2^63 ns")]
+    pub(crate) fn due_ns(&self) -> Option<u64> {
+        match self {
+            Self::Closed => None,
+            Self::Throttled { next_ns, .. } | Self::Open { next_ns, .. } => Some(next_ns.ceil() as u64),
+        }
+    }
+
+    /// Takes the I/O that is due: the next one's time follows.
+    #[inline]
+    pub(crate) fn take(&mut self, now_ns: u64) {
+        match self {
+            Self::Closed => {}
+            Self::Throttled { gap_ns, next_ns } => {
+                *next_ns = (*next_ns + *gap_ns).max(now_ns.saturating_sub(CATCH_UP_NS) as f64);
+            }
+            Self::Open { gap_ns, next_ns, arrivals, rng } => {
+                *next_ns += match arrivals {
+                    Arrivals::Constant => *gap_ns,
+                    Arrivals::Poisson => exponential(rng, *gap_ns),
+                };
+            }
+        }
+    }
+
+    /// How many I/Os more are due before `end_ns`; only an open loop owes any.
+    pub(crate) fn owed_before(&mut self, end_ns: u64) -> u64 {
+        if !matches!(self, Self::Open { .. }) {
+            return 0;
+        }
+        let mut owed = 0;
+        while self.due_ns().is_some_and(|due| due < end_ns) {
+            self.take(end_ns);
+            owed += 1;
+        }
+        owed
+    }
+}
+
+/// An exponential gap with this mean, by inversion: -mean ln(u), u in (0, 1].
+fn exponential(rng: &mut Rng, mean: f64) -> f64 {
+    -mean * rng.unit().ln()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use assay_spec::units::PerSecond;
+
+    fn dues(pacing: Pacing, workers: u32, until_ns: u64) -> Vec<u64> {
+        let mut all = Vec::new();
+        for index in 0..workers {
+            let mut pacer = Pacer::new(pacing, index, workers, 1_000, u64::from(index) + 1);
+            while let Some(due) = pacer.due_ns().filter(|due| *due < until_ns) {
+                all.push(due);
+                pacer.take(due);
+            }
+        }
+        all.sort_unstable();
+        all
+    }
+
+    #[test]
+    fn a_constant_rate_is_even_over_all_workers() {
+        let pacing = Pacing::Open { rate: PerSecond(1000.0), arrivals: Arrivals::Constant };
+        let dues = dues(pacing, 4, 1_000_001_000);
+        assert_eq!(dues.len(), 1000);
+        assert!(dues.windows(2).all(|w| w[1].abs_diff(w[0] + 1_000_000) <= 1));
+    }
+
+    #[test]
+    fn poisson_gaps_have_the_mean_and_spread_of_an_exponential() {
+        let pacing = Pacing::Open { rate: PerSecond(1e5), arrivals: Arrivals::Poisson };
+        let dues = dues(pacing, 3, 1_000_000_000);
+        let gaps: Vec<f64> = dues.windows(2).map(|w| (w[1] - w[0]) as f64).collect();
+        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+        let deviation = (gaps.iter().map(|g| (g - mean).powi(2)).sum::<f64>() / gaps.len() as f64).sqrt();
+        assert!(
+            (mean / 1e4 - 1.0).abs() < 0.02 && (deviation / mean - 1.0).abs() < 0.02,
+            "{mean} {deviation}"
+        );
+    }
+
+    #[test]
+    fn a_throttled_load_is_never_early_and_does_not_make_up_for_a_stall() {
+        let pacing = Pacing::Throttled { rate: PerSecond(1000.0) };
+        let mut pacer = Pacer::new(pacing, 0, 1, 0, 1);
+        pacer.take(0);
+        assert_eq!(pacer.due_ns(), Some(1_000_000));
+        // A stall of one second: at most 10 ms worth of I/Os are due at once afterwards.
+        pacer.take(1_001_000_000);
+        let mut at_once = 0;
+        while pacer.due_ns().is_some_and(|due| due <= 1_001_000_000) {
+            pacer.take(1_001_000_000);
+            at_once += 1;
+        }
+        assert!((9..=11).contains(&at_once), "{at_once}");
+    }
+
+    #[test]
+    fn an_open_loop_owes_what_it_could_not_issue() {
+        let pacing = Pacing::Open { rate: PerSecond(1000.0), arrivals: Arrivals::Constant };
+        let mut pacer = Pacer::new(pacing, 0, 1, 0, 1);
+        assert_eq!(pacer.owed_before(1_000_000_000), 1000);
+        assert_eq!(Pacer::new(Pacing::Closed, 0, 1, 0, 1).owed_before(1_000_000_000), 0);
+    }
+}

@@ -1,0 +1,329 @@
+//! What the next I/O is: which line of the mix, read or write, which member, where.
+//!
+//! Two sets of rules (docs/method.md, "Two semantics"). Assay's: each worker has a sequential stream of its own in
+//! its own slice of every member, random I/Os are drawn over the whole span and never touch the stream. Iometer's:
+//! one cursor for each worker and member, shared by everything; a random I/O moves it, and what would run over the
+//! end starts at the beginning.
+
+use assay_spec::{Access, Job, Semantics};
+use assay_target::OpKind;
+
+use crate::rng::{IometerRng, Rng};
+
+/// The next I/O.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Draw {
+    /// Index of the line in the mix.
+    pub(crate) access: u32,
+    pub(crate) kind: OpKind,
+    pub(crate) size_bytes: u32,
+    pub(crate) offset_bytes: u64,
+}
+
+/// What one worker's planner must know.
+pub(crate) struct PlannerSetup<'s> {
+    pub(crate) job: &'s Job,
+    pub(crate) semantics: Semantics,
+    /// Usable bytes of each member.
+    pub(crate) spans: &'s [u64],
+    /// Smallest I/O of the target, bytes.
+    pub(crate) block_bytes: u32,
+    pub(crate) worker: u32,
+    pub(crate) workers: u32,
+    /// Whether random I/Os stay in the worker's own slice too, so that workers never meet (verify mode).
+    pub(crate) exclusive: bool,
+    pub(crate) seed: u64,
+}
+
+/// Draws I/Os by one of the two sets of rules.
+pub(crate) struct Planner {
+    lines: Vec<Line>,
+    rules: Rules,
+
+    /// The line in use and how many I/Os of its burst are left.
+    line: usize,
+    burst_left: u32,
+}
+
+/// A line of the mix, in the form the draw needs.
+#[derive(Debug, Clone)]
+struct Line {
+    /// Sum of the weights up to and including this line.
+    weight_end: u64,
+    size_bytes: u32,
+    reply_bytes: u32,
+    align_bytes: u64,
+    read_percent: f64,
+    random_percent: f64,
+    /// The percentages over 100 as a share of 2^32.
+    read_limit: u64,
+    random_limit: u64,
+    delay_ns: u64,
+    burst: u32,
+}
+
+enum Rules {
+    Assay { rng: Rng, members: Vec<Slice> },
+    Iometer { lines: IometerRng, members: Vec<IometerMember> },
+}
+
+/// A worker's part of a member.
+struct Slice {
+    /// Random I/Os stay in here.
+    random: std::ops::Range<u64>,
+    /// The sequential stream stays in here.
+    stream: std::ops::Range<u64>,
+
+    cursor: u64,
+}
+
+struct IometerMember {
+    span: u64,
+
+    rng: IometerRng,
+    offset: u64,
+    last_bytes: u64,
+}
+
+impl Planner {
+    pub(crate) fn new(setup: &PlannerSetup<'_>) -> Self {
+        let mut weight_end = 0;
+        let lines: Vec<Line> = setup
+            .job
+            .mix
+            .iter()
+            .map(|access| {
+                weight_end += u64::from(access.weight);
+                line(access, weight_end, setup.block_bytes)
+            })
+            .collect();
+        let rules = match setup.semantics {
+            Semantics::Assay => Rules::Assay { rng: Rng::new(setup.seed), members: slices(setup, &lines) },
+            Semantics::Iometer => iometer(setup),
+        };
+        Self { lines, rules, line: 0, burst_left: 0 }
+    }
+
+    /// Chooses a line when the burst is over: the pause that comes before the new burst, ns.
+    #[inline]
+    pub(crate) fn begin_burst(&mut self) -> u64 {
+        if self.burst_left > 0 {
+            return 0;
+        }
+        if self.lines.len() > 1 {
+            let total = self.lines[self.lines.len() - 1].weight_end;
+            let drawn = match &mut self.rules {
+                Rules::Assay { rng, .. } => rng.below(total),
+                Rules::Iometer { lines, .. } => lines.below(total),
+            };
+            self.line = self.lines.partition_point(|line| line.weight_end <= drawn);
+        }
+        self.burst_left = self.lines[self.line].burst;
+        self.lines[self.line].delay_ns
+    }
+
+    /// The next I/O on `member`. Call [`Planner::begin_burst`] before.
+    #[inline]
+    pub(crate) fn draw(&mut self, member: usize) -> Draw {
+        debug_assert!(self.burst_left > 0);
+        self.burst_left -= 1;
+        let line = &self.lines[self.line];
+        let is_read = match &mut self.rules {
+            Rules::Assay { rng, .. } => chance(rng, line.read_limit),
+            Rules::Iometer { members, .. } => iometer_chance(&mut members[member].rng, line.read_percent),
+        };
+        let kind = if is_read { OpKind::Read } else { OpKind::Write };
+        let offset_bytes = self.rules.place(line, member, line.size_bytes);
+        Draw { access: index(self.line), kind, size_bytes: line.size_bytes, offset_bytes }
+    }
+
+    /// The reply that follows an I/O of line `access`: the other way, at a place of its own. `None` where the line
+    /// has no replies.
+    pub(crate) fn reply(&mut self, access: u32, kind: OpKind, member: usize) -> Option<Draw> {
+        let line = &self.lines[access as usize];
+        if line.reply_bytes == 0 {
+            return None;
+        }
+        let kind = match kind {
+            OpKind::Read => OpKind::Write,
+            OpKind::Write => OpKind::Read,
+        };
+        let offset_bytes = self.rules.place(line, member, line.reply_bytes);
+        Some(Draw { access, kind, size_bytes: line.reply_bytes, offset_bytes })
+    }
+
+    /// Whether any line has replies: asked once, so that the loop need not look for each I/O.
+    pub(crate) fn has_replies(&self) -> bool {
+        self.lines.iter().any(|line| line.reply_bytes > 0)
+    }
+
+    /// A member was reopened: sequential I/O starts again from the beginning.
+    pub(crate) fn rewind(&mut self, member: usize) {
+        match &mut self.rules {
+            Rules::Assay { members, .. } => members[member].cursor = members[member].stream.start,
+            // Iometer keeps the size of the last I/O over a reopen: the first sequential one lands that much
+            // behind the start.
+            Rules::Iometer { members, .. } => members[member].offset = 0,
+        }
+    }
+}
+
+impl Rules {
+    #[inline]
+    fn place(&mut self, line: &Line, member: usize, size_bytes: u32) -> u64 {
+        let size = u64::from(size_bytes);
+        match self {
+            Self::Assay { rng, members } => {
+                let slice = &mut members[member];
+                if chance(rng, line.random_limit) {
+                    slice.random(rng, line, size)
+                } else {
+                    slice.next(line, size)
+                }
+            }
+            Self::Iometer { members, .. } => members[member].seek(line, size),
+        }
+    }
+}
+
+impl Slice {
+    /// Uniform over every aligned place from which the I/O fits; nothing wraps.
+    #[inline]
+    fn random(&self, rng: &mut Rng, line: &Line, size: u64) -> u64 {
+        let start = self.random.start.next_multiple_of(line.align_bytes);
+        let places = (self.random.end - start - size) / line.align_bytes + 1;
+        start + line.align_bytes * rng.below(places)
+    }
+
+    #[inline]
+    fn next(&mut self, line: &Line, size: u64) -> u64 {
+        let mut offset = self.cursor.next_multiple_of(line.align_bytes);
+        if offset + size > self.stream.end {
+            offset = self.stream.start.next_multiple_of(line.align_bytes);
+        }
+        self.cursor = offset + size;
+        offset
+    }
+}
+
+impl IometerMember {
+    fn seek(&mut self, line: &Line, size: u64) -> u64 {
+        if iometer_chance(&mut self.rng, line.random_percent) {
+            self.offset = self.rng.below(self.span);
+        } else {
+            self.offset += self.last_bytes;
+        }
+        self.offset = self.offset.next_multiple_of(line.align_bytes);
+        if self.offset + size > self.span {
+            self.offset = 0;
+        }
+        self.last_bytes = size;
+        self.offset
+    }
+}
+
+fn line(access: &Access, weight_end: u64, block_bytes: u32) -> Line {
+    let bytes =
+        |bytes: assay_spec::units::Bytes| u32::try_from(bytes.0).expect("the plan keeps I/Os below 64 MiB");
+    // Zero means the sector (Iometer); the other way round, nothing smaller than a block can be addressed.
+    let align_bytes = access.align.0.max(1).next_multiple_of(u64::from(block_bytes));
+    Line {
+        weight_end,
+        size_bytes: bytes(access.size),
+        reply_bytes: bytes(access.reply),
+        align_bytes,
+        read_percent: access.read,
+        random_percent: access.random,
+        read_limit: limit(access.read),
+        random_limit: limit(access.random),
+        delay_ns: access.delay.0,
+        burst: access.burst,
+    }
+}
+
+/// A percentage as a share of 2^32.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a percentage in [0, 100] gives at most 2^32"
+)]
+fn limit(percent: f64) -> u64 {
+    (percent / 100.0 * (1_u64 << 32) as f64).round() as u64
+}
+
+/// True with a probability of `limit` over 2^32; certainties draw nothing.
+#[inline]
+fn chance(rng: &mut Rng, limit: u64) -> bool {
+    match limit {
+        0 => false,
+        l if l >= 1 << 32 => true,
+        l => (rng.next() >> 32) < l,
+    }
+}
+
+/// As Iometer decides: a draw below 100, always drawn.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "whole percents, checked by the plan"
+)]
+fn iometer_chance(rng: &mut IometerRng, percent: f64) -> bool {
+    rng.below(100) < percent as u64
+}
+
+/// Each worker's part of each member. The plan was checked to fit: a slice holds the largest I/O.
+fn slices(setup: &PlannerSetup<'_>, lines: &[Line]) -> Vec<Slice> {
+    let grain = slice_grain(lines);
+    setup
+        .spans
+        .iter()
+        .map(|span| {
+            let share = span / u64::from(setup.workers) / grain * grain;
+            let start = share * u64::from(setup.worker);
+            let end =
+                if setup.worker + 1 == setup.workers && !setup.exclusive { *span } else { start + share };
+            let stream = start..end;
+            let random = if setup.exclusive { stream.clone() } else { 0..*span };
+            Slice { random, cursor: stream.start, stream }
+        })
+        .collect()
+}
+
+/// Slices begin at a multiple of every alignment of the mix.
+fn slice_grain(lines: &[Line]) -> u64 {
+    lines.iter().map(|line| line.align_bytes).max().unwrap_or(1)
+}
+
+/// The least span that `workers` workers of this job need, bytes: each slice must hold its largest I/O.
+pub(crate) fn least_span(job: &Job, block_bytes: u32) -> u64 {
+    let lines: Vec<Line> = job.mix.iter().map(|access| line(access, 1, block_bytes)).collect();
+    let grain = slice_grain(&lines);
+    let largest = lines
+        .iter()
+        .map(|l| u64::from(l.size_bytes.max(l.reply_bytes)).next_multiple_of(l.align_bytes))
+        .max();
+    largest.unwrap_or(1).next_multiple_of(grain) * u64::from(job.workers)
+}
+
+fn iometer(setup: &PlannerSetup<'_>) -> Rules {
+    let mut seeds = Rng::new(setup.seed);
+    let lines = IometerRng::new(seeds.next());
+    let members = setup
+        .spans
+        .iter()
+        .map(|span| IometerMember {
+            span: *span,
+            rng: IometerRng::new(seeds.next()),
+            offset: 0,
+            last_bytes: 0,
+        })
+        .collect();
+    Rules::Iometer { lines, members }
+}
+
+fn index(line: usize) -> u32 {
+    u32::try_from(line).expect("a plan has few lines")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,224 @@
+//! Why a target cannot be used: what was found, where, and what to do.
+
+use std::io;
+
+use assay_spec::units::Bytes;
+use assay_target::OpenError;
+use thiserror::Error;
+
+/// Why a target cannot be used. Whatever it says, nothing was written.
+#[derive(Debug, Error)]
+pub enum PrepareError {
+    /// No target was given.
+    #[error("no target given; name a file, a directory, a device or null:")]
+    NoTarget,
+    /// The plan names a target that was not given.
+    #[error(
+        "test \"{test}\", {job}: `targets` names target {index}, but only {given} given (they count from 0)"
+    )]
+    NoSuchTarget {
+        /// Of the plan.
+        test: String,
+        /// Of the test.
+        job: String,
+        /// As named.
+        index: u32,
+        /// "1 was" or "2 were".
+        given: String,
+    },
+    /// A job mixes targets that cannot be driven together.
+    #[error("test \"{test}\", {job}: null: and real targets cannot share a job; give each a job of its own")]
+    MixedKinds {
+        /// Of the plan.
+        test: String,
+        /// Of the test.
+        job: String,
+    },
+    /// Two jobs of a verifying plan would write to one target.
+    #[error(
+        "test \"{test}\": with verify, jobs side by side need targets of their own, or they would overwrite each \
+         other's blocks; both use {target}"
+    )]
+    VerifyShares {
+        /// Of the plan.
+        test: String,
+        /// The target.
+        target: String,
+    },
+    /// A null target cannot give back what was written.
+    #[error("test \"{test}\": verify needs a target that keeps data; null: does not")]
+    VerifyNull {
+        /// Of the plan.
+        test: String,
+    },
+    /// The same file or device was given twice.
+    #[error("{0} is given twice (as {1}); each target must be a different file or device")]
+    SameTwice(String, String),
+    /// The path is no file, directory or block device.
+    #[error("{path} is {what}; a target must be a file, a directory or a block device")]
+    WrongKind {
+        /// The path.
+        path: String,
+        /// What it is.
+        what: &'static str,
+    },
+    /// The directory of a new file does not exist.
+    #[error("cannot create {path}: its directory does not exist; create it first (mkdir -p {directory})")]
+    NoDirectory {
+        /// The path.
+        path: String,
+        /// Its directory.
+        directory: String,
+    },
+    /// A file of somebody else's would be written.
+    #[error(
+        "{path} exists and {why}, so it is only read; test \"{test}\" writes. Choose another name, or allow \
+         it, which destroys its {holds}: --overwrite {path}"
+    )]
+    ForeignFile {
+        /// The path.
+        path: String,
+        /// "was not made by Assay" and the like.
+        why: &'static str,
+        /// The test that writes.
+        test: String,
+        /// How much it holds.
+        holds: Bytes,
+    },
+    /// A foreign file is too small to be read as asked.
+    #[error(
+        "{path} holds only {holds} and is not Assay's to enlarge; --size asks for {asked}: use --size {holds} or less"
+    )]
+    ForeignTooSmall {
+        /// The path.
+        path: String,
+        /// How much it holds.
+        holds: Bytes,
+        /// How much was asked for.
+        asked: Bytes,
+    },
+    /// There is nothing in it.
+    #[error("{path} is empty and not Assay's to fill; choose another name, or allow it: --overwrite {path}")]
+    Empty {
+        /// The path.
+        path: String,
+    },
+    /// It does not fit.
+    #[error(
+        "{path}: {asked} does not fit: {mount} has {free} free, of which {reserve} stay free; use --size {most} or less"
+    )]
+    NoSpace {
+        /// The path.
+        path: String,
+        /// How much was asked for.
+        asked: Bytes,
+        /// Where the file system is mounted.
+        mount: String,
+        /// Free bytes.
+        free: Bytes,
+        /// Bytes that stay free.
+        reserve: Bytes,
+        /// The most that would fit.
+        most: Bytes,
+    },
+    /// The device is smaller than asked.
+    #[error("{path} has {holds}; --size asks for {asked}: use --size {holds} or less")]
+    DeviceTooSmall {
+        /// The path.
+        path: String,
+        /// How much it holds.
+        holds: Bytes,
+        /// How much was asked for.
+        asked: Bytes,
+    },
+    /// Something on or above the device speaks against writing.
+    #[error("refusing to write to {path}:{holds}\nNothing was written.{next}")]
+    DeviceHeld {
+        /// The path.
+        path: String,
+        /// One line for each thing that was found, each with a line break before it.
+        holds: String,
+        /// What to do.
+        next: String,
+    },
+    /// The device was not named for overwriting.
+    #[error(
+        "test \"{test}\" writes, and {path} ({what}) is only read unless you name it. Everything on it will be lost; \
+         to allow that: --overwrite {identity}"
+    )]
+    DeviceNotNamed {
+        /// The path.
+        path: String,
+        /// Model, serial, size.
+        what: String,
+        /// The test that writes.
+        test: String,
+        /// What to type.
+        identity: String,
+    },
+    /// What may be overwritten is none of the targets.
+    #[error("--overwrite {given} names none of the targets; {known}")]
+    OverwriteUnknown {
+        /// As typed.
+        given: String,
+        /// What would do.
+        known: String,
+    },
+    /// What speaks against writing could not be found out.
+    #[error("refusing to write to {path}: cannot tell what is on it: {why}")]
+    Probe {
+        /// The path.
+        path: String,
+        /// Why not.
+        why: String,
+    },
+    /// Another Assay uses it.
+    #[error("{path} is in use by another run of Assay; wait for it, or choose another target")]
+    InUse {
+        /// The path.
+        path: String,
+    },
+    /// No step of a test can run.
+    #[error("test \"{test}\": {why}")]
+    Misfit {
+        /// Of the plan.
+        test: String,
+        /// Why not, and what would do.
+        why: String,
+    },
+    /// io_uring was asked for and is refused.
+    #[error("this host refuses io_uring: {why}; use --io auto or --io psync")]
+    UringRefused {
+        /// The system's words.
+        why: io::Error,
+    },
+    /// Opening failed.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// A system call failed.
+    #[error("cannot {what} {path}: {source}")]
+    Io {
+        /// What was tried.
+        what: &'static str,
+        /// The path.
+        path: String,
+        /// The system's words.
+        source: io::Error,
+    },
+    /// Filling failed.
+    #[error("filling {path} failed at {at}: {why}")]
+    Fill {
+        /// The path.
+        path: String,
+        /// Where.
+        at: Bytes,
+        /// The system's words.
+        why: String,
+    },
+    /// Somebody asked to stop.
+    #[error("stopped while {path} was being filled; what was filled is kept and used by the next run")]
+    Interrupted {
+        /// The path.
+        path: String,
+    },
+}

@@ -1,0 +1,406 @@
+//! Looks at targets without touching them: what they are, whether the plan may write, whether they are large enough.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use assay_host::HoldKind;
+use assay_record::{DeviceFacts, FilesystemFacts, HostFacts};
+use assay_spec::units::{Bytes, GIB};
+use assay_spec::{Address, Plan, Span, Test};
+use assay_target::AccessMode;
+use assay_target::file::{self, Marker, PathKind};
+
+use super::PrepareOptions;
+use super::error::PrepareError;
+
+/// The test file in a directory that is given as a target.
+const FILE_IN_DIRECTORY: &str = "assay.dat";
+/// Of a file system so much stays free: a full one slows down, and harms whoever else uses it.
+const RESERVE_MAX: u64 = GIB;
+const RESERVE_SHARE: u64 = 50;
+/// Files are made in whole pages: the last I/O of the span must fit the strictest block size.
+const SPAN_GRAIN: u64 = 4096;
+
+/// A target that passed, and what is to be done with it.
+pub(super) enum Inspected {
+    Null { address: String, capacity: u64 },
+    File(FilePlan),
+    Device(DevicePlan),
+}
+
+/// A file to be made or used.
+pub(super) struct FilePlan {
+    pub(super) address: String,
+    pub(super) path: PathBuf,
+    pub(super) state: FileState,
+    pub(super) span_bytes: u64,
+    pub(super) access: AccessMode,
+    pub(super) filesystem: FilesystemFacts,
+    pub(super) device: Option<DeviceFacts>,
+}
+
+/// Whose a file is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum FileState {
+    /// It does not exist yet.
+    New,
+    /// Assay made it, and nobody changed it since.
+    Ours(Marker),
+    /// Somebody else's, and only read.
+    Foreign,
+    /// Somebody else's, and allowed to be overwritten.
+    Allowed,
+}
+
+/// A block device to be used.
+pub(super) struct DevicePlan {
+    pub(super) address: String,
+    pub(super) path: PathBuf,
+    pub(super) span_bytes: u64,
+    pub(super) capacity_bytes: u64,
+    pub(super) access: AccessMode,
+    pub(super) device: DeviceFacts,
+}
+
+/// Whether the plan and the targets go together at all.
+pub(super) fn check_plan(plan: &Plan, addresses: &[Address]) -> Result<(), PrepareError> {
+    if addresses.is_empty() {
+        return Err(PrepareError::NoTarget);
+    }
+    check_different(addresses)?;
+    for test in &plan.tests {
+        for step in &test.steps {
+            let mut used: Vec<usize> = Vec::new();
+            for job in &step.jobs {
+                let indices = indices(test, &job.name, &job.targets, addresses)?;
+                if plan.verifies()
+                    && let Some(shared) = indices.iter().find(|i| used.contains(i))
+                {
+                    let target = addresses[*shared].to_string();
+                    return Err(PrepareError::VerifyShares { test: test.name.clone(), target });
+                }
+                let nulls = indices.iter().filter(|i| matches!(addresses[**i], Address::Null { .. })).count();
+                if nulls > 0 && step.verify {
+                    return Err(PrepareError::VerifyNull { test: test.name.clone() });
+                }
+                if nulls > 0 && nulls < indices.len() {
+                    return Err(PrepareError::MixedKinds { test: test.name.clone(), job: job.name.clone() });
+                }
+                used.extend(indices);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn indices(test: &Test, job: &str, named: &[u32], addresses: &[Address]) -> Result<Vec<usize>, PrepareError> {
+    if named.is_empty() {
+        return Ok((0..addresses.len()).collect());
+    }
+    let given = addresses.len();
+    let missing = |index| PrepareError::NoSuchTarget {
+        test: test.name.clone(),
+        job: job.to_owned(),
+        index,
+        given: if given == 1 { "1 was".into() } else { format!("{given} were") },
+    };
+    named.iter().map(|i| if (*i as usize) < given { Ok(*i as usize) } else { Err(missing(*i)) }).collect()
+}
+
+fn check_different(addresses: &[Address]) -> Result<(), PrepareError> {
+    let mut seen: Vec<(PathBuf, String)> = Vec::new();
+    for address in addresses {
+        let Address::Path(path) = address else { continue };
+        let real = real_path(path);
+        if let Some((_, earlier)) = seen.iter().find(|(other, _)| *other == real) {
+            return Err(PrepareError::SameTwice(earlier.clone(), address.to_string()));
+        }
+        seen.push((real, address.to_string()));
+    }
+    Ok(())
+}
+
+/// The path with links followed; a file that does not exist yet keeps its name in its real directory.
+fn real_path(path: &Path) -> PathBuf {
+    if let Ok(real) = path.canonicalize() {
+        return if real.is_dir() { real.join(FILE_IN_DIRECTORY) } else { real };
+    }
+    let directory = directory_of(path).canonicalize().unwrap_or_else(|_| directory_of(path));
+    directory.join(path.file_name().unwrap_or_default())
+}
+
+fn directory_of(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
+/// Looks at one target.
+pub(super) fn inspect(
+    plan: &Plan,
+    index: usize,
+    address: &Address,
+    options: &PrepareOptions,
+    host: &HostFacts,
+) -> Result<Inspected, PrepareError> {
+    let path = match address {
+        Address::Null { capacity } => {
+            return Ok(Inspected::Null { address: address.to_string(), capacity: *capacity });
+        }
+        Address::Path(path) => path,
+    };
+    let writer = writer(plan, index);
+    match kind_of(path)? {
+        PathKind::Directory => {
+            inspect_file(plan, address, path.join(FILE_IN_DIRECTORY), writer, options, host)
+        }
+        PathKind::Missing | PathKind::File => {
+            inspect_file(plan, address, path.clone(), writer, options, host)
+        }
+        PathKind::BlockDevice => inspect_device(plan, address, path, writer, options, host),
+        PathKind::Other(what) => Err(PrepareError::WrongKind { path: text(path), what }),
+    }
+}
+
+/// The first test that writes to a target.
+fn writer(plan: &Plan, index: usize) -> Option<&str> {
+    let uses = |targets: &[u32]| targets.is_empty() || targets.iter().any(|t| *t as usize == index);
+    let writes =
+        |test: &&Test| test.steps.iter().flat_map(|s| &s.jobs).any(|job| uses(&job.targets) && job.writes());
+    plan.tests.iter().find(writes).map(|test| test.name.as_str())
+}
+
+fn inspect_file(
+    plan: &Plan,
+    address: &Address,
+    path: PathBuf,
+    writer: Option<&str>,
+    options: &PrepareOptions,
+    host: &HostFacts,
+) -> Result<Inspected, PrepareError> {
+    let directory = directory_of(&path);
+    if !directory.is_dir() {
+        return Err(PrepareError::NoDirectory { path: text(&path), directory: text(&directory) });
+    }
+    // A directory may hold an `assay.dat` that is no file at all.
+    match kind_of(&path)? {
+        PathKind::Missing | PathKind::File => {}
+        PathKind::Other(what) => return Err(PrepareError::WrongKind { path: text(&path), what }),
+        _ => return Err(PrepareError::WrongKind { path: text(&path), what: "not a file" }),
+    }
+    let existing = existing(&path)?;
+    let is_allowed = options.overwrite.iter().any(|given| real_path(Path::new(given)) == real_path(&path));
+    let (state, holds) = match existing {
+        None => (FileState::New, 0),
+        Some((Some(marker), length)) => (FileState::Ours(marker), length),
+        Some((None, length)) if is_allowed => (FileState::Allowed, length),
+        Some((None, length)) => {
+            let test = writer.map(str::to_owned);
+            check_foreign(&path, test, length)?;
+            (FileState::Foreign, length)
+        }
+    };
+    let span_bytes = file_span(plan.span, &state, holds, &path, host)?;
+    let filesystem =
+        assay_host::filesystem_of(&directory).map_err(io_error("look at the file system of", &path))?;
+    check_space(&path, &state, span_bytes, &filesystem)?;
+    let access = match state {
+        FileState::Foreign => AccessMode::ReadOnly,
+        _ => AccessMode::ReadWrite,
+    };
+    let device = assay_host::device_of(&directory).unwrap_or_default();
+    let address = address.to_string();
+    Ok(Inspected::File(FilePlan { address, path, state, span_bytes, access, filesystem, device }))
+}
+
+/// The marker (if the file is ours) and length of a file; `None` where there is no file.
+fn existing(path: &Path) -> Result<Option<(Option<Marker>, u64)>, PrepareError> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(source) => return Err(PrepareError::Io { what: "open", path: text(path), source }),
+    };
+    let length = file.metadata().map_err(io_error("look at", path))?.len();
+    let marker = Marker::read(path, &file).map_err(io_error("read the marker of", path))?;
+    Ok(Some((marker, length)))
+}
+
+fn check_foreign(path: &Path, writer: Option<String>, holds: u64) -> Result<(), PrepareError> {
+    match writer {
+        Some(test) => Err(PrepareError::ForeignFile {
+            path: text(path),
+            why: "was not made by Assay, or was changed since",
+            test,
+            holds: Bytes(holds),
+        }),
+        None if holds == 0 => Err(PrepareError::Empty { path: text(path) }),
+        None => Ok(()),
+    }
+}
+
+fn file_span(
+    asked: Span,
+    state: &FileState,
+    holds: u64,
+    path: &Path,
+    host: &HostFacts,
+) -> Result<u64, PrepareError> {
+    let asked = match asked {
+        Span::Size(size) => Some(size.resolve(Bytes(host.memory_bytes)).0.next_multiple_of(SPAN_GRAIN)),
+        Span::Whole => None,
+    };
+    match (state, asked) {
+        (FileState::Foreign, None) => Ok(holds),
+        (FileState::Foreign, Some(asked)) if asked > holds.next_multiple_of(SPAN_GRAIN) => {
+            Err(PrepareError::ForeignTooSmall { path: text(path), holds: Bytes(holds), asked: Bytes(asked) })
+        }
+        (FileState::Foreign, Some(asked)) => Ok(asked.min(holds)),
+        (_, Some(asked)) => Ok(asked),
+        (FileState::New, None) => Ok(Span::NEW_FILE.0),
+        (_, None) if holds < SPAN_GRAIN => Ok(Span::NEW_FILE.0),
+        (_, None) => Ok(holds / SPAN_GRAIN * SPAN_GRAIN),
+    }
+}
+
+fn check_space(
+    path: &Path,
+    state: &FileState,
+    span: u64,
+    filesystem: &FilesystemFacts,
+) -> Result<(), PrepareError> {
+    if *state == FileState::Foreign {
+        return Ok(());
+    }
+    // What the file holds already need not be found again.
+    let held = std::fs::metadata(path).map_or(0, |m| m.blocks() * 512).min(span);
+    let reserve = (filesystem.size_bytes / RESERVE_SHARE).min(RESERVE_MAX);
+    let usable = filesystem.free_bytes.saturating_sub(reserve);
+    if span - held <= usable {
+        return Ok(());
+    }
+    Err(PrepareError::NoSpace {
+        path: text(path),
+        asked: Bytes(span),
+        mount: filesystem.mount_point.clone(),
+        free: Bytes(filesystem.free_bytes),
+        reserve: Bytes(reserve),
+        most: Bytes((usable + held) / (1 << 20) * (1 << 20)),
+    })
+}
+
+fn inspect_device(
+    plan: &Plan,
+    address: &Address,
+    path: &Path,
+    writer: Option<&str>,
+    options: &PrepareOptions,
+    host: &HostFacts,
+) -> Result<Inspected, PrepareError> {
+    let capacity = file::capacity_bytes(path).map_err(io_error("open", path))?;
+    let device = assay_host::device_of(path).map_err(io_error("look at", path))?.unwrap_or_default();
+    if let Some(test) = writer {
+        check_may_write(path, test, capacity, &device, options)?;
+    }
+    if capacity == 0 {
+        return Err(PrepareError::Empty { path: text(path) });
+    }
+    let span_bytes = match plan.span {
+        Span::Whole => capacity,
+        Span::Size(size) => {
+            let asked = size.resolve(Bytes(host.memory_bytes)).0.next_multiple_of(SPAN_GRAIN);
+            // A suite's own default must not refuse a small device; what somebody typed must.
+            if asked > capacity {
+                let (holds, asked) = (Bytes(capacity), Bytes(asked));
+                return Err(PrepareError::DeviceTooSmall { path: text(path), holds, asked });
+            }
+            asked
+        }
+    };
+    let access = if writer.is_some() { AccessMode::ReadWrite } else { AccessMode::ReadOnly };
+    let (address, path) = (address.to_string(), path.to_owned());
+    Ok(Inspected::Device(DevicePlan { address, path, span_bytes, capacity_bytes: capacity, access, device }))
+}
+
+/// Design invariant 6: everything that speaks against writing is looked for, and the device must be named.
+fn check_may_write(
+    path: &Path,
+    test: &str,
+    capacity: u64,
+    device: &DeviceFacts,
+    options: &PrepareOptions,
+) -> Result<(), PrepareError> {
+    let holds =
+        assay_host::probe(path).map_err(|e| PrepareError::Probe { path: text(path), why: e.to_string() })?;
+    if !holds.is_empty() {
+        let lines: String = holds.iter().map(|hold| format!("\n  - {}", hold.says)).collect();
+        let next = if holds.iter().all(|h| h.what == HoldKind::Content) {
+            format!(" If nobody needs it any more, wipe it yourself first (wipefs -a {}).", path.display())
+        } else {
+            String::new()
+        };
+        return Err(PrepareError::DeviceHeld { path: text(path), holds: lines, next });
+    }
+    if options.overwrite.iter().any(|given| assay_host::is_identity_of(device, given)) {
+        return Ok(());
+    }
+    let identity = assay_host::identities(device).into_iter().next().unwrap_or_default();
+    let serial = device.serial.as_deref().map(|s| format!("serial {s}, ")).unwrap_or_default();
+    let model = if device.model.is_empty() { String::new() } else { format!("{}, ", device.model) };
+    let what = format!("{model}{serial}{}", Bytes(capacity));
+    Err(PrepareError::DeviceNotNamed { path: text(path), what, test: test.to_owned(), identity })
+}
+
+/// Every `--overwrite` must name a target: a name mistyped is a decision not understood.
+pub(super) fn check_overwrite(given: &[String], inspected: &[Inspected]) -> Result<(), PrepareError> {
+    for name in given {
+        let is_known = inspected.iter().any(|one| match one {
+            Inspected::Null { .. } => false,
+            Inspected::File(file) => real_path(Path::new(name)) == real_path(&file.path),
+            Inspected::Device(device) => assay_host::is_identity_of(&device.device, name),
+        });
+        if !is_known {
+            return Err(PrepareError::OverwriteUnknown {
+                given: name.clone(),
+                known: known_names(inspected),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn known_names(inspected: &[Inspected]) -> String {
+    let names: Vec<String> = inspected
+        .iter()
+        .filter_map(|one| match one {
+            Inspected::Null { .. } => None,
+            Inspected::File(file) => Some(text(&file.path)),
+            Inspected::Device(device) => {
+                let identity = assay_host::identities(&device.device).into_iter().next()?;
+                Some(format!("{identity} (that is {})", device.address))
+            }
+        })
+        .collect();
+    if names.is_empty() {
+        "there is nothing to name".to_owned()
+    } else {
+        format!("it could be {}", names.join(" or "))
+    }
+}
+
+fn kind_of(path: &Path) -> Result<PathKind, PrepareError> {
+    file::kind_of(path).map_err(io_error("look at", path))
+}
+
+pub(super) fn io_error<'p>(
+    what: &'static str,
+    path: &'p Path,
+) -> impl FnOnce(io::Error) -> PrepareError + 'p {
+    move |source| PrepareError::Io { what, path: text(path), source }
+}
+
+pub(super) fn text(path: &Path) -> String {
+    path.display().to_string()
+}

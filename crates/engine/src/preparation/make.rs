@@ -1,0 +1,298 @@
+//! Opens, creates, locks and marks what passed inspection; the first writes happen here.
+
+use std::fs::File;
+use std::path::Path;
+
+use assay_record::{Content, MemberFacts, MemberKind, TargetFacts, Warning};
+use assay_spec::units::Bytes;
+use assay_spec::{Data, Plan};
+use assay_target::file::{self, Lock, Marker};
+use assay_target::{AccessMode, Caching, Durability, IoEngine, Member, OpenError};
+use rustix::fs::{Mode, OFlags};
+
+use super::error::PrepareError;
+use super::fill::{Content as Fill, fill};
+use super::inspect::{DevicePlan, FilePlan, FileState, Inspected, io_error, text};
+use super::{Hold, PrepareOptions, PrepareProgress, Prepared, PreparedTarget};
+use crate::control::StopSignal;
+
+/// The kind of data that preparation itself writes.
+const FILL_UNIQUE: &str = "unique";
+/// The same with a stamp in each 512 bytes.
+const FILL_STAMPED: &str = "stamped";
+
+pub(super) struct Making<'m> {
+    pub(super) plan: &'m Plan,
+    pub(super) options: &'m PrepareOptions,
+    pub(super) engine: IoEngine,
+    pub(super) stop: &'m StopSignal,
+    pub(super) progress: &'m mut dyn FnMut(&PrepareProgress),
+    pub(super) warnings: Vec<Warning>,
+}
+
+/// A target that is open and locked, and not filled yet.
+pub(super) struct Made {
+    address: String,
+    facts: MemberFacts,
+    kind: Prepared,
+}
+
+impl Made {
+    pub(super) fn into_prepared(self, engine: IoEngine) -> PreparedTarget {
+        let mut member = self.facts;
+        member.engine = match (&self.kind, engine) {
+            (Prepared::Null { .. }, _) => "null".into(),
+            (_, IoEngine::Uring) => "io_uring".into(),
+            (_, IoEngine::Psync) => "psync".into(),
+        };
+        PreparedTarget { facts: TargetFacts { address: self.address, member }, kind: self.kind }
+    }
+}
+
+impl Making<'_> {
+    pub(super) fn open(&mut self, inspected: Inspected) -> Result<Made, PrepareError> {
+        match inspected {
+            Inspected::Null { address, capacity } => {
+                let facts = MemberFacts {
+                    kind: MemberKind::Null,
+                    capacity_bytes: capacity,
+                    span_bytes: capacity,
+                    block_bytes: 512,
+                    content: Content::None,
+                    ..MemberFacts::default()
+                };
+                Ok(Made { address, facts, kind: Prepared::Null { capacity } })
+            }
+            Inspected::File(plan) => self.open_file(plan),
+            Inspected::Device(plan) => self.open_device(plan),
+        }
+    }
+
+    fn open_file(&mut self, plan: FilePlan) -> Result<Made, PrepareError> {
+        let path = plan.path.as_path();
+        let is_new = plan.state == FileState::New;
+        let file = match plan.state {
+            FileState::New => file::create(path).map_err(io_error("create", path))?,
+            FileState::Foreign => File::open(path).map_err(io_error("open", path))?,
+            _ => File::options().read(true).write(true).open(path).map_err(io_error("open", path))?,
+        };
+        let lock = if plan.state == FileState::Foreign { Lock::Shared } else { Lock::Exclusive };
+        if !file::lock(&file, lock).map_err(io_error("lock", path))? {
+            return Err(PrepareError::InUse { path: text(path) });
+        }
+        let mut marker = match plan.state {
+            FileState::New => Some(Marker::new(true)),
+            FileState::Ours(marker) => Some(marker),
+            FileState::Allowed => Some(Marker::new(false)),
+            FileState::Foreign => None,
+        };
+        let block_bytes = match self.block_bytes(path) {
+            Ok(block_bytes) => block_bytes,
+            Err(error) => {
+                if is_new {
+                    // Made a moment ago only to find out; nothing is in it.
+                    let _ = std::fs::remove_file(path);
+                }
+                return Err(error);
+            }
+        };
+        if let Some(marker) = &mut marker {
+            marker.write(path, &file, true).map_err(io_error("mark", path))?;
+        }
+        let capacity_bytes = file.metadata().map_err(io_error("look at", path))?.len().max(plan.span_bytes);
+        let facts = MemberFacts {
+            path: text(path),
+            kind: MemberKind::File,
+            capacity_bytes,
+            filesystem: Some(plan.filesystem),
+            device: plan.device,
+            ..self.facts(plan.span_bytes, block_bytes)
+        };
+        let member = self.member(path, plan.access, plan.span_bytes, block_bytes);
+        Ok(Made {
+            address: plan.address,
+            facts,
+            kind: Prepared::Path { member, hold: Hold { file, marker } },
+        })
+    }
+
+    fn open_device(&mut self, plan: DevicePlan) -> Result<Made, PrepareError> {
+        let path = plan.path.as_path();
+        // Opened exclusively for as long as the run lasts: nobody can mount it or use it meanwhile.
+        let flags = if plan.access == AccessMode::ReadWrite { OFlags::EXCL } else { OFlags::empty() };
+        let opened = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC | flags, Mode::empty());
+        let file = File::from(opened.map_err(|errno| io_error("open", path)(errno.into()))?);
+        let lock = if plan.access == AccessMode::ReadWrite { Lock::Exclusive } else { Lock::Shared };
+        if !file::lock(&file, lock).map_err(io_error("lock", path))? {
+            return Err(PrepareError::InUse { path: text(path) });
+        }
+        let block_bytes = self.block_bytes(path)?;
+        let facts = MemberFacts {
+            path: text(path),
+            kind: MemberKind::Device,
+            capacity_bytes: plan.capacity_bytes,
+            device: Some(plan.device),
+            ..self.facts(plan.span_bytes, block_bytes)
+        };
+        let span_bytes = plan.span_bytes / u64::from(block_bytes) * u64::from(block_bytes);
+        let member = self.member(path, plan.access, span_bytes, block_bytes);
+        Ok(Made {
+            address: plan.address,
+            facts,
+            kind: Prepared::Path { member, hold: Hold { file, marker: None } },
+        })
+    }
+
+    fn facts(&self, span_bytes: u64, block_bytes: u32) -> MemberFacts {
+        MemberFacts {
+            span_bytes,
+            block_bytes,
+            direct: self.options.caching == Caching::Direct,
+            sync: self.options.durability == Durability::Sync,
+            ..MemberFacts::default()
+        }
+    }
+
+    fn member(&self, path: &Path, access: AccessMode, span_bytes: u64, block_bytes: u32) -> Member {
+        let (caching, durability) = (self.options.caching, self.options.durability);
+        Member { path: path.to_owned(), access, caching, durability, span_bytes, block_bytes }
+    }
+
+    /// The page cache takes any size; direct I/O does not.
+    fn block_bytes(&self, path: &Path) -> Result<u32, PrepareError> {
+        if self.options.caching == Caching::Cached {
+            return Ok(1);
+        }
+        match file::smallest_direct_io(path).map_err(io_error("read", path))? {
+            Some(block_bytes) => Ok(block_bytes),
+            None => Err(OpenError::NoDirectIo(text(path)).into()),
+        }
+    }
+
+    /// Fills what has to be filled, and looks for what was never written.
+    pub(super) fn fill(&mut self, target: &mut PreparedTarget) -> Result<(), PrepareError> {
+        let Prepared::Path { member, hold } = &mut target.kind else { return Ok(()) };
+        let facts = &mut target.facts.member;
+        match facts.kind {
+            MemberKind::File if hold.marker.is_some() => facts.content = self.fill_file(member, hold)?,
+            MemberKind::Device if member.access == AccessMode::ReadWrite && self.options.fill_devices => {
+                self.write(member, 0)?;
+                facts.content = Content::Prepared;
+            }
+            MemberKind::Device => self.warn_device(member),
+            _ => {}
+        }
+        if facts.kind == MemberKind::File {
+            let path = member.path.as_path();
+            let found = file::extents(&hold.file, member.span_bytes).map_err(io_error("map", path))?;
+            facts.unwritten_bytes = found.map(|e| e.unwritten_bytes);
+            facts.extents = found.map(|e| e.count);
+            if member.caching == Caching::Cached {
+                file::drop_cached_pages(&hold.file).map_err(io_error("write back", path))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn fill_file(&mut self, member: &Member, hold: &mut Hold) -> Result<Content, PrepareError> {
+        let marker = hold.marker.as_mut().expect("only files with a marker are filled");
+        let path = member.path.as_path();
+        let is_right = self.is_right_content(&marker.kinds);
+        let from = if is_right { marker.filled_bytes } else { 0 };
+        let content = if from >= member.span_bytes { Content::Reused } else { Content::Prepared };
+        if content == Content::Prepared {
+            if !is_right {
+                marker.kinds = vec![self.fill_kind().to_owned()];
+            }
+            marker.filled_bytes = from;
+            marker.write(path, &hold.file, true).map_err(io_error("mark", path))?;
+            file::allocate(&hold.file, member.span_bytes).map_err(io_error("allocate space for", path))?;
+            let filled = self.write(member, from);
+            marker.filled_bytes = match &filled {
+                Ok(()) => member.span_bytes,
+                Err(done) => done.0,
+            };
+            hold.file.sync_data().map_err(io_error("flush", path))?;
+            marker.write(path, &hold.file, filled.is_ok()).map_err(io_error("mark", path))?;
+            filled.map_err(|done| done.1)?;
+        }
+        // From now on the run writes its own kinds of data.
+        marker.kinds.extend(self.written_kinds());
+        marker.kinds.sort();
+        marker.kinds.dedup();
+        marker.write(path, &hold.file, true).map_err(io_error("mark", path))?;
+        Ok(content)
+    }
+
+    /// Whether a file holds what this plan's own preparation and writes would have put there.
+    fn is_right_content(&self, kinds: &[String]) -> bool {
+        let is_stamped = |kind: &String| kind == FILL_STAMPED;
+        if kinds.is_empty() {
+            return false;
+        }
+        if self.plan.verifies() {
+            return kinds.iter().all(is_stamped);
+        }
+        let own: Vec<String> = self.plan.jobs().map(|job| kind_name(job.data).to_owned()).collect();
+        kinds.iter().all(|kind| kind == FILL_UNIQUE || is_stamped(kind) || own.contains(kind))
+    }
+
+    fn fill_kind(&self) -> &'static str {
+        if self.plan.verifies() { FILL_STAMPED } else { FILL_UNIQUE }
+    }
+
+    fn written_kinds(&self) -> Vec<String> {
+        if self.plan.verifies() {
+            return vec![FILL_STAMPED.to_owned()];
+        }
+        self.plan.jobs().filter(|job| job.writes()).map(|job| kind_name(job.data).to_owned()).collect()
+    }
+
+    /// Writes real data from `from` to the end of the span; on failure also says how far it came.
+    fn write(&mut self, member: &Member, from: u64) -> Result<(), Partial> {
+        let content = if self.plan.verifies() { Fill::Stamped } else { Fill::Unique };
+        let result = fill(member, from, content, self.engine, self.plan.seed, self.stop, self.progress);
+        result.map_err(|(done, error)| Partial(done, error))
+    }
+
+    fn warn_device(&mut self, member: &Member) {
+        let path = text(&member.path);
+        self.warnings.push(Warning {
+            rule: "unknown-content".into(),
+            says: format!(
+                "{path} ({}) is only read and was not written by Assay: blocks that were never written may be \
+                 answered without touching the storage.",
+                Bytes(member.span_bytes)
+            ),
+            next: "Measure on a file, or on a device that may be overwritten.".into(),
+        });
+    }
+}
+
+/// How far a fill came, and why not further.
+struct Partial(u64, PrepareError);
+
+impl From<Partial> for PrepareError {
+    fn from(partial: Partial) -> Self {
+        partial.1
+    }
+}
+
+fn kind_name(data: Data) -> &'static str {
+    match data {
+        Data::Unique => FILL_UNIQUE,
+        Data::Reducible { .. } => "reducible",
+        Data::IometerRepeating => "repeating",
+        Data::IometerPseudoRandom => "pseudo-random",
+        Data::IometerFullRandom => "full-random",
+    }
+}
+
+impl PreparedTarget {
+    pub(super) fn close(&mut self) -> Result<(), PrepareError> {
+        let Prepared::Path { member, hold: Hold { file, marker: Some(marker) } } = &mut self.kind else {
+            return Ok(());
+        };
+        marker.write(&member.path, file, false).map_err(io_error("mark", &member.path))
+    }
+}

@@ -1,0 +1,286 @@
+//! From addresses to targets that are safe to use and filled with real data.
+//!
+//! First every target is inspected, and nothing is touched: what it is, whether the plan may write to it, whether it
+//! is large enough. Only when all of them pass is anything created, filled or opened for writing; so a refusal leaves
+//! everything as it was. What was prepared is closed again by [`PreparedTargets::close`].
+
+mod error;
+mod fill;
+mod inspect;
+mod make;
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use assay_record::{HostFacts, TargetFacts, Warning};
+use assay_spec::{Address, Job, Plan, Semantics};
+use assay_target::file::Marker;
+use assay_target::{Caching, Durability, IoEngine, Member};
+
+use crate::control::StopSignal;
+use crate::fit::{Fit, Place, fit};
+use crate::rng::derive;
+use crate::stamp::StampTable;
+use crate::step::JobTarget;
+
+pub use error::PrepareError;
+
+/// How I/O is to be issued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IoChoice {
+    /// io_uring, or psync with a warning where it is refused.
+    Auto,
+    /// io_uring or nothing.
+    Uring,
+    /// psync.
+    Psync,
+}
+
+/// What the command line says about targets.
+#[derive(Debug, Clone)]
+pub struct PrepareOptions {
+    /// How I/O is issued.
+    pub io: IoChoice,
+    /// Past the page cache or through it.
+    pub caching: Caching,
+    /// When a write counts as done.
+    pub durability: Durability,
+    /// What may be overwritten: identities of devices, paths of files.
+    pub overwrite: Vec<String>,
+    /// Whether devices are written before they are measured.
+    pub fill_devices: bool,
+}
+
+/// How far preparation is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PrepareProgress {
+    /// What is being filled.
+    pub path: PathBuf,
+    /// Bytes written so far.
+    pub done_bytes: u64,
+    /// Bytes to write in all.
+    pub total_bytes: u64,
+    /// Bytes per second so far.
+    pub bytes_per_s: f64,
+}
+
+/// A target that is ready.
+pub struct PreparedTarget {
+    /// What is recorded about it.
+    pub facts: TargetFacts,
+
+    kind: Prepared,
+}
+
+enum Prepared {
+    Null { capacity: u64 },
+    Path { member: Member, hold: Hold },
+}
+
+/// Keeps others away from a path, and remembers what to write down when the run is over.
+struct Hold {
+    /// Holds the lock.
+    file: File,
+    /// `None` for devices and foreign files.
+    marker: Option<Marker>,
+}
+
+/// Every target of a run.
+pub struct PreparedTargets {
+    /// In the order of the command line.
+    pub targets: Vec<PreparedTarget>,
+    /// What a reader of the results must know about them.
+    pub warnings: Vec<Warning>,
+
+    semantics: Semantics,
+    engine: IoEngine,
+    memory_bytes: u64,
+    /// One for each target in a plan that verifies.
+    stamps: Vec<Arc<StampTable>>,
+}
+
+/// Inspects, and only then makes, every target of a plan. `host` is where it all happens, `stop` ends a long fill.
+pub fn prepare(
+    plan: &Plan,
+    addresses: &[Address],
+    options: &PrepareOptions,
+    host: &HostFacts,
+    stop: &StopSignal,
+    progress: &mut dyn FnMut(&PrepareProgress),
+) -> Result<PreparedTargets, PrepareError> {
+    let (engine, mut warnings) = choose_engine(options.io)?;
+    inspect::check_plan(plan, addresses)?;
+    let ram = host.cgroup_memory_bytes.unwrap_or(host.memory_bytes).max(1 << 30);
+    let mut inspected = Vec::new();
+    for (index, address) in addresses.iter().enumerate() {
+        inspected.push(inspect::inspect(plan, index, address, options, host)?);
+    }
+    inspect::check_overwrite(&options.overwrite, &inspected)?;
+    let mut making = make::Making { plan, options, engine, stop, progress, warnings: Vec::new() };
+    let mut made = Vec::new();
+    for one in inspected {
+        made.push(making.open(one)?);
+    }
+    let mut targets = PreparedTargets {
+        targets: made.into_iter().map(|m| m.into_prepared(engine)).collect(),
+        warnings: Vec::new(),
+        semantics: plan.semantics,
+        engine,
+        memory_bytes: ram / 2,
+        stamps: Vec::new(),
+    };
+    if let Err(error) = check_fit(plan, &targets) {
+        targets.discard_new();
+        return Err(error);
+    }
+    for target in &mut targets.targets {
+        making.fill(target)?;
+    }
+    warnings.append(&mut making.warnings);
+    targets.warnings = warnings;
+    if plan.verifies() {
+        targets.stamps =
+            targets.targets.iter().map(|t| Arc::new(StampTable::new(run_number(plan), t.span()))).collect();
+    }
+    Ok(targets)
+}
+
+/// Tells this run's stamps from those of any other.
+fn run_number(plan: &Plan) -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    derive(plan.seed, &[now.as_secs(), u64::from(now.subsec_nanos()), u64::from(std::process::id())])
+}
+
+fn choose_engine(choice: IoChoice) -> Result<(IoEngine, Vec<Warning>), PrepareError> {
+    match (choice, assay_target::uring_refused()) {
+        (IoChoice::Psync, _) => Ok((IoEngine::Psync, Vec::new())),
+        (_, None) => Ok((IoEngine::Uring, Vec::new())),
+        (IoChoice::Uring, Some(why)) => Err(PrepareError::UringRefused { why }),
+        (IoChoice::Auto, Some(why)) => Ok((
+            IoEngine::Psync,
+            vec![Warning {
+                rule: "psync-fallback".into(),
+                says: format!(
+                    "This host refuses io_uring ({why}), so I/O is issued by blocking calls on helper threads: more \
+                     CPU per I/O and longer latencies than the storage's own."
+                ),
+                next: "Allow io_uring (sysctl kernel.io_uring_disabled=0, or the container's seccomp profile), or \
+                       say --io psync to accept it."
+                    .into(),
+            }],
+        )),
+    }
+}
+
+/// A test of which no step can run is refused before anything is filled; single steps of a sweep are left out later.
+fn check_fit(plan: &Plan, targets: &PreparedTargets) -> Result<(), PrepareError> {
+    for test in &plan.tests {
+        let misfits: Vec<String> = test
+            .steps
+            .iter()
+            .filter_map(|step| match fit(step, targets) {
+                Fit::Fits => None,
+                Fit::Misfit(why) => Some(why),
+            })
+            .collect();
+        if misfits.len() == test.steps.len() {
+            return Err(PrepareError::Misfit { test: test.name.clone(), why: misfits[0].clone() });
+        }
+    }
+    Ok(())
+}
+
+impl PreparedTarget {
+    /// Bytes that are used, from the start.
+    fn span(&self) -> u64 {
+        match &self.kind {
+            Prepared::Null { capacity } => *capacity,
+            Prepared::Path { member, .. } => member.span_bytes,
+        }
+    }
+}
+
+impl PreparedTargets {
+    /// What is recorded about them.
+    #[must_use]
+    pub fn facts(&self) -> Vec<TargetFacts> {
+        self.targets.iter().map(|t| t.facts.clone()).collect()
+    }
+
+    /// Kernel names of every block device under the targets, as in /proc/diskstats.
+    #[must_use]
+    pub fn disk_names(&self) -> Vec<String> {
+        let devices = self.targets.iter().filter_map(|t| t.facts.member.device.as_ref());
+        let mut names: Vec<String> = devices.flat_map(|d| d.stack.iter().cloned()).collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    /// The run is over: marks files as closed. The first error is told, all are tried.
+    pub fn close(mut self) -> Result<(), PrepareError> {
+        let mut result = Ok(());
+        for target in &mut self.targets {
+            result = result.and(target.close());
+        }
+        result
+    }
+
+    pub(crate) fn semantics(&self) -> Semantics {
+        self.semantics
+    }
+
+    /// The targets a job uses: indices on the command line.
+    fn indices(&self, job: &Job) -> Vec<usize> {
+        match job.targets.as_slice() {
+            [] => (0..self.targets.len()).collect(),
+            named => named.iter().map(|index| *index as usize).collect(),
+        }
+    }
+
+    pub(crate) fn place_of(&self, job: &Job) -> Place {
+        let targets: Vec<&PreparedTarget> = self.indices(job).into_iter().map(|i| &self.targets[i]).collect();
+        let names: Vec<&str> = targets.iter().map(|t| t.facts.address.as_str()).collect();
+        Place {
+            spans: targets.iter().map(|t| t.span()).collect(),
+            block_bytes: targets.iter().map(|t| t.facts.member.block_bytes).max().unwrap_or(512),
+            name: names.join(", "),
+            memory_bytes: self.memory_bytes,
+        }
+    }
+
+    pub(crate) fn of_job(&self, job: &Job) -> JobTarget {
+        let place = self.place_of(job);
+        let indices = self.indices(job);
+        let mut target = JobTarget {
+            members: Vec::new(),
+            null_members: Vec::new(),
+            names: indices.iter().map(|i| self.targets[*i].facts.address.clone()).collect(),
+            spans: place.spans,
+            block_bytes: place.block_bytes,
+            engine: self.engine,
+            stamps: indices.iter().filter_map(|i| self.stamps.get(*i).cloned()).collect(),
+        };
+        for index in indices {
+            match &self.targets[index].kind {
+                Prepared::Null { capacity } => target.null_members.push(*capacity),
+                Prepared::Path { member, .. } => target.members.push(member.clone()),
+            }
+        }
+        target
+    }
+
+    /// Removes what was created for a plan that then turned out not to fit.
+    fn discard_new(self) {
+        for target in self.targets {
+            if let Prepared::Path { member, hold: Hold { marker: Some(marker), .. } } = target.kind
+                && marker.created
+                && marker.filled_bytes == 0
+            {
+                // It holds nothing; leaving an empty file behind would be worse than failing to remove it.
+                let _ = std::fs::remove_file(member.path);
+            }
+        }
+    }
+}

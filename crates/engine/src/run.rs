@@ -1,0 +1,152 @@
+//! A run: the steps of a plan, one after another, told as events.
+
+use std::time::Duration;
+
+use assay_host::Sampler;
+use assay_record::{Event, Outcome, Phase, RunEvent, RunHeader, StepEnd, StepId, StepReason, Warning};
+use assay_spec::{Plan, Step};
+use assay_target::{AnyTarget, OpenError, OpenRequest, Target};
+use thiserror::Error;
+
+use crate::clock::Clock;
+use crate::control::StopSignal;
+use crate::fit::{Fit, fit};
+use crate::preparation::PreparedTargets;
+use crate::step::{JobTarget, StepContext, run_step};
+
+/// Listens to a run's events; an error (results that cannot be stored, say) ends the run.
+pub type Sink<'s> = dyn FnMut(Event) -> Result<(), String> + 's;
+
+/// What a run needs.
+pub struct RunRequest<'r> {
+    /// The first event: plan, targets, host.
+    pub header: RunHeader,
+    /// As [`crate::prepare`] made them.
+    pub targets: &'r mut PreparedTargets,
+    /// Found before the run began, for its record.
+    pub warnings: Vec<Warning>,
+    /// Asks the run to stop.
+    pub stop: StopSignal,
+}
+
+/// Why a run ended without its results.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// A target could not be opened.
+    #[error("{source}")]
+    Open {
+        /// Why.
+        #[source]
+        source: OpenError,
+    },
+    /// Whoever listens could not go on.
+    #[error("the results cannot be kept: {0}")]
+    Sink(String),
+}
+
+/// Runs a plan on the targets that were prepared for it.
+pub fn run(request: RunRequest<'_>, sink: &mut Sink<'_>) -> Result<Outcome, RunError> {
+    run_with::<AnyTarget>(request, &assay_target::open, sink)
+}
+
+/// Runs a plan on targets that `opener` opens, on each worker's own thread: for targets of other kinds.
+pub fn run_with<T: Target>(
+    request: RunRequest<'_>,
+    opener: &(impl Fn(&OpenRequest<'_>) -> Result<T, OpenError> + Sync),
+    sink: &mut Sink<'_>,
+) -> Result<Outcome, RunError> {
+    let clock = Clock::start();
+    let plan = request.header.plan.clone();
+    let devices = request.targets.disk_names();
+    let sampler = Sampler::start(devices, clock.epoch(), Duration::from_secs(1));
+    let mut emitter = Emitter { clock, sink, sampler };
+    emitter.emit(RunEvent::Started(Box::new(request.header)))?;
+    for warning in request.warnings {
+        emitter.emit(RunEvent::Warning(warning))?;
+    }
+    let outcome = run_steps(&plan, request.targets, &request.stop, opener, &mut emitter)?;
+    emitter.host_samples()?;
+    emitter.emit(RunEvent::Ended(outcome))?;
+    Ok(outcome)
+}
+
+fn run_steps<T: Target>(
+    plan: &Plan,
+    targets: &PreparedTargets,
+    stop: &StopSignal,
+    opener: &(impl Fn(&OpenRequest<'_>) -> Result<T, OpenError> + Sync),
+    emitter: &mut Emitter<'_>,
+) -> Result<Outcome, RunError> {
+    for (test_index, test) in (0..).zip(&plan.tests) {
+        for (step_index, step) in (0..).zip(&test.steps) {
+            if stop.is_set() {
+                return Ok(Outcome::Interrupted);
+            }
+            let id = StepId { test: test_index, step: step_index };
+            match fit(step, targets) {
+                Fit::Fits => {}
+                // One size of a sweep may be too small for a device; that must not cost the other results.
+                Fit::Misfit(why) => {
+                    emitter.emit(RunEvent::StepSkipped { step: id, why })?;
+                    continue;
+                }
+            }
+            let end = one_step(plan, id, step, targets, stop, opener, emitter)?;
+            let reason = end.reason.clone();
+            emitter.emit(RunEvent::StepEnded(Box::new(end)))?;
+            match reason {
+                StepReason::Done => {}
+                StepReason::Interrupted => return Ok(Outcome::Interrupted),
+                StepReason::ErrorLimit | StepReason::TargetLost(_) => return Ok(Outcome::Failed),
+            }
+        }
+    }
+    Ok(Outcome::Done)
+}
+
+fn one_step<T: Target>(
+    plan: &Plan,
+    id: StepId,
+    step: &Step,
+    targets: &PreparedTargets,
+    stop: &StopSignal,
+    opener: &(impl Fn(&OpenRequest<'_>) -> Result<T, OpenError> + Sync),
+    emitter: &mut Emitter<'_>,
+) -> Result<StepEnd, RunError> {
+    emitter.emit(RunEvent::StepStarted(id))?;
+    let job_targets: Vec<JobTarget> = step.jobs.iter().map(|job| targets.of_job(job)).collect();
+    let context = StepContext {
+        id,
+        step,
+        semantics: plan.semantics,
+        seed: plan.seed,
+        stop: stop.clone(),
+        targets: &job_targets,
+    };
+    run_step(&context, opener, emitter)
+}
+
+/// Stamps events with their time and hands them on.
+pub(crate) struct Emitter<'e> {
+    clock: Clock,
+    sink: &'e mut Sink<'e>,
+    sampler: Sampler,
+}
+
+impl Emitter<'_> {
+    pub(crate) fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    pub(crate) fn emit(&mut self, what: RunEvent) -> Result<(), RunError> {
+        (self.sink)(Event { at_ns: self.clock.now_ns(), what }).map_err(RunError::Sink)
+    }
+
+    pub(crate) fn phase(&mut self, step: StepId, phase: Phase) -> Result<(), RunError> {
+        self.emit(RunEvent::PhaseStarted { step, phase })
+    }
+
+    pub(crate) fn host_samples(&mut self) -> Result<(), RunError> {
+        self.sampler.take().into_iter().try_for_each(|sample| self.emit(RunEvent::Host(Box::new(sample))))
+    }
+}

@@ -1,0 +1,229 @@
+//! Verify mode: every 512 bytes that are written carry a stamp, and reads check it.
+//!
+//! ```text
+//! byte 0        8        16       24          32         36                 512
+//!      "ASSAY\0\0\1"  offset   run     sequence   CRC-32C   random bytes …
+//! ```
+//! All numbers are little-endian; the checksum covers the 512 bytes with its own field zero. A read block must carry
+//! its own offset and a right checksum; if this run wrote it, also this run and the sequence of the last write that
+//! was acknowledged: so flipped bytes, misplaced writes and lost writes all show.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use assay_record::Stamp;
+
+/// Bytes of one stamped unit.
+pub(crate) const UNIT_BYTES: usize = 512;
+const MAGIC: [u8; 8] = *b"ASSAY\0\0\x01";
+const CHECKSUM: std::ops::Range<usize> = 32..36;
+
+/// The sequence of a unit that nothing is known about: not written by this run.
+const UNKNOWN: u32 = 0;
+/// The sequence of a unit whose last write failed: it may hold anything.
+const FAILED: u32 = u32::MAX;
+
+/// Which write of this run each unit of a member holds.
+///
+/// Verify mode gives each worker slices of its own and never lets two I/Os on one unit overlap, so relaxed atomics
+/// are enough. Four bytes a unit: 8 MiB for each GiB of span.
+pub(crate) struct StampTable {
+    run: u64,
+    sequences: Vec<AtomicU32>,
+}
+
+/// A unit that does not hold what it must.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Wrong {
+    pub(crate) expected: Stamp,
+    pub(crate) found: Option<Stamp>,
+    pub(crate) says: &'static str,
+}
+
+impl StampTable {
+    pub(crate) fn new(run: u64, span_bytes: u64) -> Self {
+        let units =
+            usize::try_from(span_bytes / UNIT_BYTES as u64).expect("spans in verify mode fit the memory");
+        Self { run, sequences: (0..units).map(|_| AtomicU32::new(UNKNOWN)).collect() }
+    }
+
+    /// Stamps a buffer that is about to be written at `offset_bytes`.
+    pub(crate) fn stamp(&self, bytes: &mut [u8], offset_bytes: u64) {
+        for (offset, unit, sequence) in self.units(bytes, offset_bytes) {
+            let next = match sequence.load(Ordering::Relaxed) {
+                // A failed write used a number that nobody knows: start again far above.
+                FAILED => 1 << 31,
+                last => last + 1,
+            };
+            sequence.store(next, Ordering::Relaxed);
+            write_stamp(unit, offset, self.run, u64::from(next));
+        }
+    }
+
+    /// A write failed: what its units hold is unknown.
+    pub(crate) fn failed(&self, size_bytes: u32, offset_bytes: u64) {
+        let first = index(offset_bytes);
+        for sequence in &self.sequences[first..first + size_bytes as usize / UNIT_BYTES] {
+            sequence.store(FAILED, Ordering::Relaxed);
+        }
+    }
+
+    /// Checks a buffer that was read at `offset_bytes`; calls `report` for each wrong unit.
+    pub(crate) fn check(&self, bytes: &mut [u8], offset_bytes: u64, mut report: impl FnMut(Wrong)) {
+        for (offset, unit, sequence) in self.units(bytes, offset_bytes) {
+            let last = sequence.load(Ordering::Relaxed);
+            if last == FAILED {
+                continue;
+            }
+            let expected = match last {
+                UNKNOWN => None,
+                last => Some((self.run, u64::from(last))),
+            };
+            if let Err(wrong) = check_unit(unit, offset, expected) {
+                report(wrong);
+            }
+        }
+    }
+
+    fn units<'s>(
+        &'s self,
+        bytes: &'s mut [u8],
+        offset_bytes: u64,
+    ) -> impl Iterator<Item = (u64, &'s mut [u8], &'s AtomicU32)> {
+        let offsets = (offset_bytes..).step_by(UNIT_BYTES);
+        let sequences = self.sequences[index(offset_bytes)..].iter();
+        offsets.zip(bytes.chunks_exact_mut(UNIT_BYTES)).zip(sequences).map(|((o, u), s)| (o, u, s))
+    }
+}
+
+fn index(offset_bytes: u64) -> usize {
+    usize::try_from(offset_bytes / UNIT_BYTES as u64).expect("offsets lie in the span")
+}
+
+/// Writes a stamp over the first bytes of a unit whose other bytes are final.
+pub(crate) fn write_stamp(unit: &mut [u8], offset: u64, run: u64, sequence: u64) {
+    unit[..8].copy_from_slice(&MAGIC);
+    unit[8..16].copy_from_slice(&offset.to_le_bytes());
+    unit[16..24].copy_from_slice(&run.to_le_bytes());
+    unit[24..32].copy_from_slice(&sequence.to_le_bytes());
+    unit[CHECKSUM].fill(0);
+    let checksum = crc32c::crc32c(unit);
+    unit[CHECKSUM].copy_from_slice(&checksum.to_le_bytes());
+}
+
+/// The stamp of a unit and what its checksum should be; `None` without the magic. Leaves the checksum field zero.
+fn read_stamp(unit: &mut [u8]) -> Option<(Stamp, u32)> {
+    if unit[..8] != MAGIC {
+        return None;
+    }
+    let number = |range: std::ops::Range<usize>| {
+        u64::from_le_bytes(unit[range].try_into().expect("the ranges are eight bytes long"))
+    };
+    let (offset_bytes, run, sequence) = (number(8..16), number(16..24), number(24..32));
+    let checksum = u32::from_le_bytes(unit[CHECKSUM].try_into().expect("the range is four bytes long"));
+    unit[CHECKSUM].fill(0);
+    Some((Stamp { offset_bytes, run, sequence, checksum }, crc32c::crc32c(unit)))
+}
+
+/// `expected` is the run and sequence of the last acknowledged write; `None`: any valid stamp for this place will do.
+fn check_unit(unit: &mut [u8], offset: u64, expected: Option<(u64, u64)>) -> Result<(), Wrong> {
+    let found = read_stamp(unit);
+    let (run, sequence) = expected.unwrap_or(match found {
+        Some((stamp, _)) => (stamp.run, stamp.sequence),
+        None => (0, 0),
+    });
+    let checksum = found.map_or(0, |(_, right)| right);
+    let wrong = |says| {
+        let expected = Stamp { offset_bytes: offset, run, sequence, checksum };
+        Err(Wrong { expected, found: found.map(|(stamp, _)| stamp), says })
+    };
+    match found {
+        None => {
+            wrong("it carries no stamp: it was overwritten by something else, or its first bytes are damaged")
+        }
+        Some((stamp, right)) if stamp.checksum != right => {
+            wrong("its checksum is wrong: bytes in it have changed")
+        }
+        Some((stamp, _)) if stamp.offset_bytes != offset => {
+            wrong("it belongs somewhere else: a misplaced write or read")
+        }
+        Some((stamp, _)) if stamp.run != run => {
+            wrong("it is of another run: the last acknowledged write is lost")
+        }
+        Some((stamp, _)) if stamp.sequence != sequence => {
+            wrong("it is older than the last acknowledged write, which is lost")
+        }
+        Some(_) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn wrongs(table: &StampTable, bytes: &[u8], offset: u64) -> Vec<Wrong> {
+        let mut found = Vec::new();
+        table.check(&mut bytes.to_vec(), offset, |wrong| found.push(wrong));
+        found
+    }
+
+    fn written(table: &StampTable, offset: u64) -> Vec<u8> {
+        let mut bytes = vec![0x5A; 2048];
+        table.stamp(&mut bytes, offset);
+        bytes
+    }
+
+    #[test]
+    fn what_was_written_is_right() {
+        let table = StampTable::new(7, 1 << 20);
+        assert_eq!(wrongs(&table, &written(&table, 4096), 4096), []);
+    }
+
+    #[test]
+    fn an_older_write_is_found_lost() {
+        let table = StampTable::new(7, 1 << 20);
+        let old = written(&table, 4096);
+        written(&table, 4096);
+        let found = wrongs(&table, &old, 4096);
+        assert_eq!(found.len(), 4);
+        assert!(found[0].says.contains("older"));
+        assert_eq!((found[0].expected.sequence, found[0].found.unwrap().sequence), (2, 1));
+    }
+
+    #[test]
+    fn a_misplaced_block_is_found() {
+        let (table, other) = (StampTable::new(7, 1 << 20), StampTable::new(7, 1 << 20));
+        assert!(wrongs(&other, &written(&table, 4096), 8192)[0].says.contains("somewhere else"));
+    }
+
+    #[test]
+    fn another_runs_block_is_right_only_where_this_run_did_not_write() {
+        let (mine, theirs) = (StampTable::new(7, 1 << 20), StampTable::new(8, 1 << 20));
+        let bytes = written(&theirs, 0);
+        assert_eq!(wrongs(&mine, &bytes, 0), []);
+        written(&mine, 0);
+        assert!(wrongs(&mine, &bytes, 0)[0].says.contains("another run"));
+    }
+
+    #[test]
+    fn after_a_failed_write_anything_goes_until_the_next_one() {
+        let table = StampTable::new(7, 1 << 20);
+        table.failed(2048, 0);
+        assert_eq!(wrongs(&table, &[0; 2048], 0), []);
+        let bytes = written(&table, 0);
+        assert_eq!(wrongs(&table, &bytes, 0), []);
+    }
+
+    proptest! {
+        #[test]
+        fn one_flipped_bit_anywhere_is_found(at in 0_usize..2048, bit in 0_u8..8) {
+            let table = StampTable::new(7, 1 << 20);
+            let mut bytes = written(&table, 512);
+            bytes[at] ^= 1 << bit;
+            let found = wrongs(&table, &bytes, 512);
+            prop_assert_eq!(found.len(), 1);
+            prop_assert_eq!(found[0].expected.offset_bytes, 512 + (at / 512 * 512) as u64);
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! A worker's counts, cut into intervals that travel to the coordinator and come back empty.
+
+use assay_record::{AccessStats, Interval, OpStats, StepId, TurnStats};
+use assay_target::OpKind;
+use rtrb::{Consumer, Producer, RingBuffer};
+
+use crate::flights::Flight;
+
+/// Length of an interval, ns.
+pub(crate) const INTERVAL_NS: u64 = 1_000_000_000;
+/// Intervals on their way between a worker and the coordinator: it comes by many times a second.
+const SPARE_INTERVALS: usize = 4;
+
+/// What a worker counts into.
+pub(crate) struct Tally {
+    full: Producer<Box<Interval>>,
+    empty: Consumer<Box<Interval>>,
+
+    current: Box<Interval>,
+    /// Common start of the measured window, ns on the run's clock; `u64::MAX` before it.
+    zero_ns: u64,
+    next_cut_ns: u64,
+}
+
+/// The coordinator's end of a [`Tally`].
+pub(crate) struct TallyDrain {
+    full: Consumer<Box<Interval>>,
+    empty: Producer<Box<Interval>>,
+}
+
+impl Tally {
+    /// For a job with `accesses` lines in its mix; `has_response`: whether due times differ from issue times.
+    pub(crate) fn new(step: StepId, job: u32, accesses: usize, has_response: bool) -> (Self, TallyDrain) {
+        let (full_in, full_out) = RingBuffer::new(SPARE_INTERVALS);
+        let (mut empty_in, empty_out) = RingBuffer::new(SPARE_INTERVALS);
+        let blank = || Box::new(blank(step, job, accesses, has_response));
+        while empty_in.push(blank()).is_ok() {}
+        let tally = Self {
+            full: full_in,
+            empty: empty_out,
+            current: blank(),
+            zero_ns: u64::MAX,
+            next_cut_ns: u64::MAX,
+        };
+        (tally, TallyDrain { full: full_out, empty: empty_in })
+    }
+
+    /// Counting begins: times are measured from `zero_ns`.
+    pub(crate) fn begin(&mut self, zero_ns: u64) {
+        self.zero_ns = zero_ns;
+        self.next_cut_ns = zero_ns + INTERVAL_NS;
+    }
+
+    pub(crate) fn next_cut_ns(&self) -> u64 {
+        self.next_cut_ns
+    }
+
+    #[inline]
+    pub(crate) fn completed(&mut self, flight: &Flight, now_ns: u64) {
+        let service_ns = now_ns.saturating_sub(flight.issued_ns);
+        let response_ns = now_ns.saturating_sub(flight.intended_ns);
+        self.stats(flight).completed(flight.size_bytes, service_ns, response_ns);
+    }
+
+    pub(crate) fn failed(&mut self, flight: &Flight) {
+        self.stats(flight).errors += 1;
+    }
+
+    pub(crate) fn reconnected(&mut self) {
+        self.current.reconnects += 1;
+    }
+
+    #[inline]
+    pub(crate) fn turned(&mut self, ns: u64) {
+        self.current.turns.count(ns);
+    }
+
+    #[inline]
+    fn stats(&mut self, flight: &Flight) -> &mut OpStats {
+        let access = &mut self.current.by_access[flight.access as usize];
+        match flight.kind {
+            OpKind::Read => &mut access.read,
+            OpKind::Write => &mut access.write,
+        }
+    }
+
+    /// Ends the interval and sends it off; when the coordinator is behind, the interval becomes a longer one.
+    pub(crate) fn cut(&mut self, now_ns: u64) {
+        while self.next_cut_ns <= now_ns {
+            self.next_cut_ns += INTERVAL_NS;
+        }
+        if self.full.is_full() {
+            return;
+        }
+        let Ok(mut next) = self.empty.pop() else { return };
+        let end_ns = now_ns - self.zero_ns;
+        next.start_ns = end_ns;
+        let mut ended = std::mem::replace(&mut self.current, next);
+        ended.end_ns = end_ns;
+        self.full.push(ended).expect("checked to have room, and only this thread pushes");
+    }
+
+    /// The interval that was running when the worker ended.
+    pub(crate) fn finish(mut self, now_ns: u64) -> Box<Interval> {
+        self.current.end_ns = now_ns.saturating_sub(self.zero_ns);
+        self.current
+    }
+}
+
+impl TallyDrain {
+    /// Adds what has arrived to `sum`, and sends the emptied intervals back.
+    pub(crate) fn drain(&mut self, sum: &mut Option<Box<Interval>>) {
+        while let Ok(mut interval) = self.full.pop() {
+            add(sum, &interval);
+            clear(&mut interval);
+            // Full only when the worker is gone; then nobody needs it.
+            let _ = self.empty.push(interval);
+        }
+    }
+}
+
+/// Adds an interval to a sum that may not have begun.
+pub(crate) fn add(sum: &mut Option<Box<Interval>>, interval: &Interval) {
+    match sum {
+        Some(sum) => sum.merge(interval),
+        None => *sum = Some(Box::new(interval.clone())),
+    }
+}
+
+fn clear(interval: &mut Interval) {
+    for access in &mut interval.by_access {
+        access.read.clear();
+        access.write.clear();
+    }
+    interval.reconnects = 0;
+    interval.turns = TurnStats::default();
+}
+
+fn blank(step: StepId, job: u32, accesses: usize, has_response: bool) -> Interval {
+    let stats = || if has_response { OpStats::with_response() } else { OpStats::default() };
+    let by_access = (0..accesses).map(|_| AccessStats { read: stats(), write: stats() }).collect();
+    let (test, step) = (step.test, step.step);
+    Interval {
+        test,
+        step,
+        job,
+        start_ns: 0,
+        end_ns: 0,
+        by_access,
+        reconnects: 0,
+        turns: TurnStats::default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::planner::Draw;
+
+    #[test]
+    fn nothing_is_lost_when_the_coordinator_is_behind() {
+        let (mut tally, mut drain) = Tally::new(StepId { test: 0, step: 0 }, 0, 1, false);
+        tally.begin(1_000);
+        let draw = Draw { access: 0, kind: OpKind::Read, size_bytes: 512, offset_bytes: 0 };
+        let flight = Flight::new(&draw, 0, 0, true, false);
+        let mut sum = None;
+        for second in 1..=20 {
+            tally.completed(&flight, 5_000);
+            tally.cut(1_000 + second * INTERVAL_NS);
+            if second == 15 {
+                drain.drain(&mut sum);
+            }
+        }
+        let last = tally.finish(1_000 + 20 * INTERVAL_NS);
+        drain.drain(&mut sum);
+        add(&mut sum, &last);
+        let sum = sum.unwrap();
+        assert_eq!(sum.sum().read.ops(), 20);
+        assert_eq!((sum.start_ns, sum.end_ns), (0, 20 * INTERVAL_NS));
+    }
+}

@@ -1,0 +1,509 @@
+//! One thread issuing I/O to one target.
+//!
+//! A turn of the loop: wait for completions (one system call), read the clock, settle each completion, fill the free
+//! slots, read the clock again and stamp what was issued. Between measure and drain a turn allocates nothing, locks
+//! nothing and logs nothing. Only this file and [`crate::tally`] touch time stamps; targets never do.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use assay_record::{Failure, Interval, Mismatch, StepEnd};
+use assay_spec::{Job, Semantics};
+use assay_target::{BATCH_MAX, Completion, IoBuf, Op, OpKind, Target, TargetLost, Wait};
+
+use crate::control::Control;
+use crate::fill::Filler;
+use crate::flights::{Binding, Flight, Flights};
+use crate::pacer::Pacer;
+use crate::planner::{Draw, Planner};
+use crate::stamp::StampTable;
+use crate::tally::Tally;
+
+/// The longest a turn waits, ns: so soon a worker notices that it is to stop, whatever the target does.
+const WAIT_NS_MAX: u64 = 50_000_000;
+/// An I/O due sooner than this is awaited by polling, ns: sleeping would be late.
+const SPIN_NS: u64 = 60_000;
+
+/// What a worker needs besides its target.
+pub(crate) struct WorkerSetup<'s> {
+    pub(crate) control: &'s Control,
+    pub(crate) job: &'s Job,
+    pub(crate) job_index: u32,
+    pub(crate) worker: u32,
+    pub(crate) semantics: Semantics,
+    pub(crate) warmup_ns: u64,
+    pub(crate) run_ns: u64,
+    /// This worker's share of the step's limit, if it has one.
+    pub(crate) ops_max: u64,
+    pub(crate) bytes_max: u64,
+    pub(crate) pacer_seed: u64,
+    /// One for each member in a plan that verifies.
+    pub(crate) stamps: Vec<Arc<StampTable>>,
+    /// Whether this step checks what it reads.
+    pub(crate) verify: bool,
+    /// What the members are called in messages.
+    pub(crate) member_names: &'s [String],
+}
+
+/// What a worker brings home.
+pub(crate) struct WorkerEnd {
+    /// The interval that was running when it ended.
+    pub(crate) last: Box<Interval>,
+    /// Its measured window, ns.
+    pub(crate) measured_ns: u64,
+    /// I/Os that were due in the window, where the load has a rate.
+    pub(crate) due: u64,
+    pub(crate) failures: Vec<Failure>,
+    pub(crate) mismatches: Vec<Mismatch>,
+    pub(crate) mismatch_count: u64,
+    pub(crate) lost: Option<TargetLost>,
+}
+
+/// Whether completions are counted, and which.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Counting {
+    Off,
+    On,
+}
+
+pub(crate) struct Worker<'s, T> {
+    setup: WorkerSetup<'s>,
+    has_replies: bool,
+    is_paced: bool,
+
+    target: T,
+    planner: Planner,
+    pacer: Pacer,
+    filler: Filler,
+    flights: Flights,
+    tally: Tally,
+
+    counting: Counting,
+    is_issuing: bool,
+    /// When the phase ends, ns.
+    deadline_ns: u64,
+    /// No I/O before this (the delay of a burst), ns.
+    paused_until_ns: u64,
+    ops_left: u64,
+    bytes_left: u64,
+    due: u64,
+    /// First completion that could be counted and last that was, ns.
+    first_ns: u64,
+    last_ns: u64,
+    /// When issuing ended, ns: the window is at least that long, however little completed.
+    closed_ns: u64,
+    /// Drawn, but in conflict with one in flight (verify mode): tried again next turn.
+    held: Option<(u32, Draw)>,
+    /// Slots whose reply is due.
+    replies: VecDeque<u32>,
+    done: Vec<Completion>,
+    /// Tags issued in this turn.
+    issued: Vec<u32>,
+    failures: Vec<Failure>,
+    mismatches: Vec<Mismatch>,
+    mismatch_count: u64,
+}
+
+impl<'s, T: Target> Worker<'s, T> {
+    pub(crate) fn new(
+        setup: WorkerSetup<'s>,
+        target: T,
+        planner: Planner,
+        filler: Filler,
+        buffers: Vec<IoBuf>,
+        tally: Tally,
+    ) -> Self {
+        let depth = buffers.len();
+        let binding = match setup.semantics {
+            Semantics::Assay => Binding::Shared,
+            Semantics::Iometer => Binding::PerMember,
+        };
+        let members = target.geometry().members.len();
+        Self {
+            has_replies: planner.has_replies(),
+            is_paced: setup.job.pacing.rate().is_some(),
+            target,
+            planner,
+            pacer: Pacer::Closed,
+            filler,
+            flights: Flights::new(buffers, members, binding, setup.job.reconnect_every),
+            tally,
+            counting: Counting::Off,
+            is_issuing: false,
+            deadline_ns: 0,
+            paused_until_ns: 0,
+            ops_left: u64::MAX,
+            bytes_left: u64::MAX,
+            due: 0,
+            first_ns: 0,
+            last_ns: 0,
+            closed_ns: 0,
+            held: None,
+            replies: VecDeque::with_capacity(depth),
+            done: Vec::with_capacity(BATCH_MAX),
+            issued: Vec::with_capacity(depth),
+            failures: Vec::with_capacity(StepEnd::KEPT),
+            mismatches: Vec::with_capacity(StepEnd::KEPT),
+            mismatch_count: 0,
+            setup,
+        }
+    }
+
+    /// The phases of a step, from the common start to the last completion.
+    pub(crate) fn run(mut self) -> WorkerEnd {
+        let control = self.setup.control;
+        let started_ns = control.start.pass(control.clock);
+        if control.must_stop() {
+            control.measure.arrive(control.clock);
+            return self.end(started_ns, None);
+        }
+        let warmed_up = self.warm_up(started_ns);
+        let zero_ns = match &warmed_up {
+            Ok(()) => control.measure.pass(control.clock),
+            Err(_) => {
+                control.measure.arrive(control.clock);
+                control.clock.now_ns()
+            }
+        };
+        let result = warmed_up.and_then(|()| self.measure(zero_ns));
+        if result.is_err() {
+            control.abort();
+        }
+        self.end(zero_ns, result.err())
+    }
+
+    fn warm_up(&mut self, started_ns: u64) -> Result<(), TargetLost> {
+        if self.setup.warmup_ns == 0 {
+            return Ok(());
+        }
+        self.load(started_ns, started_ns + self.setup.warmup_ns)?;
+        match self.setup.semantics {
+            // Nothing of the warm-up must end in the measured window.
+            Semantics::Assay => self.drain(),
+            // Iometer goes on issuing and counts from when the last warm-up I/O has ended.
+            Semantics::Iometer => Ok(()),
+        }
+    }
+
+    fn measure(&mut self, zero_ns: u64) -> Result<(), TargetLost> {
+        self.tally.begin(zero_ns);
+        (self.first_ns, self.last_ns) = (zero_ns, zero_ns);
+        (self.ops_left, self.bytes_left) = (self.setup.ops_max, self.setup.bytes_max);
+        self.due = 0;
+        self.counting = Counting::On;
+        self.load(zero_ns, zero_ns + self.setup.run_ns)?;
+        self.due += self.pacer.owed_before(self.closed_ns);
+        self.drain()
+    }
+
+    /// Issues I/O from `from_ns` until `deadline_ns`, or until a limit is reached or somebody says stop.
+    fn load(&mut self, from_ns: u64, deadline_ns: u64) -> Result<(), TargetLost> {
+        let setup = &self.setup;
+        self.pacer = Pacer::new(setup.job.pacing, setup.worker, setup.job.workers, from_ns, setup.pacer_seed);
+        self.deadline_ns = deadline_ns;
+        self.is_issuing = true;
+        let mut now_ns = setup.control.clock.now_ns();
+        self.issue(now_ns);
+        while self.is_issuing {
+            now_ns = self.turn(now_ns)?;
+            let is_used_up = (self.ops_left == 0 || self.bytes_left == 0) && self.flights.in_flight() == 0;
+            if now_ns >= deadline_ns || is_used_up || self.setup.control.must_stop() {
+                self.is_issuing = false;
+                self.closed_ns = if is_used_up { self.last_ns } else { now_ns.min(deadline_ns) };
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for everything in flight.
+    fn drain(&mut self) -> Result<(), TargetLost> {
+        self.is_issuing = false;
+        let mut now_ns = self.setup.control.clock.now_ns();
+        while self.flights.in_flight() > 0 {
+            now_ns = self.turn(now_ns)?;
+        }
+        // What was held or owed a reply belongs to the phase that is over.
+        self.held = None;
+        while let Some(tag) = self.replies.pop_front() {
+            self.flights.release(tag);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn turn(&mut self, before_ns: u64) -> Result<u64, TargetLost> {
+        self.target.poll(self.wait(before_ns), &mut self.done)?;
+        let clock = self.setup.control.clock;
+        let now_ns = clock.now_ns();
+        let settled = self.done.len();
+        if settled > 0 {
+            // Taken out and put back, so that its memory is kept and `self` is free to be used.
+            let mut done = std::mem::take(&mut self.done);
+            for completion in done.drain(..) {
+                self.settle(completion, now_ns)?;
+            }
+            self.done = done;
+        }
+        if self.is_issuing && now_ns < self.deadline_ns {
+            let issued_ns = self.issue(now_ns);
+            if settled > 0 && issued_ns > 0 {
+                // What the tester itself took; a finding is raised when that matters.
+                self.tally.turned(issued_ns - now_ns);
+            }
+        }
+        if now_ns >= self.tally.next_cut_ns() {
+            self.tally.cut(now_ns);
+        }
+        Ok(now_ns)
+    }
+
+    /// How long the next poll may wait.
+    #[inline]
+    fn wait(&self, now_ns: u64) -> Wait {
+        let mut until_ns = (now_ns + WAIT_NS_MAX).min(self.tally.next_cut_ns());
+        if self.is_issuing {
+            until_ns = until_ns.min(self.deadline_ns);
+            if self.paused_until_ns > now_ns {
+                until_ns = until_ns.min(self.paused_until_ns);
+            } else if self.is_paced && self.flights.has_free() {
+                let due_ns = self.pacer.due_ns().unwrap_or(until_ns);
+                if due_ns < now_ns + SPIN_NS {
+                    return Wait::No;
+                }
+                until_ns = until_ns.min(due_ns - SPIN_NS);
+            }
+        }
+        match until_ns.saturating_sub(now_ns) {
+            0 if self.flights.in_flight() == 0 => Wait::No,
+            ns => Wait::AtMost(Duration::from_nanos(ns.max(1_000))),
+        }
+    }
+
+    #[inline]
+    fn settle(&mut self, completion: Completion, now_ns: u64) -> Result<(), TargetLost> {
+        let Completion { tag, outcome, buf } = completion;
+        let flight = self.flights.end(tag, buf);
+        let counts = self.counts(&flight, now_ns);
+        match outcome {
+            Ok(moved) if moved == flight.size_bytes => {
+                if counts {
+                    self.tally.completed(&flight, now_ns);
+                    self.last_ns = now_ns;
+                }
+                if self.setup.verify && flight.kind == OpKind::Read {
+                    self.check(tag, &flight);
+                }
+            }
+            outcome => {
+                self.settle_failure(&flight, counts, outcome.err().map(|f| f.errno), outcome.unwrap_or(0))
+            }
+        }
+        let owes_reply = self.has_replies && !flight.is_reply && self.is_issuing;
+        if owes_reply {
+            self.replies.push_back(tag);
+        } else {
+            self.flights.release(tag);
+        }
+        if self.flights.wants_reopen(flight.member) && !owes_reply {
+            self.reopen(flight.member)?;
+        }
+        Ok(())
+    }
+
+    /// Whether a completion belongs to the measured window.
+    #[inline]
+    fn counts(&mut self, flight: &Flight, now_ns: u64) -> bool {
+        if self.counting == Counting::Off {
+            return false;
+        }
+        if self.setup.semantics == Semantics::Assay {
+            return flight.counts;
+        }
+        if !flight.counts {
+            // Iometer's recording begins when the last I/O of the ramp-up has ended.
+            self.first_ns = now_ns;
+            return false;
+        }
+        self.flights.uncounted_in_flight() == 0 && now_ns <= self.deadline_ns
+    }
+
+    #[cold]
+    fn settle_failure(&mut self, flight: &Flight, counts: bool, errno: Option<i32>, moved: u32) {
+        if counts {
+            self.tally.failed(flight);
+            self.last_ns = self.setup.control.clock.now_ns();
+        }
+        self.setup.control.count_error();
+        if flight.kind == OpKind::Write
+            && let Some(stamps) = self.setup.stamps.get(flight.member as usize)
+        {
+            stamps.failed(flight.size_bytes, flight.offset_bytes);
+        }
+        if self.failures.len() < StepEnd::KEPT {
+            let says = match errno {
+                Some(errno) => std::io::Error::from_raw_os_error(errno).to_string(),
+                None => format!("moved {moved} of {} bytes", flight.size_bytes),
+            };
+            self.failures.push(Failure {
+                job: self.setup.job_index,
+                member: self.setup.member_names[flight.member as usize].clone(),
+                is_write: flight.kind == OpKind::Write,
+                offset_bytes: flight.offset_bytes,
+                size_bytes: flight.size_bytes,
+                errno: errno.unwrap_or(0),
+                says,
+            });
+        }
+    }
+
+    fn check(&mut self, tag: u32, flight: &Flight) {
+        let stamps = Arc::clone(&self.setup.stamps[flight.member as usize]);
+        let bytes = &mut self.flights.buffer_mut(tag)[..flight.size_bytes as usize];
+        let (mismatches, count) = (&mut self.mismatches, &mut self.mismatch_count);
+        let (job, names) = (self.setup.job_index, self.setup.member_names);
+        stamps.check(bytes, flight.offset_bytes, |wrong| {
+            *count += 1;
+            if mismatches.len() < StepEnd::KEPT {
+                mismatches.push(Mismatch {
+                    job,
+                    member: names[flight.member as usize].clone(),
+                    offset_bytes: wrong.expected.offset_bytes,
+                    expected: wrong.expected,
+                    found: wrong.found,
+                    says: wrong.says.to_owned(),
+                });
+            }
+        });
+    }
+
+    fn reopen(&mut self, member: u32) -> Result<(), TargetLost> {
+        self.target.reopen(member)?;
+        self.flights.reopened(member);
+        self.planner.rewind(member as usize);
+        if self.counting == Counting::On {
+            self.tally.reconnected();
+        }
+        Ok(())
+    }
+
+    /// Fills every slot that may be filled now, and stamps what was issued with one clock read: the time, or 0 where
+    /// nothing was issued.
+    #[inline]
+    fn issue(&mut self, now_ns: u64) -> u64 {
+        while let Some(tag) = self.replies.pop_front() {
+            self.issue_reply(tag);
+        }
+        while self.issue_one(now_ns) {}
+        if self.issued.is_empty() {
+            return 0;
+        }
+        let issued_ns = self.setup.control.clock.now_ns();
+        for tag in self.issued.drain(..) {
+            self.flights.issued(tag, issued_ns);
+        }
+        issued_ns
+    }
+
+    /// Issues the next I/O; `false` when there is none to issue now.
+    #[inline]
+    fn issue_one(&mut self, now_ns: u64) -> bool {
+        if self.ops_left == 0 || self.bytes_left == 0 || now_ns < self.paused_until_ns {
+            return false;
+        }
+        let intended_ns = match self.pacer.due_ns() {
+            Some(due_ns) if due_ns > now_ns => return false,
+            due => due,
+        };
+        let pause_ns = if self.held.is_some() { 0 } else { self.planner.begin_burst() };
+        if pause_ns > 0 {
+            self.paused_until_ns = now_ns + pause_ns;
+            return false;
+        }
+        let Some((tag, member)) = self.flights.take() else { return false };
+        let buf = self.flights.buffer(tag);
+        let (member, draw) = self.held.take().unwrap_or_else(|| (member, self.planner.draw(member as usize)));
+        if !self.setup.stamps.is_empty()
+            && self.flights.conflicts(member, draw.kind, draw.offset_bytes, draw.size_bytes)
+        {
+            self.held = Some((member, draw));
+            self.flights.put_back(tag, buf);
+            return false;
+        }
+        let intended_ns = if self.setup.job.pacing.is_open() { intended_ns.unwrap_or(0) } else { 0 };
+        if !self.submit(tag, member, &draw, buf, intended_ns, false) {
+            self.held = Some((member, draw));
+            return false;
+        }
+        if self.is_paced {
+            self.pacer.take(now_ns);
+            self.due += 1;
+        }
+        self.ops_left -= 1;
+        self.bytes_left = self.bytes_left.saturating_sub(u64::from(draw.size_bytes));
+        true
+    }
+
+    #[cold]
+    fn issue_reply(&mut self, tag: u32) {
+        let (access, kind, member) = self.flights.landed(tag);
+        match self.planner.reply(access, kind, member as usize) {
+            Some(draw) => {
+                let buf = self.flights.buffer(tag);
+                self.submit(tag, member, &draw, buf, 0, true);
+            }
+            None => self.flights.release(tag),
+        }
+    }
+
+    /// Hands an I/O to the target; `false` when it has no room, and then the slot is free again.
+    #[inline]
+    fn submit(
+        &mut self,
+        tag: u32,
+        member: u32,
+        draw: &Draw,
+        mut buf: IoBuf,
+        intended_ns: u64,
+        is_reply: bool,
+    ) -> bool {
+        let Draw { kind, size_bytes, offset_bytes, .. } = *draw;
+        if kind == OpKind::Write {
+            let bytes = &mut buf[..size_bytes as usize];
+            self.filler.fill(bytes);
+            if let Some(stamps) = self.setup.stamps.get(member as usize) {
+                stamps.stamp(bytes, offset_bytes);
+            }
+        }
+        match self.target.submit(Op { tag, member, kind, size_bytes, offset_bytes, buf }) {
+            Ok(()) => {
+                let counts = self.counting == Counting::On;
+                self.flights.begin(tag, Flight::new(draw, member, intended_ns, counts, is_reply));
+                self.issued.push(tag);
+                true
+            }
+            Err(op) => {
+                self.flights.put_back(tag, op.buf);
+                false
+            }
+        }
+    }
+
+    fn end(self, zero_ns: u64, lost: Option<TargetLost>) -> WorkerEnd {
+        let control = self.setup.control;
+        let now_ns = control.clock.now_ns();
+        let end_ns = match self.setup.semantics {
+            Semantics::Assay => self.last_ns.max(self.closed_ns),
+            Semantics::Iometer => self.closed_ns.min(now_ns),
+        };
+        WorkerEnd {
+            measured_ns: end_ns.saturating_sub(self.first_ns.max(zero_ns)),
+            due: self.due,
+            last: self.tally.finish(end_ns.max(zero_ns)),
+            failures: self.failures,
+            mismatches: self.mismatches,
+            mismatch_count: self.mismatch_count,
+            lost,
+        }
+    }
+}

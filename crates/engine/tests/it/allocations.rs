@@ -1,0 +1,115 @@
+//! Design invariant 1: between measure and drain a worker allocates nothing.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use assay_engine::StopSignal;
+use assay_target::{Completion, Geometry, NullTarget, Op, OpenRequest, Target, TargetLost, Wait};
+
+use crate::bench::run_on;
+
+/// Counts allocations of each thread.
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+fn count() {
+    // Allocations while a thread is torn down belong to nobody.
+    let _ = ALLOCATIONS.try_with(|n| n.set(n.get() + 1));
+}
+
+// SAFETY: every call is handed on unchanged to the system's allocator; counting allocates nothing.
+#[expect(unsafe_code, reason = "a global allocator cannot be written without")]
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: as the caller promises.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as the caller promises.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count();
+        // SAFETY: as the caller promises.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Notes how many allocations its thread had made at the first I/O and at the last.
+struct Watching {
+    inner: NullTarget,
+    first: Option<u64>,
+    last: u64,
+    ops: u64,
+    report: Arc<Mutex<Vec<(u64, u64)>>>,
+    total: Arc<AtomicU64>,
+}
+
+impl Target for Watching {
+    fn geometry(&self) -> &Geometry {
+        self.inner.geometry()
+    }
+
+    fn submit(&mut self, op: Op) -> Result<(), Op> {
+        self.first.get_or_insert(ALLOCATIONS.get());
+        self.ops += 1;
+        self.inner.submit(op)
+    }
+
+    fn poll(&mut self, wait: Wait, done: &mut Vec<Completion>) -> Result<(), TargetLost> {
+        let result = self.inner.poll(wait, done);
+        self.last = ALLOCATIONS.get();
+        result
+    }
+
+    fn reopen(&mut self, member: u32) -> Result<(), TargetLost> {
+        self.inner.reopen(member)
+    }
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        self.total.fetch_add(self.ops, Ordering::Relaxed);
+        self.report.lock().unwrap().push((self.first.unwrap_or(0), self.last));
+    }
+}
+
+fn allocations(text: &str) -> Vec<u64> {
+    let (report, total) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicU64::new(0)));
+    let opener = |r: &OpenRequest<'_>| Watching {
+        inner: NullTarget::new(r.null_members.to_vec(), r.depth),
+        first: None,
+        last: 0,
+        ops: 0,
+        report: Arc::clone(&report),
+        total: Arc::clone(&total),
+    };
+    run_on(text, 2, &opener, &StopSignal::default(), &mut |_| Ok(())).unwrap();
+    assert!(total.load(Ordering::Relaxed) > 1000);
+    report.lock().unwrap().iter().map(|(first, last)| last - first).collect()
+}
+
+#[test]
+fn nothing_is_allocated_between_measure_and_drain() {
+    // Each longer than an interval, so that intervals are cut and sent as well.
+    let closed = "[[test]]\nname = \"t\"\nrun = \"1200ms\"\noutstanding = 64\nworkers = 2\n\
+                  access = [{ size = \"4KiB\", read = 70, random = 60 }]\n";
+    assert_eq!(allocations(closed), [0, 0]);
+    let iometer = "semantics = \"iometer\"\n[[test]]\nname = \"t\"\nrun = \"1200ms\"\noutstanding = 16\n\
+                   reconnect_every = 500\naccess = [{ size = \"4KiB\", read = 50, random = 50, reply = \"512\" }]\n";
+    assert_eq!(allocations(iometer), [0]);
+    let open = "[[test]]\nname = \"t\"\nrun = \"1200ms\"\noutstanding = 16\ndata = { compress = 2, dedupe = 2 }\n\
+                pace = { rate = \"20000/s\", arrivals = \"poisson\" }\naccess = [{ size = \"4KiB\", read = 50 }]\n";
+    assert_eq!(allocations(open), [0]);
+}

@@ -1,0 +1,184 @@
+//! A target that obeys the trait, watches how it is used, and misbehaves on request; and a way to run plans on it.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use assay_engine::{IoChoice, PrepareOptions, RunError, RunRequest, Sink, StopSignal, prepare, run_with};
+use assay_record::{AccessStats, Event, HostFacts, Outcome, RunEvent, RunHeader, StepEnd};
+use assay_spec::{Address, Overrides, Plan, PlanFile};
+use assay_target::{
+    Caching, Completion, Durability, Geometry, IoFailure, NullTarget, Op, OpKind, OpenRequest, Target,
+    TargetLost, Wait,
+};
+
+/// What a target saw, over all workers.
+#[derive(Debug, Default)]
+pub struct Seen {
+    pub submitted: AtomicU64,
+    pub failed: AtomicU64,
+    pub reopened: AtomicU64,
+    /// The most operations in flight on one worker.
+    pub depth_max: AtomicU64,
+    /// Operations in flight on a member when it was reopened; must stay 0.
+    pub in_flight_at_reopen: AtomicU64,
+    /// (offset, size, is a write) of each operation, where asked for.
+    pub log: Option<Mutex<Vec<(u64, u32, bool)>>>,
+}
+
+/// How a target misbehaves.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Faults {
+    /// Every so many operations one fails.
+    pub fail_every: Option<u64>,
+    /// After so many operations the target is gone.
+    pub lost_after: Option<u64>,
+}
+
+/// Completes what is in flight in an order of its own, last in first out.
+pub struct WatchedTarget {
+    inner: NullTarget,
+    seen: Arc<Seen>,
+    faults: Faults,
+    in_flight: Vec<u64>,
+    held: Vec<Completion>,
+}
+
+impl WatchedTarget {
+    pub fn open(request: &OpenRequest<'_>, seen: &Arc<Seen>, faults: Faults) -> Self {
+        let members = request.null_members.to_vec();
+        let in_flight = vec![0; members.len()];
+        let inner = NullTarget::new(members, request.depth);
+        Self {
+            inner,
+            seen: Arc::clone(seen),
+            faults,
+            in_flight,
+            held: Vec::with_capacity(request.depth as usize),
+        }
+    }
+}
+
+impl Target for WatchedTarget {
+    fn geometry(&self) -> &Geometry {
+        self.inner.geometry()
+    }
+
+    fn submit(&mut self, op: Op) -> Result<(), Op> {
+        let number = self.seen.submitted.fetch_add(1, Ordering::Relaxed) + 1;
+        if let Some(log) = &self.seen.log {
+            log.lock().unwrap().push((op.offset_bytes, op.size_bytes, op.kind == OpKind::Write));
+        }
+        self.in_flight[op.member as usize] += 1;
+        self.seen.depth_max.fetch_max(self.in_flight.iter().sum(), Ordering::Relaxed);
+        let is_failing = self.faults.fail_every.is_some_and(|every| number.is_multiple_of(every));
+        let outcome = if is_failing { Err(IoFailure { errno: 5 }) } else { Ok(op.size_bytes) };
+        self.seen.failed.fetch_add(u64::from(is_failing), Ordering::Relaxed);
+        // The member travels in the tag's upper half, for `poll` to count down.
+        self.held.push(Completion { tag: op.tag | op.member << 24, outcome, buf: op.buf });
+        Ok(())
+    }
+
+    fn poll(&mut self, wait: Wait, done: &mut Vec<Completion>) -> Result<(), TargetLost> {
+        if self.faults.lost_after.is_some_and(|after| self.seen.submitted.load(Ordering::Relaxed) >= after) {
+            return Err(TargetLost::Ring("pulled the plug".into()));
+        }
+        if self.held.is_empty() {
+            return self.inner.poll(wait, done);
+        }
+        for _ in 0..3 {
+            let Some(mut completion) = self.held.pop() else { break };
+            self.in_flight[(completion.tag >> 24) as usize] -= 1;
+            completion.tag &= 0xFF_FFFF;
+            done.push(completion);
+        }
+        Ok(())
+    }
+
+    fn reopen(&mut self, member: u32) -> Result<(), TargetLost> {
+        self.seen.reopened.fetch_add(1, Ordering::Relaxed);
+        self.seen.in_flight_at_reopen.fetch_add(self.in_flight[member as usize], Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+pub fn plan(text: &str) -> Plan {
+    PlanFile::parse("test", text).unwrap().resolve(&Overrides::default()).unwrap()
+}
+
+/// Runs a plan on `members` null members, opened by `opener`.
+pub fn run_on<T: Target>(
+    text: &str,
+    members: usize,
+    opener: &(impl Fn(&OpenRequest<'_>) -> T + Sync),
+    stop: &StopSignal,
+    sink: &mut Sink<'_>,
+) -> Result<Outcome, RunError> {
+    let plan = plan(text);
+    let addresses: Vec<Address> = vec!["null:1GiB".parse().unwrap(); members];
+    let options = PrepareOptions {
+        io: IoChoice::Psync,
+        caching: Caching::Direct,
+        durability: Durability::Device,
+        overwrite: vec![],
+        fill_devices: false,
+    };
+    let host = HostFacts { memory_bytes: 8 << 30, ..HostFacts::default() };
+    let mut targets = prepare(&plan, &addresses, &options, &host, stop, &mut |_| {}).unwrap();
+    let header = RunHeader {
+        run: "test".into(),
+        version: "0".into(),
+        started_unix_ms: 0,
+        plan,
+        targets: targets.facts(),
+        host,
+    };
+    let request = RunRequest { header, targets: &mut targets, warnings: vec![], stop: stop.clone() };
+    run_with(request, &|r: &OpenRequest<'_>| Ok(opener(r)), sink)
+}
+
+/// What a run on watched targets came to.
+pub struct Told {
+    pub outcome: Outcome,
+    pub seen: Arc<Seen>,
+    pub events: Vec<Event>,
+}
+
+impl Told {
+    /// Everything counted in all intervals of a job.
+    pub fn counted(&self, job: u32) -> AccessStats {
+        let mut sum = AccessStats::default();
+        for event in &self.events {
+            if let RunEvent::Interval(interval) = &event.what
+                && interval.job == job
+            {
+                sum.merge(&interval.sum());
+            }
+        }
+        sum
+    }
+
+    pub fn ends(&self) -> Vec<&StepEnd> {
+        self.events
+            .iter()
+            .filter_map(|e| match &e.what {
+                RunEvent::StepEnded(end) => Some(&**end),
+                _ => None,
+            })
+            .collect()
+    }
+}
+
+/// Runs a plan on watched targets.
+pub fn watch(text: &str, members: usize, faults: Faults) -> Told {
+    watch_with(text, members, faults, Seen::default(), &StopSignal::default())
+}
+
+pub fn watch_with(text: &str, members: usize, faults: Faults, seen: Seen, stop: &StopSignal) -> Told {
+    let (seen, mut events) = (Arc::new(seen), Vec::new());
+    let opener = |request: &OpenRequest<'_>| WatchedTarget::open(request, &seen, faults);
+    let outcome = run_on(text, members, &opener, stop, &mut |event| {
+        events.push(event);
+        Ok(())
+    });
+    Told { outcome: outcome.unwrap(), seen: Arc::clone(&seen), events }
+}

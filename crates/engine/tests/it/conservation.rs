@@ -1,0 +1,199 @@
+//! No I/O is lost, counted twice or started against the rules, whatever the target does.
+
+use std::sync::Mutex;
+use std::sync::atomic::Ordering;
+
+use assay_engine::StopSignal;
+use assay_record::{Outcome, Phase, RunEvent, StepReason};
+use assay_target::{NullTarget, OpenRequest};
+
+use crate::bench::{Faults, Seen, run_on, watch, watch_with};
+
+fn test(fields: &str) -> String {
+    format!("[[test]]\nname = \"t\"\naccess = [{{ size = \"4KiB\", read = 50, random = 50 }}]\n{fields}\n")
+}
+
+#[test]
+fn every_operation_is_counted_once() {
+    for fields in
+        ["ops = 100_000\noutstanding = 7", "ops = 30_000\noutstanding = 64\nworkers = 3", "bytes = \"40MiB\""]
+    {
+        let told = watch(&test(fields), 2, Faults::default());
+        let counted = told.counted(0).total();
+        assert_eq!(counted.ops(), told.seen.submitted.load(Ordering::Relaxed), "{fields}");
+        assert_eq!(told.outcome, Outcome::Done);
+    }
+}
+
+#[test]
+fn stopping_by_operations_or_bytes_is_exact() {
+    let ops = watch(&test("ops = 10_001\noutstanding = 32\nworkers = 4"), 1, Faults::default());
+    assert_eq!(ops.counted(0).total().ops(), 10_001);
+    let bytes = watch(&test("bytes = \"4MiB\"\noutstanding = 32\nworkers = 4"), 1, Faults::default());
+    assert_eq!(bytes.counted(0).total().bytes, 4 << 20);
+}
+
+#[test]
+fn warm_up_is_drained_and_not_counted() {
+    let told = watch(&test("ops = 5_000\noutstanding = 16\nwarmup = \"50ms\""), 1, Faults::default());
+    assert_eq!(told.counted(0).total().ops(), 5_000);
+    assert!(told.seen.submitted.load(Ordering::Relaxed) > 5_000);
+    let phases: Vec<Phase> = told
+        .events
+        .iter()
+        .filter_map(|e| match e.what {
+            RunEvent::PhaseStarted { phase, .. } => Some(phase),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(phases[..3], [Phase::Prepare, Phase::Warmup, Phase::Measure]);
+}
+
+#[test]
+fn a_failed_operation_is_a_measurement_until_the_limit() {
+    let faults = Faults { fail_every: Some(10), ..Faults::default() };
+    let told = watch(&test("ops = 500\noutstanding = 8\nerror_limit = 50"), 1, faults);
+    let counted = told.counted(0).total();
+    assert_eq!((counted.ops(), counted.errors), (450, 50));
+    assert_eq!(told.outcome, Outcome::Done);
+    let failure = &told.ends()[0].failures[0];
+    assert_eq!((failure.errno, failure.size_bytes), (5, 4096));
+    assert!(failure.says.contains("Input/output error"), "{}", failure.says);
+
+    let told = watch(&test("ops = 100_000\noutstanding = 8\nerror_limit = 50"), 1, faults);
+    assert_eq!((told.outcome, &told.ends()[0].reason), (Outcome::Failed, &StepReason::ErrorLimit));
+    assert!(told.counted(0).total().errors >= 51);
+}
+
+#[test]
+fn a_lost_target_ends_the_run_and_keeps_what_was_measured() {
+    let faults = Faults { lost_after: Some(1_000), ..Faults::default() };
+    let told = watch(&test("outstanding = 4\nworkers = 2\nrun = \"10s\""), 1, faults);
+    assert_eq!(told.outcome, Outcome::Failed);
+    assert!(matches!(&told.ends()[0].reason, StepReason::TargetLost(why) if why.contains("pulled the plug")));
+    assert!(told.counted(0).total().ops() > 900);
+}
+
+#[test]
+fn outstanding_is_per_worker_or_per_member() {
+    let depth = |semantics: &str, members| {
+        let told = watch(
+            &format!("semantics = \"{semantics}\"\n{}", test("ops = 1000\noutstanding = 8")),
+            members,
+            Faults::default(),
+        );
+        told.seen.depth_max.load(Ordering::Relaxed)
+    };
+    assert_eq!(depth("assay", 3), 8);
+    assert_eq!(depth("iometer", 3), 24);
+}
+
+#[test]
+fn reconnecting_drains_first_and_rewinds() {
+    let text = "semantics = \"iometer\"\n[[test]]\nname = \"t\"\nreconnect_every = 500\noutstanding = 64\nrun = \"300ms\"\n\
+                access = [{ size = \"32KiB\", read = 100, random = 0 }]\n";
+    let seen = Seen { log: Some(Mutex::default()), ..Seen::default() };
+    let told = watch_with(text, 1, Faults::default(), seen, &StopSignal::default());
+    assert_eq!(told.seen.in_flight_at_reopen.load(Ordering::Relaxed), 0);
+    let submitted = told.seen.submitted.load(Ordering::Relaxed);
+    let reopened = told.seen.reopened.load(Ordering::Relaxed);
+    assert!(reopened == submitted / 500 || reopened + 1 == submitted / 500, "{submitted} {reopened}");
+    let log = told.seen.log.as_ref().unwrap().lock().unwrap();
+    // 15.6 MiB are touched again and again; after a reopen Iometer starts one request late.
+    assert!(log.iter().all(|(offset, ..)| *offset <= 500 * 32768));
+    assert_eq!((log[0].0, log[500].0, log[1000].0), (0, 32768, 32768));
+}
+
+#[test]
+fn a_reply_follows_each_request_in_the_other_direction() {
+    let text = "semantics = \"iometer\"\n[[test]]\nname = \"t\"\nops = 4000\noutstanding = 4\n\
+                access = [{ size = \"4KiB\", read = 100, random = 100, reply = \"512\" }]\n";
+    let told = watch(text, 1, Faults::default());
+    let counted = told.counted(0);
+    assert_eq!(counted.read.ops(), 4_000);
+    // The last requests' replies are not sent any more once the limit is reached.
+    assert!((3_990..=4_000).contains(&counted.write.ops()), "{}", counted.write.ops());
+    assert_eq!(counted.write.bytes, counted.write.ops() * 512);
+}
+
+#[test]
+fn jobs_side_by_side_are_counted_apart_on_their_own_targets() {
+    let text = "[[test]]\nname = \"t\"\nrun = \"300ms\"\n\
+        [[test.job]]\ntargets = [0]\noutstanding = 4\naccess = [{ size = \"8KiB\", read = 100, random = 100 }]\n\
+        [[test.job]]\ntargets = [1, 2]\noutstanding = 2\naccess = [{ size = \"64KiB\", read = 0 }]\n";
+    let told = watch(text, 3, Faults::default());
+    let (first, second) = (told.counted(0), told.counted(1));
+    assert!(first.read.ops() > 0 && first.write.ops() == 0);
+    assert!(second.write.ops() > 0 && second.read.ops() == 0);
+    assert_eq!(first.read.ops() + second.write.ops(), told.seen.submitted.load(Ordering::Relaxed));
+    assert_eq!(told.ends()[0].jobs.len(), 2);
+}
+
+#[test]
+fn an_open_loop_is_due_at_its_rate_and_waits_from_the_due_time() {
+    let told = watch(
+        &test("run = \"1s\"\noutstanding = 4\npace = { rate = \"5000/s\", arrivals = \"constant\" }"),
+        1,
+        Faults::default(),
+    );
+    let due = told.ends()[0].jobs[0].due.unwrap();
+    assert!((4_999..=5_001).contains(&due), "{due}");
+    let counted = told.counted(0).total();
+    let (service, response) = (&counted.service, counted.response.as_ref().unwrap());
+    assert_eq!(service.count(), response.count());
+    assert!(response.sum_ns() >= service.sum_ns());
+}
+
+#[test]
+fn a_burst_with_a_delay_paces_the_whole_worker() {
+    let text = "semantics = \"iometer\"\n[[test]]\nname = \"t\"\nrun = \"500ms\"\noutstanding = 16\n\
+                access = [{ size = \"4KiB\", delay = \"10ms\", burst = 5 }]\n";
+    let told = watch(text, 1, Faults::default());
+    // At most 50 bursts of 5, however late this machine's timers are.
+    let ops = told.counted(0).total().ops();
+    assert!(ops <= 255 && ops > 0 && ops.is_multiple_of(5), "{ops}");
+}
+
+#[test]
+fn a_stop_keeps_what_was_measured() {
+    let stop = StopSignal::default();
+    let stopper = {
+        let stop = stop.clone();
+        std::thread::spawn(move || {
+            std::thread::sleep(std::time::Duration::from_millis(300));
+            stop.stop();
+        })
+    };
+    let told = watch_with(&test("run = \"1h\""), 1, Faults::default(), Seen::default(), &stop);
+    stopper.join().unwrap();
+    assert_eq!((told.outcome, &told.ends()[0].reason), (Outcome::Interrupted, &StepReason::Interrupted));
+    assert_eq!(told.counted(0).total().ops(), told.seen.submitted.load(Ordering::Relaxed));
+    assert!(told.ends()[0].jobs[0].measured_ns < 60_000_000_000);
+}
+
+#[test]
+fn results_that_cannot_be_kept_end_the_run() {
+    let opener = |r: &OpenRequest<'_>| NullTarget::new(r.null_members.to_vec(), r.depth);
+    let mut told = 0;
+    let result = run_on(&test("run = \"1h\""), 1, &opener, &StopSignal::default(), &mut |_| {
+        told += 1;
+        if told > 5 { Err("disk full".into()) } else { Ok(()) }
+    });
+    assert_eq!(result.unwrap_err().to_string(), "the results cannot be kept: disk full");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_io() {
+    let log = || {
+        let seen = Seen { log: Some(Mutex::default()), ..Seen::default() };
+        let told = watch_with(
+            &test("ops = 5000\noutstanding = 8"),
+            2,
+            Faults::default(),
+            seen,
+            &StopSignal::default(),
+        );
+        told.seen.log.as_ref().unwrap().lock().unwrap().clone()
+    };
+    assert_eq!(log(), log());
+}

@@ -1,0 +1,6 @@
+//! The engine through its border: plan text in, events out, on targets made for the purpose.
+#![expect(clippy::unwrap_used, reason = "a panic here is a failed test")]
+
+mod allocations;
+mod bench;
+mod conservation;

@@ -1,0 +1,143 @@
+//! What the control groups of this process allow, version 1 and 2. A limit of any group above counts too.
+
+use std::path::{Path, PathBuf};
+
+use crate::machine::{Machine, attribute, number};
+use crate::mounts::{Mount, mounts};
+
+/// What is allowed; `None` is no limit.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct Limits {
+    /// CPU time per second, in CPUs.
+    pub(crate) cpus: Option<f64>,
+    /// Memory, bytes.
+    pub(crate) memory_bytes: Option<u64>,
+}
+
+/// Version 1 writes "no limit" as the largest page count that fits; nothing real comes near 2^60 bytes.
+const V1_UNLIMITED_BYTES: u64 = 1 << 60;
+
+pub(crate) fn limits(machine: &Machine) -> Limits {
+    let membership = machine.text("/proc/self/cgroup").unwrap_or_default();
+    let mounts = mounts(machine).unwrap_or_default();
+    let mut found = Limits::default();
+    for line in membership.lines() {
+        // `4:memory:/path` in version 1, `0::/path` in version 2.
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { continue };
+        for folder in folders(machine, &mounts, controllers, path) {
+            found = found.tightened(limits_at(&folder));
+        }
+    }
+    found
+}
+
+impl Limits {
+    fn tightened(self, other: Self) -> Self {
+        let cpus = [self.cpus, other.cpus].into_iter().flatten().reduce(f64::min);
+        let memory_bytes = [self.memory_bytes, other.memory_bytes].into_iter().flatten().min();
+        Self { cpus, memory_bytes }
+    }
+}
+
+/// The folder of the group and of every group above it that this process can see.
+fn folders(machine: &Machine, mounts: &[Mount], controllers: &str, path: &str) -> Vec<PathBuf> {
+    let serves = |mount: &&Mount| match controllers {
+        "" => mount.kind == "cgroup2",
+        _ => {
+            mount.kind == "cgroup" && controllers.split(',').all(|c| mount.options.split(',').any(|o| o == c))
+        }
+    };
+    let Some(mount) = mounts.iter().find(serves) else { return Vec::new() };
+    // In a container the mount shows only a part of the tree; a group outside of it is the mount's own root.
+    let below = Path::new(path).strip_prefix(&mount.root).unwrap_or(Path::new(""));
+    let top = machine.path(&mount.mount_point);
+    below.ancestors().map(|part| top.join(part)).collect()
+}
+
+fn limits_at(folder: &Path) -> Limits {
+    let v2_cpus = attribute(&folder.join("cpu.max")).and_then(|text| {
+        let (quota, period) = text.split_once(' ')?;
+        Some(quota.parse::<f64>().ok()? / period.parse::<f64>().ok()?)
+    });
+    let v1_cpus = || {
+        let quota_us: f64 = number(&folder.join("cpu.cfs_quota_us"))?;
+        let period_us: f64 = number(&folder.join("cpu.cfs_period_us"))?;
+        (quota_us > 0.0).then_some(quota_us / period_us)
+    };
+    let v1_bytes =
+        || number::<u64>(&folder.join("memory.limit_in_bytes")).filter(|bytes| *bytes < V1_UNLIMITED_BYTES);
+    Limits {
+        cpus: v2_cpus.or_else(v1_cpus).filter(|cpus| cpus.is_finite() && *cpus > 0.0),
+        memory_bytes: number(&folder.join("memory.max")).or_else(v1_bytes),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn check(files: &[(&str, &str)], expected: Limits) {
+        let root = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        assert_eq!(limits(&Machine::captured(root.path())), expected, "{files:?}");
+    }
+
+    const V2: (&str, &str) =
+        ("proc/self/mountinfo", "30 20 0:28 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw,nsdelegate\n");
+    const V1: (&str, &str) = (
+        "proc/self/mountinfo",
+        "32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n\
+         35 31 0:32 /docker/ab /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n",
+    );
+
+    #[test]
+    fn the_tightest_group_above_counts() {
+        check(
+            &[
+                V2,
+                ("proc/self/cgroup", "0::/user.slice/run.scope\n"),
+                ("sys/fs/cgroup/user.slice/cpu.max", "150000 100000\n"),
+                ("sys/fs/cgroup/user.slice/memory.max", "max\n"),
+                ("sys/fs/cgroup/user.slice/run.scope/cpu.max", "max 100000\n"),
+                ("sys/fs/cgroup/user.slice/run.scope/memory.max", "1073741824\n"),
+            ],
+            Limits { cpus: Some(1.5), memory_bytes: Some(1 << 30) },
+        );
+    }
+
+    #[test]
+    fn version_1_controllers_have_folders_of_their_own() {
+        check(
+            &[
+                V1,
+                ("proc/self/cgroup", "5:cpu,cpuacct:/\n4:memory:/docker/ab\n"),
+                ("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "200000\n"),
+                ("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n"),
+                ("sys/fs/cgroup/memory/memory.limit_in_bytes", "536870912\n"),
+            ],
+            Limits { cpus: Some(2.0), memory_bytes: Some(512 << 20) },
+        );
+    }
+
+    #[test]
+    fn no_limit_is_none() {
+        check(
+            &[
+                V1,
+                ("proc/self/cgroup", "5:cpu,cpuacct:/\n4:memory:/docker/ab\n"),
+                ("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "-1\n"),
+                ("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n"),
+                ("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n"),
+            ],
+            Limits::default(),
+        );
+        check(&[], Limits::default());
+    }
+}

@@ -1,0 +1,186 @@
+//! CPU time of the host and of this process, between two readings.
+//!
+//! Time that [`AwakeGuard`](crate::AwakeGuard) spinners use is neither work of the host nor of the tester: it is taken
+//! out of both. The kernel counts the host's time in ticks (commonly 10 ms), the spinners' exactly, so shares of
+//! windows below a second are coarse.
+
+use std::collections::{BTreeMap, HashMap};
+
+use assay_record::StepCpu;
+use rustix::time::{ClockId, Timespec, clock_gettime};
+
+use crate::awake::awake_ns_by_cpu;
+use crate::machine::Machine;
+
+/// CPU time counted up to one moment. Two of them, at the ends of a window, say what the window cost.
+#[derive(Debug, Clone, Default)]
+pub struct CpuSnapshot {
+    /// By CPU number, because numbers have gaps where CPUs are offline; empty where /proc/stat cannot be read.
+    cpus: BTreeMap<usize, Ticks>,
+    ticks_per_s: u64,
+    /// User and system time of all threads of this process, ns.
+    process_ns: u64,
+    /// By CPU number, ns.
+    awake_ns: HashMap<usize, u64>,
+}
+
+/// Time of one CPU since boot, ticks.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+struct Ticks {
+    busy: u64,
+    idle: u64,
+    steal: u64,
+}
+
+/// Reads the CPU time counted so far: one file and one clock, some tens of microseconds.
+#[must_use]
+pub fn cpu_snapshot() -> CpuSnapshot {
+    CpuSnapshot {
+        cpus: parse_stat(&Machine::this().text("/proc/stat").unwrap_or_default()),
+        ticks_per_s: procfs::ticks_per_second(),
+        process_ns: to_ns(clock_gettime(ClockId::ProcessCPUTime)),
+        awake_ns: awake_ns_by_cpu(),
+    }
+}
+
+impl CpuSnapshot {
+    /// CPU use from `start` to `end`. Shares are 0 where the kernel does not show them, or where CPUs came or went in
+    /// between.
+    #[must_use]
+    pub fn between(start: &Self, end: &Self) -> StepCpu {
+        let awake_total: u64 = end.awake_ns.keys().map(|cpu| awake_between(start, end, *cpu)).sum();
+        let tester_ns = end.process_ns.saturating_sub(start.process_ns).saturating_sub(awake_total);
+        let mut used = StepCpu { tester_ns, ..StepCpu::default() };
+        if !start.cpus.keys().eq(end.cpus.keys()) {
+            return used;
+        }
+        let (mut busy_sum, mut steal_sum, mut all_sum) = (0.0, 0.0, 0.0);
+        for (from, (cpu, to)) in start.cpus.values().zip(&end.cpus) {
+            let ticks = from.until(*to);
+            let awake_ticks = ns_to_ticks(awake_between(start, end, *cpu), end.ticks_per_s);
+            let busy = (count(ticks.busy) - awake_ticks).max(0.0);
+            let all = count(ticks.busy + ticks.idle + ticks.steal);
+            used.host_busy_max = used.host_busy_max.max(share(busy, all));
+            busy_sum += busy;
+            steal_sum += count(ticks.steal);
+            all_sum += all;
+        }
+        used.host_busy = share(busy_sum, all_sum);
+        used.steal = share(steal_sum, all_sum);
+        used
+    }
+}
+
+impl Ticks {
+    /// The kernel lets idle and I/O wait step back a little; a step back counts as nothing.
+    fn until(self, later: Self) -> Self {
+        Self {
+            busy: later.busy.saturating_sub(self.busy),
+            idle: later.idle.saturating_sub(self.idle),
+            steal: later.steal.saturating_sub(self.steal),
+        }
+    }
+}
+
+/// The lines `cpu0 user nice system idle iowait irq softirq steal guest guest_nice`; old kernels have fewer fields.
+fn parse_stat(text: &str) -> BTreeMap<usize, Ticks> {
+    text.lines().map_while(|line| line.strip_prefix("cpu")).filter_map(parse_cpu).collect()
+}
+
+/// The line of all CPUs together has no number, and is left out. Guest time is part of user time already, and is not
+/// added again.
+fn parse_cpu(line: &str) -> Option<(usize, Ticks)> {
+    let (cpu, times) = line.split_once(' ')?;
+    let times: Vec<u64> = times.split_whitespace().map_while(|time| time.parse().ok()).collect();
+    let [user, nice, system, idle, more @ ..] = times.as_slice() else { return None };
+    let more = |index: usize| more.get(index).copied().unwrap_or(0);
+    let (iowait, irq, softirq, steal) = (more(0), more(1), more(2), more(3));
+    let busy = user + nice + system + irq + softirq;
+    Some((cpu.parse().ok()?, Ticks { busy, idle: idle + iowait, steal }))
+}
+
+fn awake_between(start: &CpuSnapshot, end: &CpuSnapshot, cpu: usize) -> u64 {
+    let at = |snapshot: &CpuSnapshot| snapshot.awake_ns.get(&cpu).copied().unwrap_or(0);
+    at(end).saturating_sub(at(start))
+}
+
+fn ns_to_ticks(ns: u64, ticks_per_s: u64) -> f64 {
+    count(ns) / 1e9 * count(ticks_per_s)
+}
+
+fn share(part: f64, all: f64) -> f64 {
+    if all > 0.0 { (part / all).clamp(0.0, 1.0) } else { 0.0 }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "ticks and ns of a window are far below 2^53")]
+fn count(value: u64) -> f64 {
+    value as f64
+}
+
+pub(crate) fn to_ns(time: Timespec) -> u64 {
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    let rest = u64::try_from(time.tv_nsec).unwrap_or(0);
+    seconds.saturating_mul(1_000_000_000).saturating_add(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn snapshot(stat: &str, process_ns: u64, awake_ns: &[(usize, u64)]) -> CpuSnapshot {
+        let awake_ns = awake_ns.iter().copied().collect();
+        CpuSnapshot { cpus: parse_stat(stat), ticks_per_s: 100, process_ns, awake_ns }
+    }
+
+    #[test]
+    fn shares_are_of_the_time_between_and_the_busiest_cpu_is_named() {
+        let before =
+            "cpu 0 0 0 0 0 0 0 0 0 0\ncpu0 10 0 0 100 0 0 0 5 0 0\ncpu1 0 0 0 0 0 0 0 0 0 0\nctxt 1\n";
+        let after =
+            "cpu 0 0 0 0 0 0 0 0 0 0\ncpu0 50 10 20 115 5 3 2 15 30 0\ncpu1 10 0 0 80 10 0 0 0 0 0\nctxt 1\n";
+        let used = CpuSnapshot::between(&snapshot(before, 100, &[]), &snapshot(after, 350, &[]));
+        // CPU 0: busy 40+10+20+3+2 = 75, idle 15+5 = 20, steal 10, of 105. CPU 1: busy 10 of 100.
+        assert_eq!(used.tester_ns, 250);
+        assert!((used.host_busy - 85.0 / 205.0).abs() < 1e-12, "{used:?}");
+        assert!((used.host_busy_max - 75.0 / 105.0).abs() < 1e-12, "{used:?}");
+        assert!((used.steal - 10.0 / 205.0).abs() < 1e-12, "{used:?}");
+    }
+
+    #[test]
+    fn spinners_are_neither_host_nor_tester_work() {
+        let before = "cpu 0 0 0 0 0 0 0 0 0 0\ncpu0 0 0 0 0 0 0 0 0 0 0\nctxt 1\n";
+        let after = "cpu 0 0 0 0 0 0 0 0 0 0\ncpu0 100 0 0 0 0 0 0 0 0 0\nctxt 1\n";
+        let start = snapshot(before, 0, &[(0, 1_000_000_000)]);
+        let end = snapshot(after, 1_000_000_000, &[(0, 1_700_000_000)]);
+        let used = CpuSnapshot::between(&start, &end);
+        assert_eq!(used.tester_ns, 300_000_000);
+        assert!((used.host_busy - 0.3).abs() < 1e-12, "{used:?}");
+    }
+
+    #[test]
+    fn a_cpu_that_went_away_leaves_no_wrong_share() {
+        let two = "cpu 0 0 0 0 0 0 0 0 0 0\ncpu0 9 0 0 9 0 0 0 0 0 0\ncpu1 9 0 0 9 0 0 0 0 0 0\nctxt 1\n";
+        let one = "cpu 0 0 0 0 0 0 0 0 0 0\ncpu0 99 0 0 9 0 0 0 0 0 0\nctxt 1\n";
+        let used = CpuSnapshot::between(&snapshot(two, 0, &[]), &snapshot(one, 5, &[]));
+        assert_eq!(used, StepCpu { tester_ns: 5, ..StepCpu::default() });
+    }
+
+    #[test]
+    fn cpu_numbers_may_have_gaps_and_old_kernels_fewer_fields() {
+        let stat =
+            parse_stat("cpu  9 9 9 9\ncpu0 1 2 3 4\ncpu2 1 0 0 4 1 1 1 7 1 1\nintr 5 cpu\ncpu9 1 1 1 1\n");
+        let expected =
+            [(0, Ticks { busy: 6, idle: 4, steal: 0 }), (2, Ticks { busy: 3, idle: 5, steal: 7 })].into();
+        assert_eq!(stat, expected);
+    }
+
+    #[test]
+    fn work_of_this_process_is_counted() {
+        let start = cpu_snapshot();
+        let began = std::time::Instant::now();
+        while cpu_snapshot().process_ns - start.process_ns < 50_000_000 {
+            assert!(began.elapsed().as_secs() < 20, "50 ms of work took 20 s");
+        }
+        assert!(CpuSnapshot::between(&start, &cpu_snapshot()).host_busy_max > 0.0);
+    }
+}

@@ -1,0 +1,318 @@
+//! Block devices: what they are, what they stand on, and how they are told apart.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use assay_record::DeviceFacts;
+
+use crate::machine::{DevNo, Machine, attribute, name_of, names_in, number};
+use crate::mounts::{mount_of, mounts, nearest_existing};
+
+/// sysfs counts sizes in 512-byte sectors, whatever the device's blocks are.
+pub(crate) const SECTOR_BYTES: u64 = 512;
+
+/// Layers of devices that are followed: partition, RAID, encryption, volume, loop and more fit in.
+const STACK_DEPTH_MAX: u32 = 16;
+
+/// The block device behind a path: the device itself for a device node, else the one under the file system, where
+/// there is one (network file systems, tmpfs and ZFS have none). A path that does not exist yet counts as its folder.
+///
+/// # Errors
+/// Where neither the path nor any folder above it can be looked at.
+pub fn device_of(path: &Path) -> io::Result<Option<DeviceFacts>> {
+    let machine = Machine::this();
+    let number = number_under(&machine, &nearest_existing(path)?)?;
+    Ok(number.and_then(|number| facts_of(&machine, number)))
+}
+
+/// What a user may type after `--overwrite` for this device: its serial number, its WWID; for a device that has
+/// neither, `NAME-SIZE_BYTES`, so that there is always something that says which device is meant.
+#[must_use]
+pub fn identities(device: &DeviceFacts) -> Vec<String> {
+    let known: Vec<String> = [&device.serial, &device.wwid].into_iter().flatten().cloned().collect();
+    if known.is_empty() { vec![format!("{}-{}", device.name, device.size_bytes)] } else { known }
+}
+
+/// Whether what somebody typed names this device. Case and surrounding blanks do not matter.
+#[must_use]
+pub fn is_identity_of(device: &DeviceFacts, typed: &str) -> bool {
+    let same = |identity: &String| identity.trim().to_lowercase() == typed.trim().to_lowercase();
+    identities(device).iter().any(same)
+}
+
+/// The number of the device behind an existing path.
+fn number_under(machine: &Machine, existing: &Path) -> io::Result<Option<DevNo>> {
+    let metadata = fs::metadata(existing)?;
+    if metadata.file_type().is_block_device() {
+        return Ok(Some(metadata.rdev().into()));
+    }
+    if metadata.file_type().is_char_device() {
+        return Ok(None);
+    }
+    let number = DevNo::from(metadata.dev());
+    if machine.block_folder(number).is_ok() {
+        return Ok(Some(number));
+    }
+    // Btrfs and overlays have device numbers of their own; the source of the mount may still be a device.
+    let mounts = mounts(machine)?;
+    let source = mount_of(&mounts, existing).map(|mount| mount.source.clone());
+    Ok(source.and_then(|source| block_number(Path::new(&source))))
+}
+
+/// The number of a device node, where the path is one.
+pub(crate) fn block_number(path: &Path) -> Option<DevNo> {
+    let metadata = fs::metadata(path).ok()?;
+    metadata.file_type().is_block_device().then(|| metadata.rdev().into())
+}
+
+/// What sysfs says about a device.
+pub(crate) fn facts_of(machine: &Machine, devno: DevNo) -> Option<DeviceFacts> {
+    let own = machine.block_folder(devno).ok()?;
+    let disk = whole_disk(&own);
+    let queue = disk.join("queue");
+    let udev = Udev::of(machine, devno);
+    let mut stack = Vec::new();
+    push_stack(machine, &own, &mut stack, 0);
+    Some(DeviceFacts {
+        name: name_of(&own),
+        model: model(&disk).or_else(|| udev.value("ID_MODEL")).unwrap_or_default(),
+        serial: serial(&disk)
+            .or_else(|| udev.value("ID_SERIAL_SHORT"))
+            .or_else(|| udev.value("ID_SCSI_SERIAL")),
+        wwid: wwid(&disk).or_else(|| udev.value("ID_WWN_WITH_EXTENSION")).or_else(|| udev.value("ID_WWN")),
+        rotational: number(&queue.join("rotational")) == Some(1),
+        scheduler: attribute(&queue.join("scheduler"))
+            .map(|line| chosen_scheduler(&line))
+            .unwrap_or_default(),
+        write_cache: attribute(&queue.join("write_cache")).unwrap_or_default(),
+        size_bytes: number::<u64>(&own.join("size")).unwrap_or(0).saturating_mul(SECTOR_BYTES),
+        logical_block_bytes: number(&queue.join("logical_block_size")).unwrap_or(512),
+        physical_block_bytes: number(&queue.join("physical_block_size")).unwrap_or(512),
+        queue_requests: number(&queue.join("nr_requests")).unwrap_or(0),
+        stack,
+    })
+}
+
+/// The folder of the disk a partition is on; of anything else, its own.
+pub(crate) fn whole_disk(folder: &Path) -> PathBuf {
+    match folder.parent() {
+        Some(parent) if folder.join("partition").exists() => parent.to_owned(),
+        _ => folder.to_owned(),
+    }
+}
+
+/// The WWID alone, by which two paths to one disk are known.
+pub(crate) fn wwid(disk: &Path) -> Option<String> {
+    ["wwid", "device/wwid", "dm/uuid", "md/uuid"]
+        .iter()
+        .find_map(|file| attribute(&disk.join(file)))
+        .filter(|text| is_telling(text))
+}
+
+fn serial(disk: &Path) -> Option<String> {
+    ["serial", "device/serial"]
+        .iter()
+        .find_map(|file| attribute(&disk.join(file)))
+        .or_else(|| vpd_serial(&fs::read(disk.join("device/vpd_pg80")).ok()?))
+        .filter(|text| is_telling(text))
+}
+
+/// SCSI Unit Serial Number page: byte 1 is the page code, bytes 2 and 3 the length of the text from byte 4 (SPC-4, 7.8.15).
+fn vpd_serial(page: &[u8]) -> Option<String> {
+    let [_, 0x80, high, low, text @ ..] = page else { return None };
+    let length = usize::from(u16::from_be_bytes([*high, *low])).min(text.len());
+    let text = String::from_utf8_lossy(&text[..length]);
+    let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// USB bridges and virtual disks give zeros and fillers for a serial number: that tells no device from another.
+fn is_telling(text: &str) -> bool {
+    text.chars().any(|c| c.is_ascii_alphanumeric() && c != '0') && !text.eq_ignore_ascii_case("none")
+}
+
+fn model(disk: &Path) -> Option<String> {
+    // SCSI vendor fields of SATA disks say only `ATA`, which is no vendor.
+    let vendor = attribute(&disk.join("device/vendor")).filter(|v| v != "ATA" && !v.starts_with("0x"));
+    let model = attribute(&disk.join("device/model")).or_else(|| attribute(&disk.join("device/name")));
+    let model = model.or_else(|| attribute(&disk.join("dm/name")));
+    match (vendor, model) {
+        (Some(vendor), Some(model)) => Some(format!("{vendor} {model}")),
+        (vendor, model) => model.or(vendor),
+    }
+}
+
+/// `none [mq-deadline] kyber` is mq-deadline; a lone name is itself.
+fn chosen_scheduler(line: &str) -> String {
+    let chosen = line.split_whitespace().find_map(|name| name.strip_prefix('[')?.strip_suffix(']'));
+    chosen.unwrap_or(line).to_owned()
+}
+
+/// The device, then what it is made of: its disk, its members, the device under a loop's file.
+fn push_stack(machine: &Machine, folder: &Path, stack: &mut Vec<String>, depth: u32) {
+    let name = name_of(folder);
+    if depth > STACK_DEPTH_MAX || stack.contains(&name) {
+        return;
+    }
+    stack.push(name);
+    let disk = whole_disk(folder);
+    if disk != folder {
+        push_stack(machine, &disk, stack, depth + 1);
+    }
+    for slave in names_in(&folder.join("slaves")) {
+        if let Ok(below) = machine.block_folder_by_name(&slave) {
+            push_stack(machine, &below, stack, depth + 1);
+        }
+    }
+    let under_file = attribute(&folder.join("loop/backing_file"))
+        .and_then(|file| number_under(machine, Path::new(&file)).ok().flatten())
+        .and_then(|number| machine.block_folder(number).ok());
+    if let Some(below) = under_file {
+        push_stack(machine, &below, stack, depth + 1);
+    }
+}
+
+/// What udev keeps about a device: lines `E:KEY=value`. Absent in containers and early boot.
+struct Udev(String);
+
+impl Udev {
+    fn of(machine: &Machine, number: DevNo) -> Self {
+        Self(machine.text(format!("/run/udev/data/b{number}")).unwrap_or_default())
+    }
+
+    fn value(&self, key: &str) -> Option<String> {
+        let value =
+            self.0.lines().find_map(|line| line.strip_prefix("E:")?.strip_prefix(key)?.strip_prefix('='))?;
+        is_telling(value).then(|| value.trim().to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::captured::Captured;
+
+    fn facts(machine: &Captured, number: &str) -> DeviceFacts {
+        facts_of(&machine.machine(), number.parse().unwrap()).unwrap()
+    }
+
+    fn sata_disk_with_partition() -> Captured {
+        Captured::new()
+            .device(
+                "pci/ata1/block/sda",
+                "8:0",
+                &[
+                    ("size", "7814037168\n"),
+                    ("device/vendor", "ATA     \n"),
+                    ("device/model", "WDC WD40EFRX-68N\n"),
+                    ("device/vpd_pg80", "\0\u{0}"),
+                    ("device/wwid", "naa.50014ee2b5a1c2d3\n"),
+                    ("queue/rotational", "1\n"),
+                    ("queue/scheduler", "none [mq-deadline] kyber\n"),
+                    ("queue/write_cache", "write back\n"),
+                    ("queue/logical_block_size", "512\n"),
+                    ("queue/physical_block_size", "4096\n"),
+                    ("queue/nr_requests", "64\n"),
+                ],
+            )
+            .device("pci/ata1/block/sda/sda1", "8:1", &[("size", "2048\n"), ("partition", "1\n")])
+    }
+
+    #[test]
+    fn a_partition_has_its_own_size_and_its_disks_identity() {
+        let machine = sata_disk_with_partition();
+        machine
+            .file("sys/devices/pci/ata1/block/sda/device/vpd_pg80", b"\x00\x80\x00\x14     WD-WCC4E1234567");
+        let expected = DeviceFacts {
+            name: "sda1".to_owned(),
+            model: "WDC WD40EFRX-68N".to_owned(),
+            serial: Some("WD-WCC4E1234567".to_owned()),
+            wwid: Some("naa.50014ee2b5a1c2d3".to_owned()),
+            rotational: true,
+            scheduler: "mq-deadline".to_owned(),
+            write_cache: "write back".to_owned(),
+            size_bytes: 1 << 20,
+            logical_block_bytes: 512,
+            physical_block_bytes: 4096,
+            queue_requests: 64,
+            stack: vec!["sda1".to_owned(), "sda".to_owned()],
+        };
+        assert_eq!(facts(&machine, "8:1"), expected);
+        assert_eq!(facts(&machine, "8:0").size_bytes, 4_000_787_030_016);
+    }
+
+    #[test]
+    fn nvme_and_virtio_disks_have_serials_in_other_places() {
+        let machine = Captured::new()
+            .device(
+                "pci/nvme/nvme0/nvme0n1",
+                "259:0",
+                &[
+                    ("size", "8\n"),
+                    ("wwid", "eui.0025385b71b00e5a\n"),
+                    ("device/model", "Samsung SSD 970 PRO 512GB               \n"),
+                    ("device/serial", "S463NF0K800000X     \n"),
+                    ("queue/scheduler", "none\n"),
+                ],
+            )
+            .device("virtio1/block/vda", "254:0", &[("serial", "vm-disk-7"), ("device/vendor", "0x1af4\n")]);
+        let nvme = facts(&machine, "259:0");
+        assert_eq!(nvme.model, "Samsung SSD 970 PRO 512GB");
+        assert_eq!(identities(&nvme), ["S463NF0K800000X", "eui.0025385b71b00e5a"]);
+        assert_eq!(nvme.scheduler, "none");
+        let virtio = facts(&machine, "254:0");
+        assert_eq!((virtio.serial.as_deref(), virtio.model.as_str()), (Some("vm-disk-7"), ""));
+    }
+
+    #[test]
+    fn the_udev_database_fills_in_what_sysfs_lacks() {
+        let machine = Captured::new().device("usb/block/sdb", "8:16", &[("device/serial", "000000000000\n")]);
+        machine.file(
+            "run/udev/data/b8:16",
+            b"S:disk/by-id/x\nE:ID_SERIAL=Long_Form\nE:ID_SERIAL_SHORT=AB12\nE:ID_WWN=0x5000c500\n",
+        );
+        let disk = facts(&machine, "8:16");
+        assert_eq!(identities(&disk), ["AB12", "0x5000c500"]);
+    }
+
+    #[test]
+    fn the_stack_goes_down_through_volumes_to_disks_once_each() {
+        let machine = sata_disk_with_partition()
+            .device("pci/ata2/block/sdb", "8:16", &[("size", "8\n")])
+            .device("virtual/block/md0", "9:0", &[("slaves/sda1/x", ""), ("slaves/sdb/x", "")])
+            .device(
+                "virtual/block/dm-0",
+                "253:0",
+                &[("slaves/md0/x", ""), ("dm/name", "vg-lv\n"), ("dm/uuid", "LVM-abc\n")],
+            );
+        let volume = facts(&machine, "253:0");
+        assert_eq!(volume.stack, ["dm-0", "md0", "sda1", "sda", "sdb"]);
+        assert_eq!((volume.model.as_str(), volume.wwid.as_deref()), ("vg-lv", Some("LVM-abc")));
+    }
+
+    #[test]
+    fn a_device_without_serial_is_named_with_its_size() {
+        let device = DeviceFacts { name: "loop0".to_owned(), size_bytes: 1 << 30, ..DeviceFacts::default() };
+        assert_eq!(identities(&device), ["loop0-1073741824"]);
+        assert!(is_identity_of(&device, " LOOP0-1073741824\n"));
+        for other in ["", "loop0", "loop0-107374182", "loop1-1073741824"] {
+            assert!(!is_identity_of(&device, other), "{other}");
+        }
+    }
+
+    #[test]
+    fn serial_pages_that_lie_about_their_length_are_read_to_their_end() {
+        for (page, expected) in [
+            (&b"\x00\x80\x00\x04AB12"[..], Some("AB12")),
+            (b"\x00\x80\xff\xffAB12", Some("AB12")),
+            (b"\x00\x80\x00\x02AB12", Some("AB")),
+            (b"\x00\x80\x00\x04    ", None),
+            (b"\x00\x83\x00\x04AB12", None),
+            (b"", None),
+        ] {
+            assert_eq!(vpd_serial(page).as_deref(), expected, "{page:?}");
+        }
+    }
+}

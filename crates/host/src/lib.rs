@@ -1,0 +1,30 @@
+//! Where it happened: what the host, its file systems and its devices are, what they did beside a run, and what
+//! speaks against writing to a device.
+//!
+//! [`host_facts`], [`filesystem_of`] and [`device_of`] are read once; a [`Sampler`] looks every second; a
+//! [`CpuSnapshot`] before and after a window says what that window cost. [`probe`] finds every [`Hold`] on a block
+//! device before anything is written to it. [`AwakeGuard`] and [`pin_current_thread`] keep CPUs fit for measuring.
+//!
+//! Architecture invariant: nothing here writes to a device or a file, and facts never fail a run: what cannot be
+//! known stays empty. Only the probe fails closed: what cannot be probed must not be written.
+#![forbid(unsafe_code)]
+
+mod awake;
+#[cfg(test)]
+mod captured;
+mod cgroup;
+mod cpu;
+mod device;
+mod facts;
+mod machine;
+mod mounts;
+mod probe;
+mod sampler;
+
+pub use awake::{AwakeError, AwakeGuard, allowed_cpus, pin_current_thread};
+pub use cpu::{CpuSnapshot, cpu_snapshot};
+pub use device::{device_of, identities, is_identity_of};
+pub use facts::host_facts;
+pub use mounts::filesystem_of;
+pub use probe::{Hold, HoldKind, ProbeError, probe};
+pub use sampler::Sampler;

@@ -1,0 +1,152 @@
+//! What is mounted where: `/proc/self/mountinfo`, and the file system a path is on.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use assay_record::FilesystemFacts;
+
+use crate::machine::{DevNo, Machine, unescape};
+
+/// One line of mountinfo.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Mount {
+    pub(crate) device: DevNo,
+    /// What of the file system is mounted, a path in it.
+    pub(crate) root: String,
+    pub(crate) mount_point: PathBuf,
+    pub(crate) kind: String,
+    pub(crate) source: String,
+    pub(crate) options: String,
+}
+
+/// The file system a path is on, or would be on if it does not exist yet.
+///
+/// # Errors
+/// Where neither the path nor any folder above it exists, or mountinfo cannot be read or does not list it.
+pub fn filesystem_of(path: &Path) -> io::Result<FilesystemFacts> {
+    let existing = nearest_existing(path)?;
+    let mounts = mounts(&Machine::this())?;
+    let mount = mount_of(&mounts, &existing).ok_or_else(|| {
+        let says = format!("/proc/self/mountinfo lists no mount point above {}", existing.display());
+        io::Error::new(io::ErrorKind::NotFound, says)
+    })?;
+    let space = rustix::fs::statvfs(&existing)?;
+    Ok(FilesystemFacts {
+        kind: mount.kind.clone(),
+        source: mount.source.clone(),
+        mount_point: mount.mount_point.display().to_string(),
+        options: mount.options.clone(),
+        size_bytes: space.f_blocks.saturating_mul(space.f_frsize),
+        free_bytes: space.f_bavail.saturating_mul(space.f_frsize),
+    })
+}
+
+/// All mounts of this process's mount namespace, in the order in which they were mounted.
+pub(crate) fn mounts(machine: &Machine) -> io::Result<Vec<Mount>> {
+    Ok(parse_mountinfo(&machine.text("/proc/self/mountinfo")?))
+}
+
+/// The mount that serves a canonical path: the longest mount point above it; of several on one spot, the last hides
+/// the others.
+pub(crate) fn mount_of<'a>(mounts: &'a [Mount], canonical: &Path) -> Option<&'a Mount> {
+    mounts
+        .iter()
+        .filter(|mount| canonical.starts_with(&mount.mount_point))
+        .max_by_key(|mount| mount.mount_point.components().count())
+}
+
+/// The path itself or the nearest folder above it that exists, with all links resolved.
+pub(crate) fn nearest_existing(path: &Path) -> io::Result<PathBuf> {
+    let absolute = std::path::absolute(path)?;
+    for candidate in absolute.ancestors() {
+        match candidate.canonicalize() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            found => return found,
+        }
+    }
+    Err(io::ErrorKind::NotFound.into())
+}
+
+/// Lines that cannot be read are left out: `36 35 98:0 /root /mnt opts [tags…] - type source super-opts`.
+fn parse_mountinfo(text: &str) -> Vec<Mount> {
+    text.lines().filter_map(parse_line).collect()
+}
+
+fn parse_line(line: &str) -> Option<Mount> {
+    let (place, what) = line.split_once(" - ")?;
+    let mut place = place.split(' ').skip(2);
+    let device = place.next()?.parse().ok()?;
+    let root = unescape(place.next()?);
+    let mount_point = PathBuf::from(unescape(place.next()?));
+    let own_options = place.next()?;
+    let mut what = what.split(' ');
+    let kind = unescape(what.next()?);
+    let source = unescape(what.next()?);
+    let options = merge_options(own_options, what.next().unwrap_or(""));
+    Some(Mount { device, root, mount_point, kind, source, options })
+}
+
+/// The options of the mount, then those of the file system that are not said yet, as `/proc/mounts` shows them.
+fn merge_options(own: &str, of_filesystem: &str) -> String {
+    let mut options: Vec<&str> = own.split(',').collect();
+    // A mount that is `ro` on a file system that is `rw` must not read as both.
+    let decided = |option: &str| matches!(option, "rw" | "ro");
+    options.extend(
+        of_filesystem.split(',').filter(|o| !o.is_empty() && !decided(o) && !own.split(',').any(|x| x == *o)),
+    );
+    options.join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CAPTURED: &str = "\
+27 1 254:0 / / rw,relatime - ext4 /dev/vda rw,discard
+22 27 0:21 / /proc rw,relatime - proc proc rw
+40 27 8:17 / /mnt/two\\040words rw,noatime shared:7 master:1 - xfs /dev/sdb1 rw,attr2,noquota
+41 27 0:45 /@home /home ro,relatime shared:2 - btrfs /dev/nvme0n1p2 rw,ssd,subvol=/@home
+42 27 0:50 / /srv rw - nfs4 nas:/export rw,vers=4.2
+43 27 8:33 / /srv rw - ext4 /dev/sdc1 rw
+garbage
+";
+
+    #[test]
+    fn mountinfo_lines_keep_options_in_order_and_unescape_paths() {
+        let mounts = parse_mountinfo(CAPTURED);
+        assert_eq!(mounts.len(), 6);
+        assert_eq!(mounts[0].options, "rw,relatime,discard");
+        assert_eq!(mounts[2].mount_point, Path::new("/mnt/two words"));
+        assert_eq!(mounts[2].device, DevNo { major: 8, minor: 17 });
+        assert_eq!(mounts[2].options, "rw,noatime,attr2,noquota");
+        assert_eq!(mounts[3].options, "ro,relatime,ssd,subvol=/@home");
+        assert_eq!(mounts[3].root, "/@home");
+        assert_eq!(mounts[4].source, "nas:/export");
+    }
+
+    #[test]
+    fn the_longest_and_last_mount_point_serves_a_path() {
+        let mounts = parse_mountinfo(CAPTURED);
+        for (path, source) in [
+            ("/etc/fstab", "/dev/vda"),
+            ("/mnt/two words/x", "/dev/sdb1"),
+            ("/mnt/two", "/dev/vda"),
+            ("/srvx", "/dev/vda"),
+            ("/srv/file", "/dev/sdc1"),
+        ] {
+            assert_eq!(mount_of(&mounts, Path::new(path)).map(|m| m.source.as_str()), Some(source), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_does_not_exist_yet_is_on_the_file_system_of_its_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let facts = filesystem_of(&folder.path().join("not/yet")).unwrap();
+        assert_eq!(
+            facts,
+            FilesystemFacts { free_bytes: facts.free_bytes, ..filesystem_of(folder.path()).unwrap() }
+        );
+        assert!(facts.size_bytes >= facts.free_bytes && facts.size_bytes > 0, "{facts:?}");
+        assert!(!facts.kind.is_empty() && !facts.mount_point.is_empty(), "{facts:?}");
+    }
+}

@@ -1,0 +1,192 @@
+//! What speaks against writing to a block device.
+//!
+//! Each [`Hold`] is a full sentence about the device itself, one of its partitions, its parent disk, or another path
+//! to the same disk. The probe only reads, and fails closed: what it cannot look at is a [`ProbeError`], and whoever
+//! wants to write must take that for a refusal. See `docs/design/003-device-probe.md`.
+
+mod related;
+mod signatures;
+mod usage;
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use thiserror::Error;
+
+use crate::machine::{DevNo, Machine, attribute, number};
+use related::{Node, Relation, related};
+
+/// Something that speaks against writing to a device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hold {
+    /// How grave it is.
+    pub what: HoldKind,
+    /// What was found, a full sentence that names the device.
+    pub says: String,
+}
+
+/// How grave a hold is. Both refuse writing, whatever identity is typed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum HoldKind {
+    /// The device is in use now, or cannot be written: nothing overrides this.
+    InUse,
+    /// The device holds something that looks like data; somebody must wipe it first.
+    Content,
+}
+
+/// Why a device could not be probed. Such a device must not be written.
+#[derive(Debug, Error)]
+pub enum ProbeError {
+    /// The path cannot be looked at.
+    #[error("{} cannot be looked at", .path.display())]
+    Look {
+        /// Which path.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// The path is something else.
+    #[error("{} is not a block device; only block devices are probed", .0.display())]
+    NotBlockDevice(PathBuf),
+    /// The kernel does not show the device in sysfs.
+    #[error("{}, device number {number}, is not in /sys/dev/block, so its use cannot be checked; is /sys mounted?", .path.display())]
+    NotInSysfs {
+        /// Which path.
+        path: PathBuf,
+        /// Its device number, `major:minor`.
+        number: String,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A file that says what is in use cannot be read.
+    #[error("{file} cannot be read, so it is not known what is in use")]
+    Read {
+        /// Which file.
+        file: String,
+        /// Why not.
+        source: io::Error,
+    },
+    /// The device cannot be opened for reading.
+    #[error("{} cannot be opened for reading; reading a device usually needs root or the group `disk`", .path.display())]
+    Open {
+        /// Which device.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// The device has no medium, or a loop device no file.
+    #[error("{} has no capacity: nothing is attached to it", .0.display())]
+    NoCapacity(PathBuf),
+    /// The program that knows signatures is not there.
+    #[error(
+        "`wipefs` was not found in {searched}; it looks for file systems and the like, so install util-linux"
+    )]
+    ToolMissing {
+        /// Where it was looked for.
+        searched: String,
+    },
+    /// The program that knows signatures could not do its work.
+    #[error("`wipefs --no-act --json {}` failed: {says}", .path.display())]
+    ToolFailed {
+        /// Which device it looked at.
+        path: PathBuf,
+        /// What it said.
+        says: String,
+    },
+}
+
+/// Finds everything that speaks against writing to a block device: mounts, swap, holders (device mapper, RAID and
+/// others), loop devices, exclusive opens, write protection, partitions, signatures; on it, its partitions, its
+/// parent disk, and other paths to the same disk. Links such as `/dev/disk/by-id/…` are followed. Only reads.
+/// An empty list means that nothing was found.
+///
+/// # Errors
+/// Where anything of this could not be looked at: the device must not be written then.
+pub fn probe(device_path: &Path) -> Result<Vec<Hold>, ProbeError> {
+    let machine = Machine::this();
+    let look = |source| ProbeError::Look { path: device_path.to_owned(), source };
+    let path = device_path.canonicalize().map_err(look)?;
+    let metadata = fs::metadata(&path).map_err(look)?;
+    if !metadata.file_type().is_block_device() {
+        return Err(ProbeError::NotBlockDevice(path));
+    }
+    let devno = DevNo::from(metadata.rdev());
+    let folder = machine.block_folder(devno).map_err(|source| ProbeError::NotInSysfs {
+        path: path.clone(),
+        number: devno.to_string(),
+        source,
+    })?;
+    if number::<u64>(&folder.join("size")).unwrap_or(0) == 0 {
+        return Err(ProbeError::NoCapacity(path));
+    }
+    let nodes = related(&machine, &folder);
+    let mut holds = usage::holds(&machine, &nodes)?;
+    if attribute(&folder.join("ro")).as_deref() != Some("0") {
+        holds.push(Hold::in_use(format!("{} is read-only", path.display())));
+    }
+    holds.extend(usage::partitions(&nodes));
+    match look_inside(&path, &nodes, &holds) {
+        Ok(more) => holds.extend(more),
+        // What is in use is refused for that, also where it cannot be looked into (a container without its node).
+        Err(_) if is_in_use(&holds) => {}
+        Err(error) => return Err(error),
+    }
+    holds.sort_by_key(|hold| hold.what);
+    Ok(holds)
+}
+
+/// What only an open device shows. `known` is what was found without.
+fn look_inside(path: &Path, nodes: &[Node], known: &[Hold]) -> Result<Vec<Hold>, ProbeError> {
+    let mut found = Vec::new();
+    if !is_in_use(known) && is_held(path)? {
+        found.push(Hold::in_use(format!(
+            "{} or a part of it is held exclusively by another program or by the kernel (a file system mounted in \
+             another namespace, a storage target, a volume manager)",
+            path.display()
+        )));
+    }
+    for node in nodes.iter().filter(|node| matches!(node.relation, Relation::Itself | Relation::Part)) {
+        // The node given is read by its own path: in a container /dev/NAME may be missing for it.
+        let at = if node.relation == Relation::Itself { path.to_owned() } else { node.path() };
+        found.extend(signatures::holds(node, &at)?);
+    }
+    Ok(found)
+}
+
+fn is_in_use(holds: &[Hold]) -> bool {
+    holds.iter().any(|hold| hold.what == HoldKind::InUse)
+}
+
+impl Hold {
+    fn in_use(says: String) -> Self {
+        Self { what: HoldKind::InUse, says }
+    }
+
+    fn content(says: String) -> Self {
+        Self { what: HoldKind::Content, says }
+    }
+}
+
+/// An exclusive open for reading changes nothing, and fails exactly when somebody else holds the device or a part of it.
+fn is_held(path: &Path) -> Result<bool, ProbeError> {
+    let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    for _ in 0..HELD_TRIES {
+        match rustix::fs::open(path, flags, Mode::empty()) {
+            Ok(_) => return Ok(false),
+            Err(Errno::BUSY) => thread::sleep(HELD_PAUSE),
+            Err(errno) => return Err(ProbeError::Open { path: path.to_owned(), source: errno.into() }),
+        }
+    }
+    Ok(true)
+}
+
+/// Somebody who only looks (another probe, a child process between fork and exec) holds a device for milliseconds;
+/// only who holds it longer than this third of a second uses it.
+const HELD_TRIES: u32 = 10;
+const HELD_PAUSE: Duration = Duration::from_millis(30);

@@ -1,0 +1,164 @@
+//! What the bytes of a device look like, by util-linux's `wipefs`, which knows what `libblkid` knows.
+
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use serde::Deserialize;
+
+use super::related::Node;
+use super::{Hold, ProbeError};
+
+/// Where system programs are, also on merged-usr systems and NixOS. The caller's PATH is not used: this runs as root.
+const FOLDERS: [&str; 5] = ["/usr/sbin", "/sbin", "/usr/bin", "/bin", "/run/current-system/sw/bin"];
+
+/// A device that does not answer must not hang the probe forever; signatures are a few hundred small reads.
+const ANSWER_WITHIN: Duration = Duration::from_secs(60);
+
+/// What `wipefs --json` prints.
+#[derive(Debug, Deserialize)]
+struct Report {
+    signatures: Vec<Signature>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Signature {
+    #[serde(rename = "type")]
+    kind: String,
+    uuid: Option<String>,
+    label: Option<String>,
+}
+
+/// One hold for each kind of content on the device.
+pub(crate) fn holds(node: &Node, path: &Path) -> Result<Vec<Hold>, ProbeError> {
+    let failed = |says: String| ProbeError::ToolFailed { path: path.to_owned(), says };
+    let text = run(&program()?, path).map_err(failed)?;
+    let report = parse(&text).map_err(|error| failed(format!("its answer cannot be read: {error}")))?;
+    let mut kinds: Vec<&str> = Vec::new();
+    let mut found = Vec::new();
+    // A partition table has a backup, ZFS hundreds of labels: each kind is told once.
+    for signature in &report.signatures {
+        if !kinds.contains(&signature.kind.as_str()) {
+            kinds.push(&signature.kind);
+            found.push(Hold::content(sentence(node, path, signature)));
+        }
+    }
+    Ok(found)
+}
+
+/// Without any output there is no signature: so say versions before 2.38.
+fn parse(text: &str) -> Result<Report, serde_json::Error> {
+    if text.trim().is_empty() { Ok(Report { signatures: Vec::new() }) } else { serde_json::from_str(text) }
+}
+
+fn sentence(node: &Node, path: &Path, signature: &Signature) -> String {
+    let details: Vec<String> = [("label", &signature.label), ("UUID", &signature.uuid)]
+        .into_iter()
+        .filter_map(|(name, value)| Some(format!("{name} {}", value.as_deref().filter(|v| !v.is_empty())?)))
+        .collect();
+    let details = if details.is_empty() { String::new() } else { format!(" ({})", details.join(", ")) };
+    format!(
+        "{} holds {}{details}; if nobody needs it, wipe it first: wipefs -a {}",
+        node.subject(),
+        describe(&signature.kind),
+        path.display()
+    )
+}
+
+/// What the names of libblkid mean, where they do not speak for themselves.
+fn describe(kind: &str) -> String {
+    let meaning = match kind {
+        "gpt" | "dos" | "PMBR" | "sun" | "bsd" | "mac" | "sgi" | "atari" => "a partition table",
+        "LVM2_member" | "LVM1_member" => "an LVM physical volume",
+        "linux_raid_member" => "a member of a Linux RAID (md)",
+        "zfs_member" => "a member of a ZFS pool",
+        "VMFS_volume_member" | "VMFS" => "a VMware VMFS datastore",
+        "crypto_LUKS" => "an encrypted volume",
+        "swap" | "swsuspend" => "swap space",
+        "bcache" => "a bcache device",
+        "ddf_raid_member" | "isw_raid_member" => "a member of a firmware RAID",
+        _ => return format!("`{kind}`"),
+    };
+    format!("{meaning} (`{kind}`)")
+}
+
+fn program() -> Result<PathBuf, ProbeError> {
+    FOLDERS
+        .iter()
+        .map(|folder| Path::new(folder).join("wipefs"))
+        .find(|program| program.is_file())
+        .ok_or_else(|| ProbeError::ToolMissing { searched: FOLDERS.join(", ") })
+}
+
+/// Its output; or what went wrong.
+fn run(program: &Path, device: &Path) -> Result<String, String> {
+    // An empty environment: no variable of the caller may turn libblkid to another cache or configuration.
+    let mut child = Command::new(program)
+        .args(["--no-act", "--json"])
+        .arg(device)
+        .env_clear()
+        .env("LC_ALL", "C")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| format!("{} cannot be started: {error}", program.display()))?;
+    // Both pipes are drained beside the wait, or a long answer would block the program.
+    let (out, err) = (drain(child.stdout.take()), drain(child.stderr.take()));
+    let succeeded = wait(&mut child).map_err(|error| error.to_string())?;
+    let text = |reader: JoinHandle<String>| reader.join().unwrap_or_default();
+    let (out, err) = (text(out), text(err));
+    if succeeded && err.trim().is_empty() { Ok(out) } else { Err(format!("{} {}", err.trim(), out.trim())) }
+}
+
+fn drain(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<String> {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // What could be read before an error is still judged: a cut answer is no JSON, and refuses writing.
+        let _ = pipe.map(|mut pipe| pipe.read_to_end(&mut bytes));
+        String::from_utf8_lossy(&bytes).into_owned()
+    })
+}
+
+fn wait(child: &mut Child) -> io::Result<bool> {
+    let started = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status.success());
+        }
+        if started.elapsed() > ANSWER_WITHIN {
+            child.kill()?;
+            let says = format!("no answer within {} s; the device does not respond", ANSWER_WITHIN.as_secs());
+            return Err(io::Error::new(io::ErrorKind::TimedOut, says));
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_of_wipefs_are_read_and_anything_else_is_an_error() {
+        let kinds = |text: &str| {
+            parse(text).map(|r| r.signatures.into_iter().map(|s| s.kind).collect::<Vec<_>>()).ok()
+        };
+        let one =
+            r#"{"signatures": [{"device":"sdb","offset":"0x438","type":"ext4","uuid":"u","label":null}]}"#;
+        assert_eq!(kinds(one), Some(vec!["ext4".to_owned()]));
+        assert_eq!(kinds("{\n \"signatures\": [\n\n ]\n}"), Some(vec![]));
+        assert_eq!(kinds(""), Some(vec![]));
+        assert_eq!(kinds("{\"signatures\": [{\"device\":"), None);
+        assert_eq!(kinds("usage: wipefs"), None);
+    }
+
+    #[test]
+    fn a_program_that_complains_or_fails_is_no_answer() {
+        let device = Path::new("/dev/no-such-device");
+        assert!(run(&program().unwrap(), device).is_err());
+        assert!(run(Path::new("/no/such/program"), device).unwrap_err().contains("cannot be started"));
+    }
+}

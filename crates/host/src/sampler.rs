@@ -1,0 +1,254 @@
+//! A thread that looks at the host beside the run.
+
+use std::collections::HashMap;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use assay_record::{DiskSample, HostSample};
+use procfs::{Current, DiskStat, DiskStats};
+
+use crate::cpu::{CpuSnapshot, cpu_snapshot};
+
+/// Samples the host each period until it is stopped or dropped.
+#[derive(Debug)]
+pub struct Sampler {
+    samples: Arc<Mutex<Vec<HostSample>>>,
+    /// Dropping it ends the thread.
+    stop: Option<mpsc::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// The sampler's own short sleep, whose lateness is measured. 50 a second cost about 0.1 % of a CPU.
+const TICK: Duration = Duration::from_millis(20);
+
+/// The kernel counts CPU time in ticks of 10 ms: a shorter sample at the end would have no meaning.
+const SAMPLE_MIN: Duration = Duration::from_millis(50);
+
+/// Samples kept for somebody who never takes them: an hour at one a second. The oldest go first.
+const KEPT_MAX: usize = 3600;
+
+/// /proc/diskstats counts in 512-byte sectors, whatever the device's blocks are.
+const SECTOR_BYTES: u64 = 512;
+
+impl Sampler {
+    /// Starts sampling. `devices` are kernel names as in /proc/diskstats; those it does not list are left out.
+    /// `epoch` is the start of the run; `period` is usually a second.
+    ///
+    /// # Panics
+    /// Where the system cannot start another thread.
+    #[must_use]
+    pub fn start(devices: Vec<String>, epoch: Instant, period: Duration) -> Self {
+        let samples = Arc::<Mutex<Vec<HostSample>>>::default();
+        let (stop, stopped) = mpsc::channel();
+        let into = Arc::clone(&samples);
+        let thread = thread::Builder::new()
+            .name("sampler".to_owned())
+            .spawn(move || sample_until(&stopped, &devices, epoch, period, &into))
+            .expect("one more thread can be started on a host that is fit to run a benchmark");
+        Self { samples, stop: Some(stop), thread: Some(thread) }
+    }
+
+    /// The samples since the last call, oldest first. Does not wait.
+    #[must_use]
+    pub fn take(&self) -> Vec<HostSample> {
+        std::mem::take(&mut *self.samples.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Ends sampling, and gives what was not taken yet, with a last, shorter sample up to now.
+    #[must_use]
+    pub fn stop(mut self) -> Vec<HostSample> {
+        self.join();
+        self.take()
+    }
+
+    fn join(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            // A panic of the sampler was printed by its thread; the samples until then still count.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Sampler {
+    fn drop(&mut self) {
+        self.join();
+    }
+}
+
+fn sample_until(
+    stopped: &mpsc::Receiver<()>,
+    devices: &[String],
+    epoch: Instant,
+    period: Duration,
+    into: &Mutex<Vec<HostSample>>,
+) {
+    let mut from = Reading::now();
+    let mut lateness = Lateness::default();
+    loop {
+        let due = Instant::now() + TICK.min(period);
+        // Waiting for the stop sign is the sleep: a stop ends it at once.
+        let ended = match stopped.recv_timeout(due.saturating_duration_since(Instant::now())) {
+            Err(RecvTimeoutError::Timeout) => false,
+            Ok(()) | Err(RecvTimeoutError::Disconnected) => true,
+        };
+        let now = Instant::now();
+        if !ended {
+            lateness.add(now.saturating_duration_since(due));
+        }
+        let length = now - from.at;
+        if length >= period || (ended && length >= SAMPLE_MIN) {
+            let to = Reading::now();
+            keep(into, sample(&from, &to, &lateness, devices, epoch));
+            from = to;
+            lateness = Lateness::default();
+        }
+        if ended {
+            return;
+        }
+    }
+}
+
+fn keep(into: &Mutex<Vec<HostSample>>, sample: HostSample) {
+    let mut samples = into.lock().unwrap_or_else(PoisonError::into_inner);
+    if samples.len() >= KEPT_MAX {
+        samples.remove(0);
+    }
+    samples.push(sample);
+}
+
+/// All counters at one moment.
+struct Reading {
+    at: Instant,
+    cpu: CpuSnapshot,
+    disks: HashMap<String, DiskStat>,
+}
+
+impl Reading {
+    fn now() -> Self {
+        let disks = DiskStats::current().map(|stats| stats.0).unwrap_or_default();
+        let disks = disks.into_iter().map(|disk| (disk.name.clone(), disk)).collect();
+        Self { at: Instant::now(), cpu: cpu_snapshot(), disks }
+    }
+}
+
+/// How late timers fired.
+#[derive(Default)]
+struct Lateness {
+    sum: Duration,
+    max: Duration,
+    count: u32,
+}
+
+impl Lateness {
+    fn add(&mut self, late: Duration) {
+        self.sum += late;
+        self.max = self.max.max(late);
+        self.count += 1;
+    }
+
+    fn mean(&self) -> Duration {
+        self.sum.checked_div(self.count).unwrap_or_default()
+    }
+}
+
+fn sample(
+    from: &Reading,
+    to: &Reading,
+    lateness: &Lateness,
+    devices: &[String],
+    epoch: Instant,
+) -> HostSample {
+    let cpu = CpuSnapshot::between(&from.cpu, &to.cpu);
+    let disk = |name: &String| Some(disk_between(from.disks.get(name)?, to.disks.get(name)?));
+    HostSample {
+        at_ns: ns(to.at.saturating_duration_since(epoch)),
+        length_ns: ns(to.at - from.at),
+        cpu_busy: cpu.host_busy,
+        cpu_busy_max: cpu.host_busy_max,
+        cpu_steal: cpu.steal,
+        tester_cpu_ns: cpu.tester_ns,
+        timer_late_mean_ns: ns(lateness.mean()),
+        timer_late_max_ns: ns(lateness.max),
+        disks: devices.iter().filter_map(disk).collect(),
+    }
+}
+
+/// Old kernels wrap these counters at 32 bits; such a step back counts as nothing rather than as everything.
+fn disk_between(from: &DiskStat, to: &DiskStat) -> DiskSample {
+    let bytes = |from: u64, to: u64| to.saturating_sub(from).saturating_mul(SECTOR_BYTES);
+    DiskSample {
+        device: to.name.clone(),
+        reads: to.reads.saturating_sub(from.reads),
+        writes: to.writes.saturating_sub(from.writes),
+        read_bytes: bytes(from.sectors_read, to.sectors_read),
+        write_bytes: bytes(from.sectors_written, to.sectors_written),
+        busy_ms: to.time_in_progress.saturating_sub(from.time_in_progress),
+    }
+}
+
+fn ns(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn disk_counters_become_differences_in_bytes() {
+        let from = DiskStat::from_line(" 254 0 vda 100 5 2048 40 50 6 4096 7 0 100 47").unwrap();
+        let to = DiskStat::from_line(" 254 0 vda 110 5 2064 41 53 6 4104 8 1 160 90 0 0 0 0 2 3").unwrap();
+        let expected = DiskSample {
+            device: "vda".to_owned(),
+            reads: 10,
+            writes: 3,
+            read_bytes: 8192,
+            write_bytes: 4096,
+            busy_ms: 60,
+        };
+        assert_eq!(disk_between(&from, &to), expected);
+        assert_eq!(disk_between(&to, &from).read_bytes, 0);
+    }
+
+    #[test]
+    fn samples_follow_each_other_without_gap_and_stop_is_quick() {
+        let epoch = Instant::now();
+        let sampler = Sampler::start(vec!["no-such-disk".to_owned()], epoch, Duration::from_millis(100));
+        let mut samples = Vec::new();
+        while samples.len() < 3 {
+            assert!(epoch.elapsed() < Duration::from_secs(30), "three samples of 0.1 s took 30 s");
+            thread::sleep(Duration::from_millis(10));
+            samples.extend(sampler.take());
+        }
+        thread::sleep(Duration::from_millis(60));
+        let stopping = Instant::now();
+        let rest = sampler.stop();
+        let stop_took = stopping.elapsed();
+        assert!(stop_took < Duration::from_secs(1), "stopping took {stop_took:?}");
+        samples.extend(rest);
+        for pair in samples.windows(2) {
+            assert_eq!(pair[1].at_ns - pair[0].at_ns, pair[1].length_ns);
+        }
+        for sample in &samples {
+            assert!(sample.length_ns >= 50_000_000 && sample.disks.is_empty(), "{sample:?}");
+            assert!(sample.timer_late_mean_ns <= sample.timer_late_max_ns, "{sample:?}");
+            assert!(
+                (0.0..=1.0).contains(&sample.cpu_busy) && sample.cpu_busy <= sample.cpu_busy_max,
+                "{sample:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn lateness_keeps_mean_and_worst() {
+        let mut lateness = Lateness::default();
+        assert_eq!(lateness.mean(), Duration::ZERO);
+        for late_ms in [1, 2, 9] {
+            lateness.add(Duration::from_millis(late_ms));
+        }
+        assert_eq!((lateness.mean(), lateness.max), (Duration::from_millis(4), Duration::from_millis(9)));
+    }
+}

@@ -1,0 +1,25 @@
+//! The sampler sees what a disk really does.
+
+use std::fs::File;
+use std::io::Read;
+use std::time::{Duration, Instant};
+
+use assay_host::Sampler;
+
+use crate::loop_device::{CAPACITY_BYTES, LoopDevice};
+
+#[test]
+fn reads_of_a_device_are_seen_in_bytes_by_its_samples() {
+    let Some(device) = LoopDevice::new() else { return };
+    // Warm the sampler's first reading before any I/O.
+    let sampler = Sampler::start(vec![device.name()], Instant::now(), Duration::from_millis(100));
+    std::thread::sleep(Duration::from_millis(50));
+    let mut read = Vec::new();
+    File::open(&device.path).unwrap().read_to_end(&mut read).unwrap();
+    assert_eq!(read.len() as u64, CAPACITY_BYTES);
+    std::thread::sleep(Duration::from_millis(200));
+    let samples = sampler.stop();
+    let bytes: u64 = samples.iter().flat_map(|sample| &sample.disks).map(|disk| disk.read_bytes).sum();
+    assert_eq!(bytes, CAPACITY_BYTES, "{samples:?}");
+    assert!(samples.iter().all(|sample| sample.disks.len() == 1 && sample.disks[0].device == device.name()));
+}

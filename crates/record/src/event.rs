@@ -1,0 +1,224 @@
+//! What happened, in order. One stream feeds the progress line, the store and the page alike; a stored run is
+//! these events, and reading it is going through them again.
+
+use assay_spec::Plan;
+use serde::{Deserialize, Serialize};
+
+use crate::host::{HostFacts, HostSample, TargetFacts};
+use crate::stats::Interval;
+
+/// An event with its time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// Since the run began, ns.
+    pub at_ns: u64,
+    /// What happened.
+    pub what: RunEvent,
+}
+
+/// Something that happened in a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "event", content = "body")]
+pub enum RunEvent {
+    /// The first event of every run.
+    Started(Box<RunHeader>),
+    /// A step begins.
+    StepStarted(StepId),
+    /// A step is left out, with the reason.
+    StepSkipped {
+        /// Which one.
+        step: StepId,
+        /// Why.
+        why: String,
+    },
+    /// A phase of a step begins.
+    PhaseStarted {
+        /// Of which step.
+        step: StepId,
+        /// Which phase.
+        phase: Phase,
+    },
+    /// A time slice of a job ended.
+    Interval(Box<Interval>),
+    /// The host during about one second.
+    Host(Box<HostSample>),
+    /// Something a reader of the results must know.
+    Warning(Warning),
+    /// A step ended.
+    StepEnded(Box<StepEnd>),
+    /// The last event of a run that was not killed.
+    Ended(Outcome),
+}
+
+/// Everything needed to repeat the run, and to judge its results.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunHeader {
+    /// Which run.
+    pub run: String,
+    /// Version of Assay.
+    pub version: String,
+    /// Start, ms since 1970 UTC.
+    pub started_unix_ms: u64,
+    /// What to do, resolved.
+    pub plan: Plan,
+    /// Where, as it was at the start.
+    pub targets: Vec<TargetFacts>,
+    /// By whom.
+    pub host: HostFacts,
+}
+
+/// A step of a plan, by position.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct StepId {
+    /// Index of the test in the plan.
+    pub test: u32,
+    /// Index of the step in the test.
+    pub step: u32,
+}
+
+/// The phases of a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Filling files, opening targets, allocating buffers.
+    Prepare,
+    /// Load that is not counted.
+    Warmup,
+    /// Load that is counted.
+    Measure,
+    /// No new I/O; those in flight end.
+    Drain,
+}
+
+/// Something a reader of the results must know, with what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Warning {
+    /// Stable name: `unwritten`, `psync-fallback`, …
+    pub rule: String,
+    /// What is the matter, a full sentence.
+    pub says: String,
+    /// What to do about it, a full sentence; may be empty.
+    pub next: String,
+}
+
+/// How a step ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StepEnd {
+    /// Which step.
+    pub step: StepId,
+    /// Why it ended.
+    pub reason: StepReason,
+    /// In the order of the plan's jobs.
+    pub jobs: Vec<JobEnd>,
+    /// CPU over the measured window.
+    pub cpu: StepCpu,
+    /// The first failed I/Os (at most [`StepEnd::KEPT`]); how many there were is in the intervals.
+    pub failures: Vec<Failure>,
+    /// The first wrong blocks (at most [`StepEnd::KEPT`]).
+    pub mismatches: Vec<Mismatch>,
+    /// How many wrong blocks were read in all.
+    pub mismatch_count: u64,
+}
+
+impl StepEnd {
+    /// How many failures, and how many mismatches, are kept in full.
+    pub const KEPT: usize = 16;
+}
+
+/// Why a step ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StepReason {
+    /// It reached its end.
+    Done,
+    /// Somebody asked to stop; what was measured until then counts.
+    Interrupted,
+    /// More I/Os failed than the plan's error limit allows.
+    ErrorLimit,
+    /// A target went away; the sentence says how.
+    TargetLost(String),
+}
+
+/// What a job did in a step.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct JobEnd {
+    /// The measured window: from the common start to the last counted completion (Assay semantics) or to the end of
+    /// recording (Iometer semantics), ns. Rates are over this.
+    pub measured_ns: u64,
+    /// I/Os that were due in the window, where the load has a rate.
+    pub due: Option<u64>,
+}
+
+/// CPU use over a measured window.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct StepCpu {
+    /// Share of CPU time in use on the host, mean over its CPUs. In [0, 1].
+    pub host_busy: f64,
+    /// The same of the busiest CPU. In [0, 1].
+    pub host_busy_max: f64,
+    /// Share of CPU time the hypervisor gave to others. In [0, 1].
+    pub steal: f64,
+    /// CPU time of the tester, ns.
+    pub tester_ns: u64,
+}
+
+/// One I/O that failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// Index of the job in the step.
+    pub job: u32,
+    /// Path of the member.
+    pub member: String,
+    /// Whether it was a write.
+    pub is_write: bool,
+    /// Where, bytes from the start of the member.
+    pub offset_bytes: u64,
+    /// How much was asked for, bytes.
+    pub size_bytes: u32,
+    /// The operating system's error number; 0 for a short transfer.
+    pub errno: i32,
+    /// What happened, in words.
+    pub says: String,
+}
+
+/// The identity a written block carries in its first bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stamp {
+    /// Where the block belongs, bytes from the start of the member.
+    pub offset_bytes: u64,
+    /// Which run wrote it.
+    pub run: u64,
+    /// Which write of that run, counted from 1; 0 is the preparation.
+    pub sequence: u64,
+    /// CRC-32C of the block with this field zero.
+    pub checksum: u32,
+}
+
+/// A block that does not hold what it must.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mismatch {
+    /// Index of the job in the step.
+    pub job: u32,
+    /// Path of the member.
+    pub member: String,
+    /// Where, bytes from the start of the member.
+    pub offset_bytes: u64,
+    /// What the block must carry; a checksum of 0 means that any valid one would do.
+    pub expected: Stamp,
+    /// What it carries; `None` where it carries no stamp at all.
+    pub found: Option<Stamp>,
+    /// What is wrong with it, in words.
+    pub says: String,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Every step was done.
+    Done,
+    /// Somebody stopped it.
+    Interrupted,
+    /// A step ended by errors.
+    Failed,
+}

@@ -1,0 +1,231 @@
+//! A distribution of times, nanoseconds.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
+use serde::{Deserialize, Serialize};
+
+/// The longest time told apart, ns: 2^42, about 73 minutes. Longer ones count as this long in percentiles, while
+/// mean and maximum stay exact.
+const HIGHEST_NS: u64 = 1 << 42;
+/// Significant decimal digits: buckets are at most 1/128 wide, so a percentile is within 0.4 % of the truth.
+const DIGITS: u8 = 2;
+
+/// A distribution of times: percentiles from a histogram, count, mean, minimum and maximum exact.
+///
+/// Percentiles are never stored; whoever reads a distribution computes them. Distributions merge exactly over
+/// workers, hosts and time. One takes about 36 KiB.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Latency {
+    histogram: Histogram<u64>,
+    sum_ns: u64,
+    min_ns: u64,
+    max_ns: u64,
+}
+
+impl Default for Latency {
+    fn default() -> Self {
+        let histogram = Histogram::new_with_bounds(1, HIGHEST_NS, DIGITS)
+            .expect("the bounds are constants that fit each other");
+        Self { histogram, sum_ns: 0, min_ns: u64::MAX, max_ns: 0 }
+    }
+}
+
+impl Latency {
+    /// Counts one time. Never allocates.
+    #[inline]
+    pub fn record(&mut self, ns: u64) {
+        self.histogram.saturating_record(ns);
+        self.sum_ns = self.sum_ns.saturating_add(ns);
+        self.min_ns = self.min_ns.min(ns);
+        self.max_ns = self.max_ns.max(ns);
+    }
+
+    /// Adds everything `other` counted.
+    pub fn merge(&mut self, other: &Self) {
+        if other.is_empty() {
+            return;
+        }
+        self.histogram.add(&other.histogram).expect("all distributions have the same bounds");
+        self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
+        self.min_ns = self.min_ns.min(other.min_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
+    }
+
+    /// Forgets everything, keeping the memory.
+    pub fn clear(&mut self) {
+        if self.is_empty() {
+            return;
+        }
+        self.histogram.reset();
+        (self.sum_ns, self.min_ns, self.max_ns) = (0, u64::MAX, 0);
+    }
+
+    /// How many times were counted.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.histogram.len()
+    }
+
+    /// Whether nothing was counted.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.histogram.is_empty()
+    }
+
+    /// The sum of all times, ns.
+    #[must_use]
+    pub fn sum_ns(&self) -> u64 {
+        self.sum_ns
+    }
+
+    /// The mean, ns, exact; `None` when nothing was counted.
+    #[must_use]
+    pub fn mean_ns(&self) -> Option<f64> {
+        (!self.is_empty()).then(|| self.sum_ns as f64 / self.count() as f64)
+    }
+
+    /// The shortest time, ns, exact.
+    #[must_use]
+    pub fn min_ns(&self) -> Option<u64> {
+        (!self.is_empty()).then_some(self.min_ns)
+    }
+
+    /// The longest time, ns, exact.
+    #[must_use]
+    pub fn max_ns(&self) -> Option<u64> {
+        (!self.is_empty()).then_some(self.max_ns)
+    }
+
+    /// The time that a share `q` of all stay at or below, ns, within 0.4 %; `q` in [0, 1].
+    #[must_use]
+    pub fn quantile_ns(&self, q: f64) -> Option<f64> {
+        if self.is_empty() {
+            return None;
+        }
+        let highest = self.histogram.value_at_quantile(q);
+        // The middle of the bucket halves the error, and the exact extremes bound it.
+        let middle = self.histogram.median_equivalent(highest);
+        Some((middle.clamp(self.min_ns, self.max_ns)) as f64)
+    }
+
+    /// The share of times at or below `ns`, in [0, 1].
+    #[must_use]
+    pub fn share_at_or_below(&self, ns: u64) -> f64 {
+        if self.is_empty() { 0.0 } else { self.histogram.quantile_below(ns.min(HIGHEST_NS)) }
+    }
+
+    /// The occupied buckets from short to long: (upper end in ns, count).
+    pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.histogram.iter_recorded().map(|v| (v.value_iterated_to(), v.count_at_value()))
+    }
+}
+
+/// On disk and on the wire: the exact sums, and the histogram in HdrHistogram's V2 compressed form, base64, as every
+/// HdrHistogram library reads it.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    sum_ns: u64,
+    min_ns: u64,
+    max_ns: u64,
+    hdr: String,
+}
+
+impl Serialize for Latency {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut bytes = Vec::new();
+        V2DeflateSerializer::new()
+            .serialize(&self.histogram, &mut bytes)
+            .map_err(serde::ser::Error::custom)?;
+        let (sum_ns, min_ns, max_ns) = (self.sum_ns, self.min_ns, self.max_ns);
+        Stored { sum_ns, min_ns, max_ns, hdr: BASE64.encode(bytes) }.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Latency {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        use serde::de::Error;
+        let stored = Stored::deserialize(deserializer)?;
+        let bytes = BASE64.decode(&stored.hdr).map_err(D::Error::custom)?;
+        let read: Histogram<u64> = Deserializer::new()
+            .deserialize(&mut bytes.as_slice())
+            .map_err(|e| D::Error::custom(format!("{e:?}")))?;
+        let mut latency =
+            Self { sum_ns: stored.sum_ns, min_ns: stored.min_ns, max_ns: stored.max_ns, ..Self::default() };
+        // Adding keeps our own bounds, whatever the bounds of what was stored.
+        latency.histogram.add(&read).map_err(|e| D::Error::custom(format!("{e:?}")))?;
+        Ok(latency)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn of(times: &[u64]) -> Latency {
+        let mut latency = Latency::default();
+        times.iter().for_each(|t| latency.record(*t));
+        latency
+    }
+
+    #[test]
+    fn nothing_counted_has_no_percentiles() {
+        let empty = Latency::default();
+        assert_eq!((empty.mean_ns(), empty.min_ns(), empty.quantile_ns(0.5)), (None, None, None));
+    }
+
+    #[test]
+    fn times_beyond_the_highest_keep_mean_and_maximum_exact() {
+        let long = of(&[1, HIGHEST_NS * 8]);
+        assert_eq!(long.max_ns(), Some(HIGHEST_NS * 8));
+        assert_eq!(long.sum_ns(), HIGHEST_NS * 8 + 1);
+        assert!(long.quantile_ns(1.0).is_some_and(|q| q >= HIGHEST_NS as f64 * 0.99));
+    }
+
+    #[test]
+    fn clearing_forgets_everything() {
+        let mut latency = of(&[5, 6, 7]);
+        latency.clear();
+        assert_eq!(latency, Latency::default());
+    }
+
+    fn times() -> impl Strategy<Value = Vec<u64>> {
+        proptest::collection::vec(1_u64..10_000_000_000, 0..200)
+    }
+
+    proptest! {
+        #[test]
+        fn merging_is_counting_together_in_any_order(a in times(), b in times(), c in times()) {
+            let together = of(&[a.clone(), b.clone(), c.clone()].concat());
+            let mut left = of(&a);
+            left.merge(&of(&b));
+            left.merge(&of(&c));
+            let mut right = of(&c);
+            let mut ab = of(&b);
+            ab.merge(&of(&a));
+            right.merge(&ab);
+            prop_assert_eq!(&left, &together);
+            prop_assert_eq!(&right, &together);
+        }
+
+        #[test]
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rank below 200")]
+        fn percentiles_are_within_four_tenths_of_a_percent(mut a in times(), q in 0.0_f64..=1.0) {
+            prop_assume!(!a.is_empty());
+            let found = of(&a).quantile_ns(q).unwrap();
+            a.sort_unstable();
+            let rank = ((q * a.len() as f64).ceil() as usize).clamp(1, a.len());
+            let truth = a[rank - 1] as f64;
+            prop_assert!((found - truth).abs() <= truth * 0.004 + 1.0, "{} for {}", found, truth);
+        }
+
+        #[test]
+        fn what_is_stored_reads_back_the_same(a in times()) {
+            let latency = of(&a);
+            let text = serde_json::to_string(&latency).unwrap();
+            prop_assert_eq!(serde_json::from_str::<Latency>(&text).unwrap(), latency);
+        }
+    }
+}

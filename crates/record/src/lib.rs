@@ -1,0 +1,24 @@
+//! What happened, as data.
+//!
+//! An engine counts into [`OpStats`], cuts time into [`Interval`]s and tells everything as [`Event`]s; a stored run
+//! is its events. [`Latency`] holds whole distributions: percentiles are computed by whoever reads. [`HostFacts`] and
+//! [`HostSample`] say where it happened.
+//!
+//! Architecture invariant: data only, no I/O and no clock; every `merge` is associative and free of order.
+#![forbid(unsafe_code)]
+
+mod event;
+mod host;
+mod latency;
+mod stats;
+
+pub use event::{
+    Event, Failure, JobEnd, Mismatch, Outcome, Phase, RunEvent, RunHeader, Stamp, StepCpu, StepEnd, StepId,
+    StepReason, Warning,
+};
+pub use host::{
+    Content, DeviceFacts, DiskSample, FilesystemFacts, HostFacts, HostSample, MemberFacts, MemberKind,
+    TargetFacts,
+};
+pub use latency::Latency;
+pub use stats::{AccessStats, Interval, OpStats, TurnStats};

@@ -1,0 +1,224 @@
+//! What was counted: operations of one kind, and slices of them in time.
+
+use serde::{Deserialize, Serialize};
+
+use crate::latency::Latency;
+
+/// Completed operations of one kind.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct OpStats {
+    /// Bytes moved by successful operations.
+    pub bytes: u64,
+    /// Operations that failed; they are in no distribution and in no byte count.
+    pub errors: u64,
+    /// Completion minus issue, of successful operations; its count is the number of operations.
+    pub service: Latency,
+    /// Completion minus intended start: under open loop only, where the two differ.
+    pub response: Option<Latency>,
+}
+
+impl OpStats {
+    /// Room for operations of a job whose intended starts differ from the actual ones.
+    #[must_use]
+    pub fn with_response() -> Self {
+        Self { response: Some(Latency::default()), ..Self::default() }
+    }
+
+    /// Successful operations.
+    #[must_use]
+    pub fn ops(&self) -> u64 {
+        self.service.count()
+    }
+
+    /// Counts a successful operation. Never allocates.
+    #[inline]
+    pub fn completed(&mut self, bytes: u32, service_ns: u64, response_ns: u64) {
+        self.bytes += u64::from(bytes);
+        self.service.record(service_ns);
+        if let Some(response) = &mut self.response {
+            response.record(response_ns);
+        }
+    }
+
+    /// The distribution a user waits by: response where it is known, else service.
+    #[must_use]
+    pub fn waited(&self) -> &Latency {
+        self.response.as_ref().unwrap_or(&self.service)
+    }
+
+    /// Adds everything `other` counted.
+    pub fn merge(&mut self, other: &Self) {
+        self.bytes += other.bytes;
+        self.errors += other.errors;
+        self.service.merge(&other.service);
+        if let Some(response) = &other.response {
+            self.response.get_or_insert_default().merge(response);
+        }
+    }
+
+    /// Forgets everything, keeping the memory.
+    pub fn clear(&mut self) {
+        self.bytes = 0;
+        self.errors = 0;
+        self.service.clear();
+        if let Some(response) = &mut self.response {
+            response.clear();
+        }
+    }
+}
+
+/// Operations of one access line of a mix.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct AccessStats {
+    /// Reads.
+    pub read: OpStats,
+    /// Writes.
+    pub write: OpStats,
+}
+
+impl AccessStats {
+    /// Reads and writes in one.
+    #[must_use]
+    pub fn total(&self) -> OpStats {
+        let mut total = self.read.clone();
+        total.merge(&self.write);
+        total
+    }
+
+    /// Adds everything `other` counted.
+    pub fn merge(&mut self, other: &Self) {
+        self.read.merge(&other.read);
+        self.write.merge(&other.write);
+    }
+}
+
+/// One time slice of one worker group; merging is associative and in any order.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// Index of the test in the plan.
+    pub test: u32,
+    /// Index of the step in the test.
+    pub step: u32,
+    /// Index of the job in the step.
+    pub job: u32,
+    /// Start, ns since the common start of the measured window.
+    pub start_ns: u64,
+    /// End, ns since the common start of the measured window.
+    pub end_ns: u64,
+    /// What completed, one for each access line of the job's mix.
+    pub by_access: Vec<AccessStats>,
+    /// Drains followed by a reopen.
+    pub reconnects: u64,
+    /// How long the tester itself took for a turn of its loop: reaping, counting, preparing a batch of I/Os.
+    pub turns: TurnStats,
+}
+
+impl Interval {
+    /// All access lines in one.
+    #[must_use]
+    pub fn sum(&self) -> AccessStats {
+        let mut sum = AccessStats::default();
+        self.by_access.iter().for_each(|a| sum.merge(a));
+        sum
+    }
+
+    /// Adds an interval of the same job, widening the slice to cover both.
+    pub fn merge(&mut self, other: &Self) {
+        debug_assert_eq!((self.test, self.step, self.job), (other.test, other.step, other.job));
+        self.start_ns = self.start_ns.min(other.start_ns);
+        self.end_ns = self.end_ns.max(other.end_ns);
+        for (index, access) in other.by_access.iter().enumerate() {
+            match self.by_access.get_mut(index) {
+                Some(own) => own.merge(access),
+                None => self.by_access.push(access.clone()),
+            }
+        }
+        self.reconnects += other.reconnects;
+        self.turns.merge(other.turns);
+    }
+}
+
+/// What the tester's own loop cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct TurnStats {
+    /// Turns of the loop that handled at least one completion.
+    pub turns: u64,
+    /// Sum of their lengths, ns: from the clock read after reaping to the one before issuing.
+    pub sum_ns: u64,
+    /// The longest, ns.
+    pub max_ns: u64,
+}
+
+impl TurnStats {
+    /// Counts one turn.
+    #[inline]
+    pub fn count(&mut self, ns: u64) {
+        self.turns += 1;
+        self.sum_ns += ns;
+        self.max_ns = self.max_ns.max(ns);
+    }
+
+    /// The mean length, ns; 0 without turns.
+    #[must_use]
+    pub fn mean_ns(self) -> f64 {
+        if self.turns == 0 { 0.0 } else { self.sum_ns as f64 / self.turns as f64 }
+    }
+
+    /// Adds everything `other` counted.
+    pub fn merge(&mut self, other: Self) {
+        self.turns += other.turns;
+        self.sum_ns += other.sum_ns;
+        self.max_ns = self.max_ns.max(other.max_ns);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn interval(start_ns: u64, times: &[u64]) -> Interval {
+        let mut access = AccessStats::default();
+        for time in times {
+            let kind = if time % 2 == 0 { &mut access.read } else { &mut access.write };
+            kind.completed(4096, *time, *time);
+        }
+        let turns = TurnStats { turns: 1, sum_ns: start_ns, max_ns: start_ns };
+        Interval {
+            test: 0,
+            step: 0,
+            job: 0,
+            start_ns,
+            end_ns: start_ns + 10,
+            by_access: vec![access],
+            reconnects: 1,
+            turns,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn intervals_merge_in_any_order_and_grouping(
+            a in proptest::collection::vec(1_u64..1_000_000, 0..50),
+            b in proptest::collection::vec(1_u64..1_000_000, 0..50),
+            c in proptest::collection::vec(1_u64..1_000_000, 0..50),
+        ) {
+            let [a, b, c] = [interval(0, &a), interval(10, &b), interval(20, &c)];
+            let mut left = a.clone();
+            left.merge(&b);
+            left.merge(&c);
+            let mut bc = c.clone();
+            bc.merge(&b);
+            bc.merge(&a);
+            prop_assert_eq!(left, bc);
+        }
+    }
+
+    #[test]
+    fn a_failed_operation_is_counted_but_never_timed() {
+        let mut stats = OpStats::default();
+        stats.errors += 1;
+        stats.completed(512, 10, 10);
+        assert_eq!((stats.ops(), stats.errors, stats.bytes), (1, 1, 512));
+    }
+}

@@ -1,0 +1,114 @@
+//! A run as one HTML file: no script, nothing loaded from elsewhere, readable on paper.
+
+mod charts;
+mod facts;
+mod tables;
+
+use assay_analysis::{Finding, RunStatus, RunSummary, Severity, StepSummary};
+use assay_record::RunHeader;
+use assay_spec::Test;
+
+use crate::Meta;
+use crate::number;
+use crate::svg::escape;
+
+const STYLE: &str = include_str!("html/style.css");
+
+/// The whole report of a run.
+#[must_use]
+pub fn report(header: &RunHeader, summary: &RunSummary, findings: &[Finding], meta: Meta<'_>) -> String {
+    let title = escape(&format!("{} · {}", header.plan.name, header.run));
+    let mut page = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n"
+    );
+    page.push_str(&heading(header, summary, meta));
+    page.push_str(&tables::summary(summary));
+    page.push_str(&findings_list(findings));
+    page.push_str(&charts::sweeps(header, summary));
+    for (index, test) in header.plan.tests.iter().enumerate() {
+        let steps: Vec<&StepSummary> = summary.steps.iter().filter(|s| s.id.test as usize == index).collect();
+        page.push_str(&test_section(test, &steps));
+    }
+    page.push_str(&facts::all(header));
+    page.push_str("</body>\n</html>\n");
+    page
+}
+
+fn heading(header: &RunHeader, summary: &RunSummary, meta: Meta<'_>) -> String {
+    let targets: Vec<&str> = header.targets.iter().map(|t| t.address.as_str()).collect();
+    let mut text = format!("<h1>{}</h1>\n", escape(&header.plan.name));
+    text.push_str(&format!(
+        "<p>on <strong>{}</strong> from {}, {}. Run {}{}{}</p>\n",
+        escape(&targets.join(", ")),
+        escape(&header.host.name),
+        number::minute(header.started_unix_ms),
+        escape(&header.run),
+        meta.label.map(|l| format!(" “{}”", escape(l))).unwrap_or_default(),
+        match summary.status {
+            RunStatus::Done => ".".to_owned(),
+            other => format!(": <span class=\"status\">{}</span>.", other.name()),
+        }
+    ));
+    for words in [meta.note, Some(header.plan.about.as_str())].into_iter().flatten().filter(|w| !w.is_empty())
+    {
+        text.push_str(&format!("<p class=\"soft\">{}</p>\n", escape(words)));
+    }
+    text
+}
+
+fn findings_list(findings: &[Finding]) -> String {
+    let mut text = String::from("<h2>Findings</h2>\n");
+    if findings.is_empty() {
+        text.push_str(
+            "<p>None of the rules found anything to object to. A rule that lacks a fact says nothing.</p>\n",
+        );
+        return text;
+    }
+    text.push_str("<ul class=\"findings\">\n");
+    findings.iter().for_each(|f| text.push_str(&finding_item(f)));
+    text.push_str("</ul>\n");
+    text
+}
+
+fn finding_item(finding: &Finding) -> String {
+    let (class, mark) = match finding.severity {
+        Severity::Critical => ("critical", "✖ Critical"),
+        Severity::Warning => ("warning", "▲ Warning"),
+        Severity::Info => ("info", "● Note"),
+    };
+    let mut text =
+        format!("<li class=\"{class}\"><span class=\"sev\">{mark}</span> {}", escape(&finding.says));
+    if !finding.next.is_empty() {
+        text.push_str(&format!("<br><strong>Next:</strong> {}", escape(&finding.next)));
+    }
+    let evidence: Vec<String> = finding
+        .evidence
+        .iter()
+        .map(|e| format!("{} {} {}", e.label, number::short(e.value), e.unit).trim_end().to_owned())
+        .collect();
+    let separator = if evidence.is_empty() { "" } else { ": " };
+    text.push_str(&format!(
+        "<div class=\"evidence\">{}{separator}{}</div></li>\n",
+        escape(&finding.rule),
+        escape(&evidence.join(", "))
+    ));
+    text
+}
+
+fn test_section(test: &Test, steps: &[&StepSummary]) -> String {
+    let mut text = format!("<h2>{}</h2>\n", escape(&test.name));
+    if !test.notes.is_empty() {
+        text.push_str(&format!("<p class=\"soft\">{}</p>\n", escape(&test.notes)));
+    }
+    let measured: Vec<&StepSummary> =
+        steps.iter().copied().filter(|s| s.skipped.is_none() && s.total.ops > 0).collect();
+    if measured.is_empty() {
+        text.push_str("<p>Nothing was measured.</p>\n");
+        return text;
+    }
+    text.push_str(&charts::of_test(&measured));
+    text.push_str(&tables::latencies(&measured));
+    text
+}

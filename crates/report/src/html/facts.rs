@@ -1,0 +1,177 @@
+//! What a reader needs to judge or repeat the run: targets, host, plan, seed, versions, notes.
+
+use assay_record::{Content, MemberFacts, RunHeader, TargetFacts};
+use assay_spec::{Access, Job, Pacing, Semantics, Span, Step};
+
+use crate::number;
+use crate::svg::escape;
+
+type Fact = (String, String);
+
+/// Everything, as tables.
+pub(super) fn all(header: &RunHeader) -> String {
+    let mut text = String::from("<h2>What was measured, where and how</h2>\n");
+    for target in &header.targets {
+        text.push_str(&format!(
+            "<h3>Target {}</h3>\n{}",
+            escape(&target.address),
+            table(&target_facts(target))
+        ));
+    }
+    text.push_str(&format!("<h3>Host</h3>\n{}", table(&host_facts(header))));
+    text.push_str(&format!("<h3>Plan</h3>\n{}", table(&plan_facts(header))));
+    if !header.plan.notes.is_empty() {
+        text.push_str("<h3>Notes of the plan</h3>\n<ul>\n");
+        header.plan.notes.iter().for_each(|n| text.push_str(&format!("<li>{}</li>\n", escape(n))));
+        text.push_str("</ul>\n");
+    }
+    text.push_str(&format!(
+        "<p class=\"note\">Made by assay {} from the stored events of run {}. What each number means: docs/method.md.</p>\n",
+        escape(&header.version),
+        escape(&header.run)
+    ));
+    text
+}
+
+fn table(facts: &[Fact]) -> String {
+    let row =
+        |(name, value): &Fact| format!("<tr><th>{}</th><td>{}</td></tr>\n", escape(name), escape(value));
+    let rows: String = facts.iter().filter(|(_, value)| !value.is_empty()).map(row).collect();
+    format!("<table class=\"facts\"><tbody>\n{rows}</tbody></table>\n")
+}
+
+fn fact(name: &str, value: impl Into<String>) -> Fact {
+    (name.to_owned(), value.into())
+}
+
+fn target_facts(target: &TargetFacts) -> Vec<Fact> {
+    let member = &target.member;
+    let mut facts = vec![
+        fact("I/O goes to", member.path.clone()),
+        fact(
+            "Size used",
+            format!("{} of {}", number::size(member.span_bytes), number::size(member.capacity_bytes)),
+        ),
+        fact("Issued by", issued(member)),
+        fact("Content", content(member)),
+    ];
+    if let Some(fs) = &member.filesystem {
+        let free = number::size(fs.free_bytes);
+        facts.push(fact(
+            "File system",
+            format!("{} {} at {}, {free} free, {}", fs.kind, fs.source, fs.mount_point, fs.options),
+        ));
+    }
+    if let Some(device) = &member.device {
+        let kind = if device.rotational { "rotating" } else { "not rotating" };
+        let serial = device.serial.as_ref().map(|s| format!(", serial {s}")).unwrap_or_default();
+        facts.push(fact(
+            "Device",
+            format!("{} {}, {}, {kind}{serial}", device.name, device.model, number::size(device.size_bytes)),
+        ));
+        facts.push(fact(
+            "Scheduler, write cache",
+            format!("{}, {}", device.scheduler, device.write_cache).trim_matches([',', ' ']).to_owned(),
+        ));
+        facts.push(fact("Devices below", device.stack.join(", ")));
+    }
+    facts
+}
+
+fn issued(member: &MemberFacts) -> String {
+    let path = if member.direct { "direct, past the page cache" } else { "through the page cache" };
+    let durable = if member.sync { ", each write durable (O_DSYNC)" } else { "" };
+    format!(
+        "{}, {path}{durable}, smallest I/O {}",
+        member.engine,
+        number::size(u64::from(member.block_bytes))
+    )
+}
+
+fn content(member: &MemberFacts) -> String {
+    let mut text = match member.content {
+        Content::Prepared => "written by Assay for this run",
+        Content::Reused => "written by Assay for an earlier run",
+        Content::Foreign => "somebody else's",
+        Content::None => "none",
+    }
+    .to_owned();
+    if let Some(bytes) = member.unwritten_bytes {
+        text.push_str(&format!(", {} never written", number::size(bytes)));
+    }
+    if let Some(extents) = member.extents {
+        text.push_str(&format!(", {extents} extents"));
+    }
+    text
+}
+
+fn host_facts(header: &RunHeader) -> Vec<Fact> {
+    let host = &header.host;
+    let limit = host.cgroup_cpus.map(|c| format!(", limited to {c} by a cgroup")).unwrap_or_default();
+    let memory_limit =
+        host.cgroup_memory_bytes.map(|b| format!(", limited to {} by a cgroup", number::size(b)));
+    vec![
+        fact("Name", host.name.clone()),
+        fact("System", format!("{}, Linux {}", host.os, host.kernel)),
+        fact("CPU", format!("{}, {} of {} CPUs{limit}", host.cpu_model, host.cpus, host.cpus_online)),
+        fact("Memory", format!("{}{}", number::size(host.memory_bytes), memory_limit.unwrap_or_default())),
+        fact("Clock source", host.clocksource.clone()),
+        fact("Hypervisor", host.hypervisor.clone().unwrap_or_default()),
+        fact("CPU governor", host.governor.clone().unwrap_or_default()),
+    ]
+}
+
+fn plan_facts(header: &RunHeader) -> Vec<Fact> {
+    let plan = &header.plan;
+    let semantics = match plan.semantics {
+        Semantics::Assay => "assay: own slices, redrawn random offsets, a queue that stays full",
+        Semantics::Iometer => "iometer: as Iometer does it, for comparison with published tables",
+    };
+    let span = match plan.span {
+        Span::Whole => "all of each target".to_owned(),
+        Span::Size(size) => size.to_string(),
+    };
+    let mut facts = vec![
+        fact("Name", plan.name.clone()),
+        fact("Semantics", semantics),
+        fact("Size asked for", span),
+        fact("Seed", plan.seed.to_string()),
+        fact("Shortened", if plan.quick { "yes (--quick)" } else { "" }),
+        fact("Source of its numbers", plan.source.clone()),
+    ];
+    for test in &plan.tests {
+        let Some(step) = test.steps.first() else { continue };
+        let sweep = if test.steps.len() > 1 {
+            format!("{} steps; the first: ", test.steps.len())
+        } else {
+            String::new()
+        };
+        facts.push(fact(&test.name, format!("{sweep}{}", step_text(step))));
+    }
+    facts
+}
+
+fn step_text(step: &Step) -> String {
+    let jobs: Vec<String> = step.jobs.iter().map(|job| job_text(job, step.jobs.len() > 1)).collect();
+    let warmup = if step.warmup.0 > 0 { format!("{} warm-up, ", step.warmup) } else { String::new() };
+    let verify = if step.verify { ", every read verified" } else { "" };
+    format!("{}; {warmup}{} measured{verify}", jobs.join("; "), step.stop.time)
+}
+
+fn job_text(job: &Job, is_named: bool) -> String {
+    let mix: Vec<String> = job.mix.iter().map(|a| access_text(a, job.mix.len() > 1)).collect();
+    let name = if is_named { format!("{}: ", job.name) } else { String::new() };
+    let pace = match job.pacing {
+        Pacing::Closed => String::new(),
+        Pacing::Throttled { rate } => format!(", at most {rate}"),
+        Pacing::Open { rate, arrivals } => format!(", open load of {rate} ({arrivals:?})").to_lowercase(),
+    };
+    let reconnect = job.reconnect_every.map(|n| format!(", reopened every {n} I/Os")).unwrap_or_default();
+    let workers = if job.workers == 1 { "1 worker".to_owned() } else { format!("{} workers", job.workers) };
+    format!("{name}{}; {workers}, {} outstanding{pace}{reconnect}", mix.join(" + "), job.outstanding)
+}
+
+fn access_text(access: &Access, is_weighted: bool) -> String {
+    let weight = if is_weighted { format!("{} of ", access.weight) } else { String::new() };
+    format!("{weight}{}, {} % read, {} % random", access.size, access.read, access.random)
+}

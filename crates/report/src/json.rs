@@ -1,0 +1,114 @@
+//! The document `assay run --json` prints: `docs/assay.run-1.schema.json`.
+
+use assay_analysis::{Finding, JobSummary, OpSummary, Point, RunSummary, StepSummary};
+use assay_record::{Latency, RunHeader};
+use serde_json::{Map, Value, json};
+
+use crate::Meta;
+use crate::number::{iso, rounded};
+
+/// Name and version of the document's form. Fields may be added to it; none changes its meaning or goes away.
+pub const SCHEMA: &str = "assay.run/1";
+
+const QUANTILES: [(&str, f64); 6] =
+    [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p99_9", 0.999), ("p99_99", 0.9999)];
+
+/// A run as one JSON document. Times are µs and rates per second, rounded to three decimals; what was not measured is
+/// null, and no number is ever NaN or infinite.
+#[must_use]
+pub fn document(header: &RunHeader, summary: &RunSummary, findings: &[Finding], meta: Meta<'_>) -> Value {
+    json!({
+        "schema": SCHEMA,
+        "run": header.run,
+        "status": summary.status.name(),
+        "label": meta.label,
+        "note": meta.note,
+        "version": header.version,
+        "started": iso(header.started_unix_ms),
+        "plan": header.plan,
+        "host": header.host,
+        "targets": header.targets,
+        "tests": summary.steps.iter().map(step).collect::<Vec<_>>(),
+        "findings": findings,
+    })
+}
+
+fn step(step: &StepSummary) -> Value {
+    let used = step.cpu.used;
+    json!({
+        "name": step.test,
+        "step": (!step.step.is_empty()).then_some(&step.step),
+        "load": step.load,
+        "complete": step.complete,
+        "reason": step.reason,
+        "skipped": step.skipped,
+        "seconds": rounded(step.seconds),
+        "total": ops(&step.total),
+        "read": ops(&step.read),
+        "write": ops(&step.write),
+        "outstanding_effective": rounded(step.outstanding_effective),
+        "outstanding_asked": step.outstanding_asked,
+        "cpu": {
+            "host_busy_ratio": used.and_then(|c| rounded(c.host_busy)),
+            "host_busy_ratio_busiest": used.and_then(|c| rounded(c.host_busy_max)),
+            "steal_ratio": used.and_then(|c| rounded(c.steal)),
+            "tester_us_per_io": step.cpu.tester_us_per_io.and_then(rounded),
+        },
+        "errors": step.errors,
+        "failures": step.failures,
+        "mismatch_count": step.mismatch_count,
+        "mismatches": step.mismatches,
+        "jobs": step.jobs.iter().map(job).collect::<Vec<_>>(),
+        "series": step.series.iter().map(point).collect::<Vec<_>>(),
+    })
+}
+
+fn job(job: &JobSummary) -> Value {
+    json!({
+        "name": job.name,
+        "load": job.load,
+        "seconds": rounded(job.seconds),
+        "total": ops(&job.total),
+        "read": ops(&job.read),
+        "write": ops(&job.write),
+        "outstanding_effective": rounded(job.outstanding_effective),
+        "outstanding_asked": job.outstanding_asked,
+        "due": job.due,
+        "reconnects": job.reconnects,
+    })
+}
+
+fn ops(ops: &OpSummary) -> Value {
+    json!({
+        "ops": ops.ops,
+        "iops": rounded(ops.iops),
+        "mib_per_s": rounded(ops.mib_per_s),
+        "mb_per_s": rounded(ops.mb_per_s),
+        "service_us": latency(&ops.service),
+        // A closed loop issues when an I/O is due: both times are the same there.
+        "response_us": latency(ops.waited()),
+    })
+}
+
+fn latency(latency: &Latency) -> Value {
+    let us = |ns: Option<f64>| json!(ns.and_then(|ns| rounded(ns / 1e3)));
+    let mut object = Map::new();
+    object.insert("mean".into(), us(latency.mean_ns()));
+    object.insert("min".into(), us(latency.min_ns().map(|ns| ns as f64)));
+    for (name, q) in QUANTILES {
+        object.insert(name.into(), us(latency.quantile_ns(q)));
+    }
+    object.insert("max".into(), us(latency.max_ns().map(|ns| ns as f64)));
+    Value::Object(object)
+}
+
+fn point(point: &Point) -> Value {
+    json!({
+        "t_s": rounded(point.t_s),
+        "iops": rounded(point.iops),
+        "mib_per_s": rounded(point.mib_per_s),
+        "p50_us": point.p50_us.and_then(rounded),
+        "p99_us": point.p99_us.and_then(rounded),
+        "errors": point.errors,
+    })
+}

@@ -1,0 +1,159 @@
+//! Small drawn charts: lines over an axis, and grouped bars. A chart is told what to draw in the units of its axes and
+//! gives an `<svg>` that needs nothing else; colours come from the page as `--s0` … `--s5`, `--ink` and `--grid`.
+//!
+//! Series differ by colour, by dash and by marker, so that they can be told apart in grey print and by the
+//! colour-blind (palette: Okabe and Ito, 2008).
+
+mod axis;
+mod bars;
+mod lines;
+
+pub(crate) use axis::Axis;
+pub(crate) use bars::{BarSeries, Bars, best};
+pub(crate) use lines::{Line, Lines};
+
+/// Size of a chart in user units; the page scales it.
+const WIDTH: f64 = 560.0;
+const HEIGHT: f64 = 260.0;
+/// Room around the plot: title and legend above, axis and its title below and at the left.
+const TOP: f64 = 44.0;
+const BOTTOM: f64 = 46.0;
+const LEFT: f64 = 64.0;
+const RIGHT: f64 = 14.0;
+/// Colours, dashes and markers there are before they repeat.
+const STYLES: usize = 6;
+const DASHES: [&str; STYLES] = ["", "7 3", "2 3", "9 3 2 3", "12 4", "4 4"];
+
+/// Text that may stand in HTML and in SVG, between tags and in attributes.
+pub(crate) fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            // Other control characters are not allowed in either.
+            c if c.is_control() && c != '\n' && c != '\t' => escaped.push('\u{fffd}'),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// What a series looks like in the legend.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Swatch {
+    Line,
+    Bar,
+}
+
+/// The frame every chart has: title, axes with grid and ticks, and a legend where there are several series.
+fn frame(title: &str, x: &Axis, y: &Axis, legend: (Swatch, &[String]), body: &str) -> String {
+    let titled = format!("{title}: {} over {}", y.title, x.title);
+    let mut svg = format!(
+        "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{}\">\n<text class=\"t\" x=\"0\" y=\"14\">{}</text>\n",
+        escape(&titled),
+        escape(title)
+    );
+    for (value, label) in &y.ticks {
+        let at = y_at(y, *value);
+        svg.push_str(&format!(
+            "<line class=\"g\" x1=\"{LEFT}\" y1=\"{at:.1}\" x2=\"{}\" y2=\"{at:.1}\"/><text class=\"e\" x=\"{}\" y=\"{:.1}\">{}</text>\n",
+            WIDTH - RIGHT,
+            LEFT - 6.0,
+            at + 4.0,
+            escape(label)
+        ));
+    }
+    let floor = HEIGHT - BOTTOM;
+    for (value, label) in &x.ticks {
+        let at = x_at(x, *value);
+        svg.push_str(&format!(
+            "<line class=\"k\" x1=\"{at:.1}\" y1=\"{floor}\" x2=\"{at:.1}\" y2=\"{}\"/><text class=\"m\" x=\"{at:.1}\" y=\"{}\">{}</text>\n",
+            floor + 4.0,
+            floor + 17.0,
+            escape(label)
+        ));
+    }
+    svg.push_str(&format!(
+        "<line class=\"k\" x1=\"{LEFT}\" y1=\"{floor}\" x2=\"{}\" y2=\"{floor}\"/>\n",
+        WIDTH - RIGHT
+    ));
+    svg.push_str(&axis_titles(x, y));
+    svg.push_str(body);
+    svg.push_str(&legend_text(legend.0, legend.1));
+    svg.push_str("</svg>\n");
+    svg
+}
+
+fn axis_titles(x: &Axis, y: &Axis) -> String {
+    let middle = (LEFT + WIDTH - RIGHT) / 2.0;
+    format!(
+        "<text class=\"m\" x=\"{middle}\" y=\"{}\">{}</text><text class=\"m\" transform=\"translate(12 {}) rotate(-90)\">{}</text>\n",
+        HEIGHT - 8.0,
+        escape(&x.title),
+        (TOP + HEIGHT - BOTTOM) / 2.0,
+        escape(&y.title)
+    )
+}
+
+fn legend_text(swatch: Swatch, names: &[String]) -> String {
+    let mut text = String::new();
+    if names.len() < 2 {
+        return text;
+    }
+    let mut at = LEFT;
+    for (index, name) in names.iter().enumerate() {
+        let style = index % STYLES;
+        text.push_str(&match swatch {
+            Swatch::Line => format!(
+                "<g class=\"s{style}\"><line x1=\"{at:.0}\" y1=\"30\" x2=\"{:.0}\" y2=\"30\" stroke-dasharray=\"{}\"/>{}</g>",
+                at + 24.0,
+                DASHES[style],
+                marker(style, at + 12.0, 30.0)
+            ),
+            Swatch::Bar => {
+                format!("<rect class=\"f{style}\" x=\"{:.0}\" y=\"24\" width=\"12\" height=\"12\"/>", at + 10.0)
+            }
+        });
+        text.push_str(&format!("<text x=\"{:.0}\" y=\"34\">{}</text>\n", at + 30.0, escape(name)));
+        // About 6.5 units a letter at the size the page sets.
+        at += 30.0 + name.chars().count() as f64 * 6.5 + 18.0;
+    }
+    text
+}
+
+/// A marker of the style around a point.
+fn marker(style: usize, x: f64, y: f64) -> String {
+    let points = |shape: &[(f64, f64)]| {
+        let corners: Vec<String> =
+            shape.iter().map(|(dx, dy)| format!("{:.1},{:.1}", x + dx, y + dy)).collect();
+        format!("<polygon points=\"{}\"/>", corners.join(" "))
+    };
+    match style % 4 {
+        0 => format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2.8\"/>"),
+        1 => points(&[(-2.8, -2.8), (2.8, -2.8), (2.8, 2.8), (-2.8, 2.8)]),
+        2 => points(&[(0.0, -3.6), (3.4, 2.6), (-3.4, 2.6)]),
+        _ => points(&[(0.0, -3.8), (3.8, 0.0), (0.0, 3.8), (-3.8, 0.0)]),
+    }
+}
+
+fn x_at(axis: &Axis, value: f64) -> f64 {
+    LEFT + axis.share(value) * (WIDTH - LEFT - RIGHT)
+}
+
+fn y_at(axis: &Axis, value: f64) -> f64 {
+    HEIGHT - BOTTOM - axis.share(value) * (HEIGHT - TOP - BOTTOM)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_a_name_holds_ends_a_tag() {
+        assert_eq!(escape("<b a=\"x\">&'\u{7}"), "&lt;b a=&quot;x&quot;&gt;&amp;&#39;\u{fffd}");
+    }
+}

@@ -1,0 +1,250 @@
+//! The forum table for a terminal, with what it means below.
+
+use assay_analysis::{Finding, JobSummary, OpSummary, RunStatus, RunSummary, Severity, StepSummary};
+use assay_record::{Latency, RunHeader};
+
+use crate::number::{self, TimeUnit};
+
+/// How a terminal wants its text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TextOptions {
+    /// Columns. Notes are wrapped to it; the table keeps its columns and shortens names only.
+    pub width: usize,
+    /// Whether severities and headers carry ANSI colours.
+    pub color: Color,
+}
+
+/// Whether ANSI colours are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Color {
+    /// Plain text.
+    #[default]
+    Never,
+    /// Colours and bold.
+    Ansi,
+}
+
+impl Default for TextOptions {
+    fn default() -> Self {
+        Self { width: 110, color: Color::Never }
+    }
+}
+
+/// Names are never cut below this.
+const NAME_MIN: usize = 12;
+/// Notes are readable at no more than this.
+const NOTE_WIDTH_MAX: usize = 120;
+
+/// One row: a name and a number per column.
+pub(crate) struct Row {
+    pub(crate) name: String,
+    pub(crate) cells: Vec<Option<f64>>,
+    /// Said in place of numbers.
+    pub(crate) instead: Option<String>,
+}
+
+/// The result table, the findings, and the plan's notes.
+#[must_use]
+pub fn table(header: &RunHeader, summary: &RunSummary, findings: &[Finding], options: TextOptions) -> String {
+    let mut text = heading(header, summary);
+    let (titles, rows) = forum_rows(summary);
+    text.push_str(&format_rows(&titles, &rows, options));
+    text.push_str(&findings_text(findings, options));
+    text.push_str(&notes_text(header, summary, options));
+    text
+}
+
+fn heading(header: &RunHeader, summary: &RunSummary) -> String {
+    let targets: Vec<&str> = header.targets.iter().map(|t| t.address.as_str()).collect();
+    let status = match summary.status {
+        RunStatus::Done => String::new(),
+        other => format!(" ({})", other.name().to_uppercase()),
+    };
+    let started = number::minute(header.started_unix_ms);
+    format!(
+        "{} on {}\nRun {}{status}, {started}, {} with Linux {}, assay {}\n\n",
+        header.plan.name,
+        targets.join(", "),
+        header.run,
+        header.host.name,
+        header.host.kernel,
+        header.version
+    )
+}
+
+/// Titles and rows of the forum table: a row per step, under it a row per job where there are several.
+pub(crate) fn forum_rows(summary: &RunSummary) -> (Vec<String>, Vec<Row>) {
+    let means: Vec<f64> = summary.steps.iter().filter_map(|s| s.total.waited().mean_ns()).collect();
+    let unit = TimeUnit::for_means(&means);
+    let u = unit.name();
+    let titles = [
+        "Test",
+        "MiB/s",
+        "IOPS",
+        &format!("Avg {u}"),
+        &format!("Max {u}"),
+        "p50",
+        "p99",
+        "p99.9",
+        "Outst.",
+        "CPU %",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    let mut rows = Vec::new();
+    for step in &summary.steps {
+        rows.push(step_row(step, unit));
+        if step.jobs.len() > 1 && step.skipped.is_none() {
+            rows.extend(step.jobs.iter().map(|job| job_row(job, unit)));
+        }
+    }
+    (titles, rows)
+}
+
+fn step_row(step: &StepSummary, unit: TimeUnit) -> Row {
+    let name = if step.step.is_empty() { step.test.clone() } else { format!("{} {}", step.test, step.step) };
+    if let Some(why) = &step.skipped {
+        return Row { name, cells: vec![], instead: Some(format!("left out: {why}")) };
+    }
+    let mut cells = cells(&step.total, step.outstanding_effective, unit);
+    cells.push(step.cpu.used.map(|c| c.host_busy * 100.0));
+    Row { name, cells, instead: None }
+}
+
+fn job_row(job: &JobSummary, unit: TimeUnit) -> Row {
+    let mut cells = cells(&job.total, job.outstanding_effective, unit);
+    cells.push(None);
+    Row { name: format!("  {}", job.name), cells, instead: None }
+}
+
+fn cells(total: &OpSummary, outstanding: f64, unit: TimeUnit) -> Vec<Option<f64>> {
+    let waited: &Latency = total.waited();
+    let time = |ns: Option<f64>| ns.map(|ns| unit.of_ns(ns));
+    vec![
+        Some(total.mib_per_s),
+        Some(total.iops),
+        time(waited.mean_ns()),
+        time(waited.max_ns().map(|ns| ns as f64)),
+        time(waited.quantile_ns(0.5)),
+        time(waited.quantile_ns(0.99)),
+        time(waited.quantile_ns(0.999)),
+        Some(outstanding),
+    ]
+}
+
+/// Names to the left, numbers to the right, one count of decimals per column.
+pub(crate) fn columns(rows: &[Row], count: usize) -> Vec<Vec<String>> {
+    (0..count)
+        .map(|index| {
+            number::column(&rows.iter().map(|r| r.cells.get(index).copied().flatten()).collect::<Vec<_>>())
+        })
+        .collect()
+}
+
+fn format_rows(titles: &[String], rows: &[Row], options: TextOptions) -> String {
+    let texts = columns(rows, titles.len() - 1);
+    let widths: Vec<usize> = texts
+        .iter()
+        .zip(&titles[1..])
+        .map(|(cells, title)| cells.iter().map(|c| width(c)).max().unwrap_or(0).max(width(title)))
+        .collect();
+    let numbers: usize = widths.iter().map(|w| w + 2).sum();
+    let longest = rows.iter().map(|r| width(&r.name)).max().unwrap_or(0).max(width(&titles[0]));
+    let name_width = longest.min(options.width.saturating_sub(numbers)).max(NAME_MIN);
+    let right = |cell: &str, w: usize| format!("  {}{cell}", " ".repeat(w.saturating_sub(width(cell))));
+    let titles_text: String = titles[1..].iter().zip(&widths).map(|(t, w)| right(t, *w)).collect();
+    let mut text = paint(&format!("{}{titles_text}", left(&titles[0], name_width)), "1", options.color);
+    text.push('\n');
+    text.push_str(&"-".repeat(name_width + numbers));
+    text.push('\n');
+    for (index, row) in rows.iter().enumerate() {
+        text.push_str(&left(&row.name, name_width));
+        match &row.instead {
+            Some(words) => text.push_str(&format!("  {words}")),
+            None => texts.iter().zip(&widths).for_each(|(cells, w)| text.push_str(&right(&cells[index], *w))),
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn findings_text(findings: &[Finding], options: TextOptions) -> String {
+    let mut text = String::new();
+    for finding in findings {
+        let (mark, code) = match finding.severity {
+            Severity::Critical => ("CRITICAL", "1;31"),
+            Severity::Warning => ("Warning", "33"),
+            Severity::Info => ("Note", "36"),
+        };
+        let words = format!("{mark} [{}] {}", finding.rule, finding.says);
+        let wrapped = wrap(&words, options.width.min(NOTE_WIDTH_MAX), "  ");
+        text.push('\n');
+        text.push_str(&wrapped.replacen(mark, &paint(mark, code, options.color), 1));
+        text.push('\n');
+        if !finding.next.is_empty() {
+            text.push_str(&wrap(
+                &format!("  -> {}", finding.next),
+                options.width.min(NOTE_WIDTH_MAX),
+                "     ",
+            ));
+            text.push('\n');
+        }
+    }
+    text
+}
+
+fn notes_text(header: &RunHeader, summary: &RunSummary, options: TextOptions) -> String {
+    let tests = header.plan.tests.iter().filter(|t| !t.notes.is_empty());
+    let mut notes: Vec<String> = header.plan.notes.clone();
+    notes.extend(tests.map(|t| format!("{}: {}", t.name, t.notes)));
+    notes.push("MiB/s is 2^20 bytes per second: the \"MB/s\" of forum tables.".into());
+    notes.push("Outst.: I/Os in flight on average, IOPS x mean latency.".into());
+    if summary.steps.iter().any(|s| s.total.response.is_some()) {
+        notes.push("Latencies of open loads count from when an I/O was due (response time); Outst. counts from its issue.".into());
+    }
+    let lines = notes.iter().map(|note| wrap(&format!("* {note}"), options.width.min(NOTE_WIDTH_MAX), "  "));
+    format!("\n{}\n", lines.collect::<Vec<_>>().join("\n"))
+}
+
+/// Breaks at spaces; lines after the first begin with `indent`. A word longer than a line stays whole.
+pub(crate) fn wrap(text: &str, columns: usize, indent: &str) -> String {
+    let lead: String = text.chars().take_while(|c| *c == ' ').collect();
+    let mut lines = Vec::new();
+    let mut line = lead;
+    for word in text.split_whitespace() {
+        let is_start = line.trim().is_empty();
+        if !is_start && width(&line) + 1 + width(word) > columns {
+            lines.push(std::mem::replace(&mut line, indent.to_owned()));
+        } else if !is_start {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    lines.push(line);
+    lines.join("\n")
+}
+
+/// Cut or padded to a width; what is cut ends in an ellipsis.
+pub(crate) fn left(text: &str, columns: usize) -> String {
+    let have = width(text);
+    if have <= columns {
+        return format!("{text}{}", " ".repeat(columns - have));
+    }
+    // The end of a name tells steps of a sweep apart, so the middle goes.
+    let tail = columns / 2;
+    let head: String = text.chars().take(columns - tail - 1).collect();
+    let end: String = text.chars().skip(have - tail).collect();
+    format!("{head}…{end}")
+}
+
+fn paint(text: &str, code: &str, color: Color) -> String {
+    match color {
+        Color::Never => text.to_owned(),
+        Color::Ansi => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
+    }
+}
+
+/// Columns of text without wide or combining letters, which no number and hardly a name has.
+fn width(text: &str) -> usize {
+    text.chars().count()
+}

@@ -1,0 +1,106 @@
+//! The report as a file: whole, safe, self-contained. Each is also written to the test folder, to be looked at.
+
+use std::path::Path;
+
+use assay_report::{Meta, html::report};
+
+use crate::{OPEN, TWO_JOBS, Told, run, synthetic, told};
+
+fn html(told: &Told, name: &str) -> String {
+    let meta = Meta { label: Some("before"), note: Some("firmware 2.1") };
+    let page = report(&told.header, &told.summary, &told.findings, meta);
+    std::fs::write(Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.html")), &page).unwrap();
+    page
+}
+
+/// Every tag that is opened is closed, in order; good enough for text that we write ourselves.
+fn check_nesting(page: &str) {
+    const VOID: [&str; 4] = ["!DOCTYPE", "meta", "br", "?xml"];
+    let mut open: Vec<&str> = Vec::new();
+    for tag in page.split('<').skip(1) {
+        let (inside, _) = tag.split_once('>').expect("a tag ends");
+        let name = inside.split([' ', '\n']).next().unwrap().trim_end_matches('/');
+        if let Some(closed) = name.strip_prefix('/') {
+            assert_eq!(open.pop(), Some(closed), "near {}", &tag[..tag.len().min(60)]);
+        } else if !VOID.contains(&name) && !inside.ends_with('/') {
+            open.push(name);
+        }
+    }
+    assert_eq!(open, Vec::<&str>::new());
+}
+
+fn check(page: &str) {
+    check_nesting(page);
+    for forbidden in
+        ["<script", "http://", "https://", "<link", "@import", "url(", "<img", "NaN", "inf\"", "inf,"]
+    {
+        assert!(!page.contains(forbidden), "{forbidden}");
+    }
+}
+
+#[test]
+fn the_forum_suite_has_its_table_findings_and_four_tests_with_charts() {
+    let page = html(&run(synthetic::suite("vmware", 20)), "vmware");
+    check(&page);
+    assert_eq!(page.matches("<svg").count(), 4 * 3);
+    for words in [
+        "RealLife-60%Rand-65%Read",
+        "only the first 15.6 of 4096.0 MiB",
+        "Seed",
+        "ext4 /dev/sdb1",
+        "“before”",
+        "p99.99",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
+}
+
+#[test]
+fn a_sweep_over_size_marks_the_best_size_of_each_direction() {
+    let page = html(&run(synthetic::suite("super-atto", 3)), "super-atto");
+    check(&page);
+    assert!(page.contains("Throughput by block size"));
+    assert_eq!(page.matches(">★</text>").count(), 2);
+    assert!(page.contains("★ Sequential read is best at 8MiB ("), "{page}");
+}
+
+#[test]
+fn every_other_kind_of_run_has_a_whole_page() {
+    check(&html(&run(synthetic::plan(TWO_JOBS)), "two-jobs"));
+    check(&html(&run(synthetic::plan(OPEN)), "open"));
+    check(&html(&run(synthetic::suite("anandtech", 2)), "anandtech"));
+    let sweep = "[[test]]\nname = \"depth\"\nrun = \"1s\"\naccess = [{ size = \"4KiB\", random = 100 }]\n\
+        sweep = { outstanding = [\"1\", \"2\", \"4\", \"8\"] }\n";
+    let page = html(&run(synthetic::plan(sweep)), "depth");
+    check(&page);
+    assert!(page.contains("IOPS by outstanding"));
+}
+
+#[test]
+fn a_run_cut_anywhere_has_a_whole_page() {
+    let header = synthetic::header(synthetic::plan(TWO_JOBS));
+    let events = synthetic::events(&header, synthetic::Target::default());
+    for seen in 0..=events.len() {
+        check(&html(&told(header.clone(), &events[..seen]), "cut"));
+    }
+}
+
+#[test]
+fn names_that_look_like_markup_stay_text() {
+    let mut header = synthetic::header(synthetic::plan(TWO_JOBS));
+    let evil = "<script>alert('x')</script>\"><b>&";
+    header.plan.name = evil.into();
+    header.plan.about = evil.into();
+    header.plan.notes = vec![evil.into()];
+    header.plan.tests[0].name = evil.into();
+    header.plan.tests[0].steps[0].jobs[0].name = evil.into();
+    header.host.name = evil.into();
+    header.targets[0].address = evil.into();
+    header.targets[0].member.path = evil.into();
+    let events = synthetic::events(&header, synthetic::Target::default());
+    let told = told(header, &events);
+    let page =
+        report(&told.header, &told.summary, &told.findings, Meta { label: Some(evil), note: Some(evil) });
+    check_nesting(&page);
+    assert!(!page.contains("<script") && !page.contains("<b>"));
+}

@@ -1,0 +1,125 @@
+//! Documents against their published schema, and their numbers against each other.
+
+use assay_record::{Failure, Mismatch, Stamp, StepReason};
+use assay_report::{Meta, json::document};
+use serde_json::Value;
+
+use crate::{OPEN, TWO_JOBS, Told, run, synthetic, told};
+
+fn json(told: &Told) -> Value {
+    document(&told.header, &told.summary, &told.findings, Meta { label: Some("before"), note: None })
+}
+
+fn schema() -> Value {
+    serde_json::from_str(include_str!("../../../../docs/assay.run-1.schema.json")).unwrap()
+}
+
+fn check(document: &Value) {
+    let validator = jsonschema::options().build(&schema()).unwrap();
+    let errors: Vec<String> =
+        validator.iter_errors(document).map(|e| format!("{}: {e}", e.instance_path())).collect();
+    assert_eq!(errors, Vec::<String>::new());
+    // What is printed must read back as the same: no NaN hides behind a null.
+    assert_eq!(serde_json::from_str::<Value>(&document.to_string()).unwrap(), *document);
+}
+
+#[test]
+fn every_kind_of_run_fits_the_schema() {
+    for suite in ["vmware", "vmware-modern", "super-atto", "anandtech"] {
+        check(&json(&run(synthetic::suite(suite, 1))));
+    }
+    check(&json(&run(synthetic::plan(TWO_JOBS))));
+    check(&json(&run(synthetic::plan(OPEN))));
+}
+
+#[test]
+fn a_run_cut_anywhere_fits_the_schema() {
+    let header = synthetic::header(synthetic::plan(TWO_JOBS));
+    let events = synthetic::events(&header, synthetic::Target::default());
+    for seen in 0..=events.len() {
+        check(&json(&told(header.clone(), &events[..seen])));
+    }
+}
+
+#[test]
+fn failures_and_wrong_blocks_fit_the_schema() {
+    let mut told = run(synthetic::plan(TWO_JOBS));
+    let step = &mut told.summary.steps[0];
+    step.reason = Some(StepReason::TargetLost("unplugged".into()));
+    step.errors = 1;
+    step.failures = vec![Failure {
+        job: 0,
+        member: "m".into(),
+        is_write: false,
+        offset_bytes: 0,
+        size_bytes: 512,
+        errno: 5,
+        says: "input/output error".into(),
+    }];
+    let expected = Stamp { offset_bytes: 0, run: 1, sequence: 0, checksum: 1 };
+    step.mismatch_count = 1;
+    step.mismatches = vec![Mismatch {
+        job: 0,
+        member: "m".into(),
+        offset_bytes: 0,
+        expected,
+        found: Some(expected),
+        says: "x".into(),
+    }];
+    told.findings = assay_analysis::findings(&told.header, &told.summary);
+    let document = json(&told);
+    check(&document);
+    assert_eq!(document["findings"][0]["severity"], "critical");
+}
+
+#[test]
+fn the_schema_refuses_what_is_not_a_run() {
+    let validator = jsonschema::options().build(&schema()).unwrap();
+    let good = json(&run(synthetic::plan(TWO_JOBS)));
+    for (pointer, wrong) in [
+        ("/schema", Value::from("assay.run/2")),
+        ("/tests/0/total/iops", Value::Null),
+        ("/tests/0/total/service_us", serde_json::json!({})),
+        ("/tests/0/errors", Value::from("none")),
+        ("/tests/0/cpu", Value::Null),
+        ("/findings", Value::Null),
+    ] {
+        let mut document = good.clone();
+        *document.pointer_mut(pointer).unwrap() = wrong;
+        assert!(!validator.is_valid(&document), "{pointer}");
+    }
+}
+
+#[test]
+fn the_document_has_what_the_issue_names_and_adds_up() {
+    let document = json(&run(synthetic::suite("vmware", 2)));
+    assert_eq!(
+        (document["schema"].as_str(), document["label"].as_str()),
+        (Some("assay.run/1"), Some("before"))
+    );
+    let tests = document["tests"].as_array().unwrap();
+    let names: Vec<&str> = tests.iter().map(|t| t["name"].as_str().unwrap()).collect();
+    assert_eq!(names[1], "RealLife-60%Rand-65%Read");
+    for test in tests {
+        let number = |pointer: &str| test.pointer(pointer).unwrap().as_f64().unwrap();
+        assert!(test["step"].is_null());
+        assert!((number("/read/iops") + number("/write/iops") - number("/total/iops")).abs() < 0.01);
+        assert!((number("/total/mib_per_s") * 1.048576 - number("/total/mb_per_s")).abs() < 0.01);
+        let little = number("/total/iops") * number("/total/service_us/mean") / 1e6;
+        assert!((little - number("/outstanding_effective")).abs() < 0.02, "{little}");
+        assert!((55.0..62.5).contains(&number("/outstanding_effective")));
+        assert_eq!(test["total"]["service_us"], test["total"]["response_us"]);
+        assert!(number("/total/service_us/p99") <= number("/total/service_us/max"));
+        assert!(number("/cpu/host_busy_ratio") > 0.0 && number("/cpu/tester_us_per_io") > 0.0);
+    }
+    assert!(tests[0]["write"]["service_us"]["mean"].is_null(), "nothing was written in the read test");
+    let steps = json(&run(synthetic::suite("super-atto", 1)));
+    assert_eq!(steps["tests"][3]["step"], "size=4KiB");
+}
+
+#[test]
+fn an_open_loop_says_so_and_keeps_both_times() {
+    let document = json(&run(synthetic::plan(OPEN)));
+    assert_eq!(document["tests"][0]["load"], "open");
+    assert_eq!(document["tests"][0]["jobs"][0]["due"], 3000);
+}

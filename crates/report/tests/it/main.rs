@@ -1,0 +1,50 @@
+//! Runs in, text out.
+#![expect(
+    clippy::unwrap_used,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a panic in a test is a failed test, and the numbers are small and positive"
+)]
+
+#[path = "../../../analysis/tests/it/synthetic.rs"]
+mod synthetic;
+
+mod html;
+mod json;
+mod listing;
+mod text;
+
+use assay_analysis::{Collector, Finding, RunSummary, findings};
+use assay_record::{Event, RunHeader};
+use assay_spec::Plan;
+
+/// A run with all that is said of it.
+struct Told {
+    header: RunHeader,
+    summary: RunSummary,
+    findings: Vec<Finding>,
+}
+
+/// What the header's run amounts to when `events` is all there is of it.
+fn told(header: RunHeader, events: &[Event]) -> Told {
+    let mut collector = Collector::new(&header);
+    events.iter().for_each(|e| collector.add(e));
+    let summary = collector.summary();
+    let findings = findings(&header, &summary);
+    Told { header, summary, findings }
+}
+
+/// A run of `plan` on the default target.
+fn run(plan: Plan) -> Told {
+    let header = synthetic::header(plan);
+    let events = synthetic::events(&header, synthetic::Target::default());
+    told(header, &events)
+}
+
+const TWO_JOBS: &str = "name = \"side by side\"\n[[test]]\nname = \"two loads at once\"\nrun = \"3s\"\n\
+    [[test.job]]\nname = \"virtual machine\"\naccess = [{ size = \"8KiB\", read = 65, random = 60 }]\noutstanding = 8\n\
+    [[test.job]]\nname = \"backup\"\naccess = [{ size = \"256KiB\", read = 100 }]\noutstanding = 2\n";
+
+const OPEN: &str = "name = \"open\"\n[[test]]\nname = \"steady users\"\nrun = \"3s\"\n\
+    access = [{ size = \"8KiB\", random = 100 }]\noutstanding = 256\n\
+    pace = { rate = \"1000/s\", arrivals = \"constant\" }\n";

@@ -1,0 +1,66 @@
+//! The forum table as people see it.
+
+use assay_analysis::RunStatus;
+use assay_report::text::{Color, TextOptions, table};
+
+use crate::{OPEN, TWO_JOBS, Told, run, synthetic, told};
+
+fn text(told: &Told, options: TextOptions) -> String {
+    table(&told.header, &told.summary, &told.findings, options)
+}
+
+#[test]
+fn the_forum_table() {
+    insta::assert_snapshot!(text(&run(synthetic::suite("vmware", 3)), TextOptions::default()));
+}
+
+#[test]
+fn a_sweep_has_a_row_per_step() {
+    let mut told = run(synthetic::suite("super-atto", 1));
+    told.summary.steps[0].skipped = Some("0.5KiB is below the smallest direct I/O of 4KiB".into());
+    insta::assert_snapshot!(text(&told, TextOptions::default()));
+}
+
+#[test]
+fn jobs_side_by_side_stand_under_their_total() {
+    insta::assert_snapshot!(text(
+        &run(synthetic::plan(TWO_JOBS)),
+        TextOptions { width: 100, ..TextOptions::default() }
+    ));
+}
+
+#[test]
+fn open_loads_say_which_latency_they_show() {
+    let shown = text(&run(synthetic::plan(OPEN)), TextOptions::default());
+    assert!(shown.contains("count from when an I/O was due"), "{shown}");
+}
+
+#[test]
+fn no_line_is_wider_than_asked_for() {
+    for columns in [100, 120] {
+        let shown =
+            text(&run(synthetic::suite("vmware", 1)), TextOptions { width: columns, color: Color::Never });
+        let widest = shown.lines().map(|l| l.chars().count()).max();
+        assert!(widest <= Some(columns), "{widest:?} of {columns}:\n{shown}");
+    }
+}
+
+#[test]
+fn colours_come_only_when_asked_for() {
+    let told = run(synthetic::suite("vmware", 1));
+    let plain = text(&told, TextOptions::default());
+    let painted = text(&told, TextOptions { color: Color::Ansi, ..TextOptions::default() });
+    assert!(!plain.contains('\u{1b}') && painted.contains("\u{1b}[33mWarning\u{1b}[0m"), "{painted}");
+}
+
+#[test]
+fn a_run_that_was_killed_is_readable_and_says_so() {
+    let header = synthetic::header(synthetic::suite("vmware", 3));
+    let events = synthetic::events(&header, synthetic::Target::default());
+    let cut = told(header, &events[..events.len() / 2]);
+    assert_eq!(cut.summary.status, RunStatus::Partial);
+    let shown = text(&cut, TextOptions::default());
+    assert!(shown.contains("(PARTIAL)") && shown.contains("[partial] The run has no end"), "{shown}");
+    let nothing = told(cut.header, &events[..1]);
+    assert!(text(&nothing, TextOptions::default()).contains("0 of 4 steps are complete"));
+}

@@ -1,0 +1,426 @@
+//! A plan as written: what the TOML says, no default filled in.
+//!
+//! One function per table, each key in one place. [`crate::resolve`] turns the result into a
+//! [`Plan`](crate::Plan).
+
+use crate::plan::{Arrivals, Data, Semantics};
+use crate::reader::{PlanError, Source, Table, Value};
+use crate::units::{Bytes, Nanos, PerSecond, SizeSpec};
+
+/// The largest I/O a plan may ask for, bytes: the largest buffers times the deepest queue must stay allocatable.
+pub const IO_BYTES_MAX: u64 = 64 << 20;
+/// The most workers of one job: beyond a thread per CPU of the largest hosts nothing is gained.
+pub const WORKERS_MAX: u64 = 256;
+/// The most I/Os in flight per worker; an io_uring holds 32,768 completions.
+pub const OUTSTANDING_MAX: u64 = 4096;
+
+/// A plan file as written.
+#[derive(Debug, Clone, Default)]
+pub struct PlanFile {
+    pub(crate) origin: String,
+    pub(crate) name: Option<String>,
+    pub(crate) about: String,
+    pub(crate) source: String,
+    pub(crate) notes: Vec<String>,
+    pub(crate) semantics: Option<Semantics>,
+    pub(crate) seed: Option<u64>,
+    pub(crate) size: Option<SizeSpec>,
+    pub(crate) defaults: Settings,
+    pub(crate) tests: Vec<TestFile>,
+}
+
+/// A `[[test]]` as written.
+#[derive(Debug, Clone)]
+pub(crate) struct TestFile {
+    /// For complaints that only show once everything is known.
+    pub(crate) place: String,
+    pub(crate) name: String,
+    pub(crate) notes: String,
+    pub(crate) settings: Settings,
+    pub(crate) sweep: Vec<(SweepKey, Vec<String>)>,
+    pub(crate) jobs: Vec<JobFile>,
+}
+
+/// A `[[test.job]]` as written.
+#[derive(Debug, Clone)]
+pub(crate) struct JobFile {
+    pub(crate) name: Option<String>,
+    pub(crate) settings: Settings,
+}
+
+/// What may be said in `[defaults]`, in a test, in a job, or by `--set`; a later layer hides an earlier one.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Settings {
+    pub(crate) access: Option<Vec<AccessFile>>,
+    pub(crate) targets: Option<Vec<u32>>,
+    pub(crate) workers: Option<u32>,
+    pub(crate) outstanding: Option<u32>,
+    pub(crate) pace: Option<Pace>,
+    pub(crate) rate: Option<PerSecond>,
+    pub(crate) reconnect_every: Option<u32>,
+    pub(crate) data: Option<Data>,
+    pub(crate) run: Option<Nanos>,
+    pub(crate) bytes: Option<Bytes>,
+    pub(crate) ops: Option<u64>,
+    pub(crate) warmup: Option<Nanos>,
+    pub(crate) error_limit: Option<u64>,
+    pub(crate) verify: Option<bool>,
+    /// Said of every access line by `--set size=…` or a sweep; never in a file.
+    pub(crate) line: AccessFile,
+}
+
+/// `pace = "closed"`, `{ rate }` or `{ rate, arrivals }` as written.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Pace {
+    Closed,
+    Throttled(PerSecond),
+    Open(PerSecond, Arrivals),
+}
+
+/// An access line as written.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct AccessFile {
+    pub(crate) place: String,
+    pub(crate) weight: Option<u32>,
+    pub(crate) size: Option<Bytes>,
+    pub(crate) read: Option<f64>,
+    pub(crate) random: Option<f64>,
+    pub(crate) align: Option<Bytes>,
+    pub(crate) delay: Option<Nanos>,
+    pub(crate) burst: Option<u32>,
+    pub(crate) reply: Option<Bytes>,
+}
+
+/// What a test may sweep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SweepKey {
+    Size,
+    Outstanding,
+    Workers,
+    Read,
+    Rate,
+}
+
+impl SweepKey {
+    pub(crate) const ALL: [(&'static str, Self); 5] = [
+        ("size", Self::Size),
+        ("outstanding", Self::Outstanding),
+        ("workers", Self::Workers),
+        ("read", Self::Read),
+        ("rate", Self::Rate),
+    ];
+
+    pub(crate) fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, key)| *key == self).map_or("", |(name, _)| name)
+    }
+}
+
+const SEMANTICS: [(&str, Semantics); 2] = [("assay", Semantics::Assay), ("iometer", Semantics::Iometer)];
+const ARRIVALS: [(&str, Arrivals); 2] = [("constant", Arrivals::Constant), ("poisson", Arrivals::Poisson)];
+const DATA: [(&str, Data); 4] = [
+    ("unique", Data::Unique),
+    ("repeating", Data::IometerRepeating),
+    ("pseudo-random", Data::IometerPseudoRandom),
+    ("full-random", Data::IometerFullRandom),
+];
+
+impl PlanFile {
+    /// Reads a plan's text; `origin` is what the text is called in messages (its path, or the suite's name).
+    pub fn parse(origin: &str, text: &str) -> Result<Self, PlanError> {
+        let source = Source { origin, text, numbered: true };
+        let parsed = source.parse()?;
+        let top = Table::top(&source, &parsed);
+        let plan = Self {
+            origin: origin.to_owned(),
+            name: text_of(&top, "name")?,
+            about: text_of(&top, "about")?.unwrap_or_default(),
+            source: text_of(&top, "source")?.unwrap_or_default(),
+            notes: texts_of(&top, "notes")?,
+            semantics: top.get("semantics").map(|v| v.word(&SEMANTICS)).transpose()?,
+            seed: top.integer("seed", 0..=i64::MAX as u64)?,
+            size: top.parsed("size")?,
+            defaults: top.get("defaults").map(|v| defaults(&v)).transpose()?.unwrap_or_default(),
+            tests: tests(&top)?,
+        };
+        top.finish()?;
+        Ok(plan)
+    }
+}
+
+/// Reads one `KEY=VALUE` of `--set` into `settings`.
+pub(crate) fn read_override(assignment: &str, settings: &mut Settings) -> Result<(), PlanError> {
+    let origin = format!("--set {assignment}");
+    let Some((key, value)) = assignment.split_once('=') else {
+        return Err(PlanError {
+            place: origin,
+            message: "must look like KEY=VALUE, for example run=20s".into(),
+        });
+    };
+    // `run=20s` is what people type; TOML wants quotes around it.
+    let bare = format!("{} = {value}", key.trim());
+    let quoted = format!("{} = \"{}\"", key.trim(), value.trim());
+    let is_toml = Source { origin: &origin, text: &bare, numbered: false }.parse().is_ok();
+    let source = Source { origin: &origin, text: if is_toml { &bare } else { &quoted }, numbered: false };
+    let parsed = source.parse()?;
+    let table = Table::top(&source, &parsed);
+    let read = settings_of(&table)?;
+    let line = access_fields(&table)?;
+    table.finish()?;
+    read.merge_into(settings);
+    line.lay_over(&mut settings.line);
+    Ok(())
+}
+
+fn defaults(value: &Value<'_>) -> Result<Settings, PlanError> {
+    let table = value.table()?;
+    let settings = settings_of(&table)?;
+    table.finish()?;
+    Ok(settings)
+}
+
+fn tests(top: &Table<'_>) -> Result<Vec<TestFile>, PlanError> {
+    let Some(value) = top.get("test") else {
+        return Err(top.complain("a plan needs at least one [[test]]"));
+    };
+    value.array()?.iter().map(test).collect()
+}
+
+fn test(value: &Value<'_>) -> Result<TestFile, PlanError> {
+    let mut table = value.table()?;
+    let Some(name) = text_of(&table, "name")? else {
+        return Err(table.complain("a test needs a `name`"));
+    };
+    table.rename(format!("test \"{name}\""));
+    let test = TestFile {
+        place: table.complain("").place,
+        notes: text_of(&table, "notes")?.unwrap_or_default(),
+        settings: settings_of(&table)?,
+        sweep: table.get("sweep").map(|v| sweep(&v)).transpose()?.unwrap_or_default(),
+        jobs: match table.get("job") {
+            Some(jobs) => jobs.array()?.iter().map(job).collect::<Result<_, _>>()?,
+            None => Vec::new(),
+        },
+        name,
+    };
+    table.finish()?;
+    Ok(test)
+}
+
+fn job(value: &Value<'_>) -> Result<JobFile, PlanError> {
+    let table = value.table()?;
+    let job = JobFile { name: text_of(&table, "name")?, settings: job_settings_of(&table)? };
+    table.finish()?;
+    Ok(job)
+}
+
+/// What a whole test, or the defaults, may say: a job's settings and the timing that all jobs share.
+fn settings_of(table: &Table<'_>) -> Result<Settings, PlanError> {
+    let mut settings = job_settings_of(table)?;
+    settings.run = nonzero_time(table, "run")?;
+    settings.bytes = table.parsed("bytes")?;
+    settings.ops = table.integer("ops", 1..=u64::MAX)?;
+    settings.warmup = table.parsed("warmup")?;
+    settings.error_limit = table.integer("error_limit", 0..=u64::MAX)?;
+    settings.verify = table.get("verify").map(|v| v.boolean()).transpose()?;
+    Ok(settings)
+}
+
+fn job_settings_of(table: &Table<'_>) -> Result<Settings, PlanError> {
+    Ok(Settings {
+        access: table.get("access").map(|v| access(&v)).transpose()?,
+        targets: table.get("targets").map(|v| targets(&v)).transpose()?,
+        workers: small(table, "workers", 1, WORKERS_MAX)?,
+        outstanding: small(table, "outstanding", 1, OUTSTANDING_MAX)?,
+        pace: table.get("pace").map(|v| pace(&v)).transpose()?,
+        rate: table.parsed("rate")?,
+        reconnect_every: small(table, "reconnect_every", 0, u64::from(u32::MAX))?,
+        data: table.get("data").map(|v| data(&v)).transpose()?,
+        ..Settings::default()
+    })
+}
+
+fn access(value: &Value<'_>) -> Result<Vec<AccessFile>, PlanError> {
+    let lines = if value.is_table() { vec![value.table()?] } else { tables(value)? };
+    lines
+        .into_iter()
+        .map(|table| {
+            let mut line = access_fields(&table)?;
+            line.place = table.complain("").place;
+            table.finish()?;
+            Ok(line)
+        })
+        .collect()
+}
+
+fn tables<'t>(value: &Value<'t>) -> Result<Vec<Table<'t>>, PlanError> {
+    value.array()?.iter().map(Value::table).collect()
+}
+
+fn access_fields(table: &Table<'_>) -> Result<AccessFile, PlanError> {
+    Ok(AccessFile {
+        place: String::new(),
+        weight: small(table, "weight", 0, 1_000_000)?,
+        size: io_bytes(table, "size", 1)?,
+        read: percent(table, "read")?,
+        random: percent(table, "random")?,
+        align: io_bytes(table, "align", 0)?,
+        delay: table.parsed("delay")?,
+        burst: small(table, "burst", 1, 1_000_000_000)?,
+        reply: io_bytes(table, "reply", 0)?,
+    })
+}
+
+fn io_bytes(table: &Table<'_>, key: &'static str, least: u64) -> Result<Option<Bytes>, PlanError> {
+    let Some(value) = table.get(key) else { return Ok(None) };
+    let bytes: Bytes = value.parsed()?;
+    if bytes.0 < least || bytes.0 > IO_BYTES_MAX {
+        return Err(value.complain(format!("`{bytes}` must be from {least} B to {}", Bytes(IO_BYTES_MAX))));
+    }
+    Ok(Some(bytes))
+}
+
+fn percent(table: &Table<'_>, key: &'static str) -> Result<Option<f64>, PlanError> {
+    table.get(key).map(|v| v.number(0.0..=100.0)).transpose().map_err(|mut error| {
+        error.message.push_str(" (percent)");
+        error
+    })
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "`most` fits, so what the range lets through does")]
+fn small(table: &Table<'_>, key: &'static str, least: u64, most: u64) -> Result<Option<u32>, PlanError> {
+    debug_assert!(u32::try_from(most).is_ok());
+    Ok(table.integer(key, least..=most)?.map(|v| v as u32))
+}
+
+fn nonzero_time(table: &Table<'_>, key: &'static str) -> Result<Option<Nanos>, PlanError> {
+    let Some(value) = table.get(key) else { return Ok(None) };
+    match value.parsed()? {
+        Nanos(0) => Err(value.complain("must be more than zero")),
+        time => Ok(Some(time)),
+    }
+}
+
+fn targets(value: &Value<'_>) -> Result<Vec<u32>, PlanError> {
+    let mut indices = Vec::new();
+    for element in value.array()? {
+        let index = u32::try_from(element.integer(0..=9_999)?).expect("checked to be at most 9,999");
+        if indices.contains(&index) {
+            return Err(element.complain(format!("target {index} is named twice")));
+        }
+        indices.push(index);
+    }
+    Ok(indices)
+}
+
+fn pace(value: &Value<'_>) -> Result<Pace, PlanError> {
+    if !value.is_table() {
+        return value.word(&[("closed", Pace::Closed)]);
+    }
+    let table = value.table()?;
+    let rate: Option<PerSecond> = table.parsed("rate")?;
+    let arrivals = table.get("arrivals").map(|v| v.word(&ARRIVALS)).transpose()?;
+    let complaint =
+        table.complain("needs a `rate`, for example { rate = \"500/s\", arrivals = \"poisson\" }");
+    table.finish()?;
+    match (rate, arrivals) {
+        (Some(rate), Some(arrivals)) => Ok(Pace::Open(rate, arrivals)),
+        (Some(rate), None) => Ok(Pace::Throttled(rate)),
+        (None, _) => Err(complaint),
+    }
+}
+
+fn data(value: &Value<'_>) -> Result<Data, PlanError> {
+    if !value.is_table() {
+        return value.word(&DATA);
+    }
+    let table = value.table()?;
+    let ratio = |key| table.get(key).map(|v| v.number(1.0..=1000.0)).transpose().map(|r| r.unwrap_or(1.0));
+    let (compress, dedupe) = (ratio("compress")?, ratio("dedupe")?);
+    table.finish()?;
+    Ok(Data::Reducible { compress, dedupe })
+}
+
+fn sweep(value: &Value<'_>) -> Result<Vec<(SweepKey, Vec<String>)>, PlanError> {
+    let table = value.table()?;
+    let mut sweep = Vec::new();
+    for (name, key) in SweepKey::ALL {
+        let Some(values) = table.get(name) else { continue };
+        let mut texts = Vec::new();
+        for element in values.array()? {
+            let text = element.scalar()?;
+            // The same reader as for the field itself, so that the complaint is the same.
+            sweep_value(key, &text, &mut Settings::default())
+                .map_err(|error| element.complain(error.message))?;
+            texts.push(text);
+        }
+        sweep.push((key, texts));
+    }
+    if table.is_empty() {
+        return Err(table.complain("must name what to sweep, for example { outstanding = [1, 2, 4] }"));
+    }
+    table.finish()?;
+    Ok(sweep)
+}
+
+/// Sets what is swept to one of its values.
+pub(crate) fn sweep_value(key: SweepKey, text: &str, settings: &mut Settings) -> Result<(), PlanError> {
+    read_override(&format!("{}={text}", key.name()), settings)
+}
+
+fn text_of(table: &Table<'_>, key: &'static str) -> Result<Option<String>, PlanError> {
+    let Some(value) = table.get(key) else { return Ok(None) };
+    match value.string()?.trim() {
+        "" => Err(value.complain("must not be empty")),
+        text => Ok(Some(text.to_owned())),
+    }
+}
+
+fn texts_of(table: &Table<'_>, key: &'static str) -> Result<Vec<String>, PlanError> {
+    let Some(value) = table.get(key) else { return Ok(Vec::new()) };
+    value.array()?.iter().map(|v| v.string().map(|s| s.trim().to_owned())).collect()
+}
+
+/// Lays each of the named fields of `$from` over `$to`, where it is set.
+macro_rules! lay_over {
+    ($from:ident, $to:ident: $($field:ident),+) => {
+        $(if $from.$field.is_some() { $to.$field.clone_from(&$from.$field); })+
+    };
+}
+
+impl Settings {
+    /// Whether these settings say what `key` would sweep.
+    pub(crate) fn fixes(&self, key: SweepKey) -> bool {
+        match key {
+            SweepKey::Size => self.line.size.is_some() || self.access.is_some(),
+            SweepKey::Read => self.line.read.is_some() || self.access.is_some(),
+            SweepKey::Outstanding => self.outstanding.is_some(),
+            SweepKey::Workers => self.workers.is_some(),
+            SweepKey::Rate => self.rate.is_some() || self.pace.is_some(),
+        }
+    }
+
+    /// What is said here hides what `below` says.
+    pub(crate) fn lay_over(&self, below: &mut Self) {
+        // A new way to stop replaces the old ones: `ops = 1000` over `run = "2min"` means 1000 I/Os.
+        if self.run.is_some() || self.bytes.is_some() || self.ops.is_some() {
+            (below.run, below.bytes, below.ops) = (None, None, None);
+        }
+        // A pace hides a rate below it; a rate keeps the arrivals of the pace below it.
+        if self.pace.is_some() {
+            below.rate = None;
+        }
+        self.merge_into(below);
+    }
+
+    fn merge_into(&self, below: &mut Self) {
+        lay_over!(self, below: access, targets, workers, outstanding, pace, rate, reconnect_every, data);
+        lay_over!(self, below: run, bytes, ops, warmup, error_limit, verify);
+        self.line.lay_over(&mut below.line);
+    }
+}
+
+impl AccessFile {
+    pub(crate) fn lay_over(&self, below: &mut Self) {
+        lay_over!(self, below: weight, size, read, random, align, delay, burst, reply);
+    }
+}

@@ -1,0 +1,284 @@
+//! What a run does, resolved: every default filled in, every value checked, sweeps unrolled into steps.
+//!
+//! ```text
+//! Plan ── tests ──> Test ── steps ──> Step ── jobs ──> Job ── mix ──> Access
+//! ```
+//! The engine reads this and nothing else; it is also stored with every run, so that a run can be repeated.
+
+use serde::{Deserialize, Serialize};
+
+use crate::units::{Bytes, Nanos, PerSecond, SizeSpec};
+
+/// What to do: tests run one after another.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// What the plan is called in tables.
+    pub name: String,
+    /// One or two sentences for whoever meets the plan first; may be empty.
+    pub about: String,
+    /// Where the plan's numbers come from; may be empty.
+    pub source: String,
+    /// What a reader of the results must know.
+    pub notes: Vec<String>,
+    /// Whose rules offsets, reconnects and counting follow.
+    pub semantics: Semantics,
+    /// Starts every random sequence of the run: the same seed gives the same I/O.
+    pub seed: u64,
+    /// How much of each target is used.
+    pub span: Span,
+    /// Whether `--quick` shortened the steps.
+    pub quick: bool,
+    /// In the order in which they run; never empty.
+    pub tests: Vec<Test>,
+}
+
+/// Whose rules a plan follows (docs/method.md, "Two semantics").
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Semantics {
+    /// What a measurement should be: own slices, redrawn random offsets, fresh data.
+    Assay,
+    /// What Iometer does, exactly, so that results compare with fifteen years of published tables.
+    Iometer,
+}
+
+/// How much of a target is used, from its start.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Span {
+    /// All of a device or of an existing file; a new file gets [`Span::NEW_FILE`].
+    Whole,
+    /// So much.
+    Size(SizeSpec),
+}
+
+impl Span {
+    /// The size of a file created for a plan that asks for none.
+    pub const NEW_FILE: Bytes = Bytes(1 << 30);
+}
+
+/// One row of the result table, or one per step when it sweeps.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Test {
+    /// The row's name.
+    pub name: String,
+    /// What a reader of this row must know; may be empty.
+    pub notes: String,
+    /// The load points; one where nothing is swept.
+    pub steps: Vec<Step>,
+}
+
+/// One load point of a test: warm-up, measured window, drain.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// The swept values this step stands for, in the order of the sweep; empty where nothing is swept.
+    pub swept: Vec<Swept>,
+    /// Run side by side, with a common start and a common measured window; never empty.
+    pub jobs: Vec<Job>,
+    /// Load before counting starts.
+    pub warmup: Nanos,
+    /// When the measured window ends.
+    pub stop: Stop,
+    /// The run ends when more I/Os than this have failed in the step.
+    pub error_limit: u64,
+    /// Whether every read is checked against the stamp its block must carry.
+    pub verify: bool,
+}
+
+impl Step {
+    /// `size=4KiB outstanding=8`, or nothing where nothing is swept.
+    #[must_use]
+    pub fn label(&self) -> String {
+        let parts: Vec<String> = self.swept.iter().map(|s| format!("{}={}", s.key, s.value)).collect();
+        parts.join(" ")
+    }
+}
+
+/// One swept value.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Swept {
+    /// What is swept: size, outstanding, workers, read or rate.
+    pub key: String,
+    /// The value, as text with its unit.
+    pub value: String,
+}
+
+/// When the measured window ends: at the first of these.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stop {
+    /// After this long.
+    pub time: Nanos,
+    /// When each job has moved so much; `None`: however much.
+    pub bytes: Option<Bytes>,
+    /// When each job has completed so many I/Os; `None`: however many.
+    pub ops: Option<u64>,
+}
+
+/// A group of identical workers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Job {
+    /// What the job is called where a test has several.
+    pub name: String,
+    /// Which of the run's targets the job uses; empty means all of them.
+    pub targets: Vec<u32>,
+    /// What an I/O looks like; never empty.
+    pub mix: Vec<Access>,
+    /// Threads, each issuing its own I/O. In [1, 256].
+    pub workers: u32,
+    /// I/Os in flight: per worker, or per worker and member under Iometer semantics. In [1, 4096].
+    pub outstanding: u32,
+    /// When I/Os are issued.
+    pub pacing: Pacing,
+    /// Drain, reopen and rewind a member every so many I/Os (Iometer's test connection rate).
+    pub reconnect_every: Option<u32>,
+    /// What writes write.
+    pub data: Data,
+}
+
+impl Job {
+    /// Whether any I/O of this job changes what the target holds.
+    #[must_use]
+    pub fn writes(&self) -> bool {
+        self.mix.iter().any(Access::writes)
+    }
+
+    /// The largest I/O of the mix, replies included, bytes.
+    #[must_use]
+    pub fn size_max(&self) -> Bytes {
+        self.mix.iter().map(|a| a.size.max(a.reply)).max().unwrap_or_default()
+    }
+}
+
+/// One weighted line of a mix (Iometer: access specification line).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Access {
+    /// Share of the bursts: this weight over the sum of weights.
+    pub weight: u32,
+    /// Bytes of one I/O. In [1, 64 MiB].
+    pub size: Bytes,
+    /// Share of reads, percent. In [0, 100].
+    pub read: f64,
+    /// Share of random positions, percent; the rest continue where the last I/O ended. In [0, 100].
+    pub random: f64,
+    /// Offsets are multiples of this, bytes; 0 under Iometer semantics means the block size of the target.
+    pub align: Bytes,
+    /// Pause of the whole worker before each burst.
+    pub delay: Nanos,
+    /// Consecutive I/Os drawn with this line once it is chosen. At least 1.
+    pub burst: u32,
+    /// After each I/O one of so many bytes the other way; 0: none.
+    pub reply: Bytes,
+}
+
+impl Access {
+    /// Whether this line ever writes.
+    #[must_use]
+    pub fn writes(&self) -> bool {
+        self.read < 100.0 || self.reply.0 > 0
+    }
+
+    /// Whether this line ever reads.
+    #[must_use]
+    pub fn reads(&self) -> bool {
+        self.read > 0.0 || self.reply.0 > 0
+    }
+}
+
+/// When I/Os are issued.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum Pacing {
+    /// The next I/O follows a completion at once: always `outstanding` in flight.
+    Closed,
+    /// Closed loop, but not faster than this rate of the whole job. A late I/O is not made up for.
+    Throttled {
+        /// I/Os per second of the whole job.
+        rate: PerSecond,
+    },
+    /// Open loop: I/Os are due at times of their own, whether earlier ones have ended or not.
+    Open {
+        /// I/Os per second of the whole job.
+        rate: PerSecond,
+        /// How the due times are spread.
+        arrivals: Arrivals,
+    },
+}
+
+impl Pacing {
+    /// Whether I/Os are due at times of their own.
+    #[must_use]
+    pub fn is_open(self) -> bool {
+        matches!(self, Self::Open { .. })
+    }
+
+    /// The rate aimed at, I/Os per second; `None` for a closed loop.
+    #[must_use]
+    pub fn rate(self) -> Option<PerSecond> {
+        match self {
+            Self::Closed => None,
+            Self::Throttled { rate } | Self::Open { rate, .. } => Some(rate),
+        }
+    }
+}
+
+/// How the due times of an open loop are spread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Arrivals {
+    /// Evenly.
+    Constant,
+    /// With exponential gaps, as independent users produce them.
+    Poisson,
+}
+
+/// What writes write.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum Data {
+    /// Random and never the same twice: nothing to compress, nothing to deduplicate.
+    Unique,
+    /// Reducible by about these ratios (1 = not at all), in units of 4 KiB.
+    Reducible {
+        /// Bytes before over bytes after compression. At least 1.
+        compress: f64,
+        /// Blocks before over blocks after deduplication. At least 1.
+        dedupe: f64,
+    },
+    /// Iometer 1.1.0's default: one random byte repeated through each I/O.
+    IometerRepeating,
+    /// Iometer's pseudo random: one random buffer, written again and again.
+    IometerPseudoRandom,
+    /// Iometer's full random: a random window into 16 MiB of random bytes.
+    IometerFullRandom,
+}
+
+impl Plan {
+    /// Whether any test changes what the targets hold.
+    #[must_use]
+    pub fn writes(&self) -> bool {
+        self.jobs().any(Job::writes)
+    }
+
+    /// Whether blocks must carry stamps: some test checks them.
+    #[must_use]
+    pub fn verifies(&self) -> bool {
+        self.tests.iter().flat_map(|t| &t.steps).any(|s| s.verify)
+    }
+
+    /// Every job of every step.
+    pub fn jobs(&self) -> impl Iterator<Item = &Job> {
+        self.tests.iter().flat_map(|t| &t.steps).flat_map(|s| &s.jobs)
+    }
+
+    /// How many steps there are in all tests.
+    #[must_use]
+    pub fn step_count(&self) -> usize {
+        self.tests.iter().map(|t| t.steps.len()).sum()
+    }
+
+    /// Warm-up and measured time of all steps that are bounded by time.
+    #[must_use]
+    pub fn time(&self) -> Nanos {
+        Nanos(self.tests.iter().flat_map(|t| &t.steps).map(|s| s.warmup.0 + s.stop.time.0).sum())
+    }
+}

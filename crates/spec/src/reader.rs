@@ -1,0 +1,299 @@
+//! Reads TOML so that every complaint names the line, the field and, for a misspelt word, the nearest valid one.
+//!
+//! A [`Table`] hands out its values by key and remembers which were asked for; [`Table::finish`] refuses what
+//! nobody asked for. That is all the schema there is: the reading code lists each key once.
+
+use std::cell::RefCell;
+use std::fmt::Display;
+use std::str::FromStr;
+
+use thiserror::Error;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// A plan that could not be read or does not make sense: where, and what to do.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{place}: {message}")]
+pub struct PlanError {
+    /// `plan.toml:12: test "sweep": access[0].read`, or the option it came from.
+    pub place: String,
+    /// What is wrong and what would do.
+    pub message: String,
+}
+
+/// The text being read and what it is called in messages.
+pub(crate) struct Source<'t> {
+    pub(crate) origin: &'t str,
+    pub(crate) text: &'t str,
+    /// Whether a line number says anything: not for a single value from the command line.
+    pub(crate) numbered: bool,
+}
+
+impl Source<'_> {
+    /// Parses the text as TOML; syntax errors carry their line.
+    pub(crate) fn parse(&self) -> Result<DeTable<'_>, PlanError> {
+        DeTable::parse(self.text).map(Spanned::into_inner).map_err(|error| {
+            let offset = error.span().map_or(0, |span| span.start);
+            PlanError { place: place(self, offset, ""), message: error.message().trim().to_owned() }
+        })
+    }
+
+    fn line(&self, offset: usize) -> usize {
+        1 + self.text.as_bytes()[..offset.min(self.text.len())].iter().filter(|b| **b == b'\n').count()
+    }
+}
+
+/// A table being read, with the path that leads to it.
+pub(crate) struct Table<'t> {
+    source: &'t Source<'t>,
+    table: &'t DeTable<'t>,
+    /// Where the table itself begins, for complaints about what is missing.
+    start: usize,
+    /// `test "sweep"` or `access[0]`; empty at the top.
+    path: String,
+    known: RefCell<Vec<&'static str>>,
+}
+
+/// A value found under a key.
+pub(crate) struct Value<'t> {
+    source: &'t Source<'t>,
+    value: &'t Spanned<DeValue<'t>>,
+    path: String,
+}
+
+impl<'t> Table<'t> {
+    pub(crate) fn top(source: &'t Source<'t>, table: &'t DeTable<'t>) -> Self {
+        Self { source, table, start: 0, path: String::new(), known: RefCell::default() }
+    }
+
+    /// Calls the table by a name that says more than its place: `test "sweep"`.
+    pub(crate) fn rename(&mut self, path: String) {
+        self.path = path;
+    }
+
+    /// The value under `key`, if there is one.
+    pub(crate) fn get(&self, key: &'static str) -> Option<Value<'t>> {
+        self.known.borrow_mut().push(key);
+        let value = self.table.get(key)?;
+        Some(Value { source: self.source, value, path: join(&self.path, key) })
+    }
+
+    /// The value under `key`, read from a string or number as a `T`.
+    pub(crate) fn parsed<T: FromStr<Err: Display>>(&self, key: &'static str) -> Result<Option<T>, PlanError> {
+        self.get(key).map(|v| v.parsed()).transpose()
+    }
+
+    /// The whole number under `key`, within `range`.
+    pub(crate) fn integer(
+        &self,
+        key: &'static str,
+        range: std::ops::RangeInclusive<u64>,
+    ) -> Result<Option<u64>, PlanError> {
+        self.get(key).map(|v| v.integer(range)).transpose()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.table.is_empty()
+    }
+
+    /// Complains about the table as a whole.
+    pub(crate) fn complain(&self, message: impl Into<String>) -> PlanError {
+        PlanError { place: place(self.source, self.start, &self.path), message: message.into() }
+    }
+
+    /// Refuses every key that nobody asked for. Call it last.
+    pub(crate) fn finish(self) -> Result<(), PlanError> {
+        let known = self.known.borrow();
+        let stray = self.table.iter().filter(|(key, _)| !known.contains(&key.get_ref().as_ref()));
+        // The first in the file, not in the order of the map, is what the reader looks for first.
+        let Some((key, _)) = stray.min_by_key(|(key, _)| key.span().start) else { return Ok(()) };
+        let word = key.get_ref().as_ref();
+        Err(PlanError {
+            place: place(self.source, key.span().start, &join(&self.path, word)),
+            message: format!("there is no such field{}", suggest(word, &known)),
+        })
+    }
+}
+
+impl<'t> Value<'t> {
+    pub(crate) fn complain(&self, message: impl Into<String>) -> PlanError {
+        PlanError { place: place(self.source, self.value.span().start, &self.path), message: message.into() }
+    }
+
+    pub(crate) fn string(&self) -> Result<&'t str, PlanError> {
+        match self.value.get_ref() {
+            DeValue::String(text) => Ok(text.as_ref()),
+            other => Err(self.complain(format!("must be a text in quotes, not {}", kind(other)))),
+        }
+    }
+
+    pub(crate) fn boolean(&self) -> Result<bool, PlanError> {
+        match self.value.get_ref() {
+            DeValue::Boolean(value) => Ok(*value),
+            other => Err(self.complain(format!("must be true or false, not {}", kind(other)))),
+        }
+    }
+
+    /// The value as text, whether it was written as a string or as a number.
+    pub(crate) fn scalar(&self) -> Result<String, PlanError> {
+        match self.value.get_ref() {
+            DeValue::String(text) => Ok(text.to_string()),
+            DeValue::Integer(number) => Ok(number.to_string()),
+            DeValue::Float(number) => Ok(number.to_string()),
+            other => Err(self.complain(format!("must be a number or a text in quotes, not {}", kind(other)))),
+        }
+    }
+
+    pub(crate) fn parsed<T: FromStr<Err: Display>>(&self) -> Result<T, PlanError> {
+        self.scalar()?.parse().map_err(|error: T::Err| self.complain(error.to_string()))
+    }
+
+    pub(crate) fn integer(&self, range: std::ops::RangeInclusive<u64>) -> Result<u64, PlanError> {
+        let text = self.scalar()?;
+        match text.parse::<u64>() {
+            Ok(value) if range.contains(&value) => Ok(value),
+            _ => Err(self.complain(format!(
+                "`{text}` must be a whole number from {} to {}",
+                range.start(),
+                range.end()
+            ))),
+        }
+    }
+
+    pub(crate) fn number(&self, range: std::ops::RangeInclusive<f64>) -> Result<f64, PlanError> {
+        let text = self.scalar()?;
+        match text.parse::<f64>() {
+            Ok(value) if range.contains(&value) => Ok(value),
+            _ => Err(self.complain(format!(
+                "`{text}` must be a number from {} to {}",
+                range.start(),
+                range.end()
+            ))),
+        }
+    }
+
+    /// One of a closed set of words.
+    pub(crate) fn word<T: Copy>(&self, words: &[(&'static str, T)]) -> Result<T, PlanError> {
+        let text = self.string()?;
+        if let Some((_, value)) = words.iter().find(|(word, _)| *word == text) {
+            return Ok(*value);
+        }
+        let known: Vec<&'static str> = words.iter().map(|(word, _)| *word).collect();
+        Err(self.complain(format!("`{text}` is not known{}", suggest(text, &known))))
+    }
+
+    pub(crate) fn is_table(&self) -> bool {
+        matches!(self.value.get_ref(), DeValue::Table(_))
+    }
+
+    pub(crate) fn table(&self) -> Result<Table<'t>, PlanError> {
+        match self.value.get_ref() {
+            DeValue::Table(table) => Ok(Table {
+                source: self.source,
+                table,
+                start: self.value.span().start,
+                path: self.path.clone(),
+                known: RefCell::default(),
+            }),
+            other => Err(self.complain(format!("must be a table, not {}", kind(other)))),
+        }
+    }
+
+    /// The elements of an array, which must not be empty.
+    pub(crate) fn array(&self) -> Result<Vec<Value<'t>>, PlanError> {
+        match self.value.get_ref() {
+            DeValue::Array(values) if values.is_empty() => Err(self.complain("must not be empty")),
+            DeValue::Array(values) => Ok(values
+                .iter()
+                .enumerate()
+                .map(|(i, value)| Value { source: self.source, value, path: format!("{}[{i}]", self.path) })
+                .collect()),
+            other => Err(self.complain(format!("must be an array [ … ], not {}", kind(other)))),
+        }
+    }
+}
+
+fn place(source: &Source<'_>, offset: usize, path: &str) -> String {
+    let origin = source.origin;
+    if !source.numbered {
+        return origin.to_owned();
+    }
+    let line = source.line(offset);
+    if path.is_empty() { format!("{origin}:{line}") } else { format!("{origin}:{line}: {path}") }
+}
+
+fn join(path: &str, key: &str) -> String {
+    match path {
+        "" => key.to_owned(),
+        path if path.ends_with('"') => format!("{path}: {key}"),
+        path => format!("{path}.{key}"),
+    }
+}
+
+fn kind(value: &DeValue<'_>) -> &'static str {
+    match value {
+        DeValue::String(_) => "a text",
+        DeValue::Integer(_) | DeValue::Float(_) => "a number",
+        DeValue::Boolean(_) => "true or false",
+        DeValue::Datetime(_) => "a date",
+        DeValue::Array(_) => "an array",
+        DeValue::Table(_) => "a table",
+    }
+}
+
+/// `; did you mean "outstanding"?` when a known word is near, else the list of what would do.
+#[must_use]
+pub fn suggest(word: &str, known: &[&str]) -> String {
+    let near = known
+        .iter()
+        .map(|k| (distance(&word.to_ascii_lowercase(), &k.to_ascii_lowercase()), *k))
+        .min()
+        .filter(|(d, k)| *d <= 1 + k.chars().count() / 3);
+    match near {
+        Some((_, near)) => format!("; did you mean `{near}`?"),
+        None => format!("; use one of: {}", known.join(", ")),
+    }
+}
+
+/// Edits (insert, delete, replace, swap of neighbours) that turn `a` into `b`.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
+    for i in 0..=a.len() {
+        for j in 0..=b.len() {
+            rows[i][j] = if i == 0 || j == 0 {
+                i + j
+            } else {
+                let replace = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+                let best = replace.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1);
+                if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                    best.min(rows[i - 2][j - 2] + 1)
+                } else {
+                    best
+                }
+            };
+        }
+    }
+    rows[a.len()][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_word_is_suggested_and_far_ones_are_listed() {
+        let known = ["outstanding", "workers", "warmup"];
+        assert_eq!(suggest("outstnading", &known), "; did you mean `outstanding`?");
+        assert_eq!(suggest("worker", &known), "; did you mean `workers`?");
+        assert_eq!(suggest("zebra", &known), "; use one of: outstanding, workers, warmup");
+    }
+
+    #[test]
+    fn distance_counts_edits_and_swaps() {
+        for (a, b, expected) in [("", "", 0), ("abc", "abc", 0), ("abc", "acb", 1), ("kitten", "sitting", 3)]
+        {
+            assert_eq!(distance(a, b), expected, "{a} {b}");
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! From what was written to what it means: layers laid over each other, defaults filled in, sweeps unrolled,
+//! contradictions refused.
+
+use crate::file::{
+    AccessFile, JobFile, Pace, PlanFile, Settings, SweepKey, TestFile, read_override, sweep_value,
+};
+use crate::plan::{Access, Data, Job, Pacing, Plan, Semantics, Span, Step, Stop, Swept, Test};
+use crate::reader::{PlanError, suggest};
+use crate::units::{Bytes, Nanos, SizeSpec};
+
+/// The measured window where a plan says nothing.
+const RUN_DEFAULT: Nanos = Nanos::from_secs(30);
+/// The longest measured window of a test that stops by bytes or operations.
+const RUN_BOUND: Nanos = Nanos::from_secs(24 * 3600);
+/// Failed I/Os after which a step, and with it the run, is given up.
+const ERROR_LIMIT_DEFAULT: u64 = 100;
+/// The most steps one sweep may have: a day of ten-second steps is about 8,600.
+const SWEEP_STEPS_MAX: usize = 10_000;
+/// `--quick` divides the measured window by this, and keeps the result between the two bounds below.
+const QUICK_DIVISOR: u64 = 24;
+const QUICK_RUN_MIN: Nanos = Nanos::from_secs(2);
+const QUICK_RUN_MAX: Nanos = Nanos::from_secs(10);
+const QUICK_WARMUP_MAX: Nanos = Nanos::from_secs(1);
+/// Verify mode stamps each so many bytes.
+const STAMP_BYTES: u64 = 512;
+
+/// What the command line says over a plan.
+#[derive(Debug, Clone, Default)]
+pub struct Overrides {
+    pub(crate) settings: Settings,
+    /// `--size`: how much of each target is used.
+    pub size: Option<SizeSpec>,
+    /// `--seed`.
+    pub seed: Option<u64>,
+    /// `--quick`: shorten every step.
+    pub quick: bool,
+    /// `--only`: names of the tests to keep, or parts of them; empty keeps all.
+    pub only: Vec<String>,
+}
+
+impl Overrides {
+    /// Adds one `--set KEY=VALUE`.
+    pub fn set(&mut self, assignment: &str) -> Result<(), PlanError> {
+        read_override(assignment, &mut self.settings)
+    }
+}
+
+impl PlanFile {
+    /// Fills in every default and checks that the whole makes sense.
+    pub fn resolve(&self, over: &Overrides) -> Result<Plan, PlanError> {
+        let semantics = self.semantics.unwrap_or(Semantics::Assay);
+        let mut tests = Vec::new();
+        for (index, file) in self.tests.iter().enumerate() {
+            if self.tests[..index].iter().any(|t| t.name == file.name) {
+                return Err(complain(&file.place, "another test has this name already"));
+            }
+            tests.push(resolve_test(file, &self.defaults, semantics, over)?);
+        }
+        keep_only(&mut tests, &over.only)?;
+        Ok(Plan {
+            name: self.name.clone().unwrap_or_else(|| self.origin.clone()),
+            about: self.about.clone(),
+            source: self.source.clone(),
+            notes: self.notes.clone(),
+            semantics,
+            seed: over.seed.or(self.seed).unwrap_or(1),
+            span: over.size.or(self.size).map_or(Span::Whole, Span::Size),
+            quick: over.quick,
+            tests,
+        })
+    }
+}
+
+fn keep_only(tests: &mut Vec<Test>, only: &[String]) -> Result<(), PlanError> {
+    let matches = |test: &Test, part: &String| test.name.to_lowercase().contains(&part.to_lowercase());
+    for part in only {
+        if !tests.iter().any(|t| matches(t, part)) {
+            let names: Vec<&str> = tests.iter().map(|t| t.name.as_str()).collect();
+            return Err(complain(
+                &format!("--only {part}"),
+                &format!("no test has that in its name{}", suggest(part, &names)),
+            ));
+        }
+    }
+    if !only.is_empty() {
+        // A full name means that test alone, even where it is a part of another's name.
+        tests.retain(|t| only.iter().any(|part| matches(t, part)));
+        if only.iter().all(|part| tests.iter().any(|t| t.name.eq_ignore_ascii_case(part))) {
+            tests.retain(|t| only.iter().any(|part| t.name.eq_ignore_ascii_case(part)));
+        }
+    }
+    Ok(())
+}
+
+fn resolve_test(
+    file: &TestFile,
+    defaults: &Settings,
+    semantics: Semantics,
+    over: &Overrides,
+) -> Result<Test, PlanError> {
+    let mut settings = defaults.clone();
+    file.settings.lay_over(&mut settings);
+    // What `--set` fixes is no longer swept.
+    let sweep: Vec<_> = file.sweep.iter().filter(|(key, _)| !over.settings.fixes(*key)).collect();
+    let steps = unroll(&file.place, &sweep)?
+        .iter()
+        .map(|swept| resolve_step(file, &settings, swept, semantics, over))
+        .collect::<Result<_, _>>()?;
+    Ok(Test { name: file.name.clone(), notes: file.notes.clone(), steps })
+}
+
+/// Every combination of the swept values, the first key varying slowest.
+fn unroll(
+    place: &str,
+    sweep: &[&(SweepKey, Vec<String>)],
+) -> Result<Vec<Vec<(SweepKey, String)>>, PlanError> {
+    let count = sweep.iter().map(|(_, values)| values.len()).product::<usize>();
+    if count > SWEEP_STEPS_MAX {
+        return Err(complain(
+            place,
+            &format!("sweeps over {count} steps; at most {SWEEP_STEPS_MAX} are allowed"),
+        ));
+    }
+    let mut steps = vec![Vec::new()];
+    for (key, values) in sweep {
+        let longer = |step: Vec<(SweepKey, String)>| {
+            values.iter().map(move |value| {
+                let mut step = step.clone();
+                step.push((*key, value.clone()));
+                step
+            })
+        };
+        steps = steps.into_iter().flat_map(longer).collect();
+    }
+    Ok(steps)
+}
+
+fn resolve_step(
+    file: &TestFile,
+    settings: &Settings,
+    swept: &[(SweepKey, String)],
+    semantics: Semantics,
+    over: &Overrides,
+) -> Result<Step, PlanError> {
+    let whole = [JobFile { name: None, settings: Settings::default() }];
+    let job_files = if file.jobs.is_empty() { &whole[..] } else { &file.jobs[..] };
+    let (mut jobs, mut timing) = (Vec::new(), settings.clone());
+    over.settings.lay_over(&mut timing);
+    for (index, job_file) in job_files.iter().enumerate() {
+        let mut layered = settings.clone();
+        job_file.settings.lay_over(&mut layered);
+        for (key, value) in swept {
+            sweep_value(*key, value, &mut layered)?;
+        }
+        over.settings.lay_over(&mut layered);
+        let name = job_file.name.clone().unwrap_or_else(|| format!("job {}", index + 1));
+        let place = if file.jobs.is_empty() { file.place.clone() } else { format!("{}: {name}", file.place) };
+        jobs.push(resolve_job(name, &place, &layered, semantics)?);
+    }
+    let verify = timing.verify.unwrap_or(false);
+    if verify {
+        check_verify(&file.place, &jobs, semantics)?;
+    }
+    let swept =
+        swept.iter().map(|(key, value)| Swept { key: key.name().to_owned(), value: value.clone() }).collect();
+    Ok(Step {
+        swept,
+        jobs,
+        warmup: shorten_warmup(timing.warmup.unwrap_or_default(), over.quick),
+        stop: stop(&timing, over.quick),
+        error_limit: timing.error_limit.unwrap_or(ERROR_LIMIT_DEFAULT),
+        verify,
+    })
+}
+
+fn stop(settings: &Settings, quick: bool) -> Stop {
+    let bounded = settings.bytes.is_some() || settings.ops.is_some();
+    let run = settings.run.unwrap_or(if bounded { RUN_BOUND } else { RUN_DEFAULT });
+    let time = if quick && run != RUN_BOUND {
+        run.min(Nanos(run.0 / QUICK_DIVISOR).clamp(QUICK_RUN_MIN, QUICK_RUN_MAX))
+    } else {
+        run
+    };
+    Stop { time, bytes: settings.bytes, ops: settings.ops }
+}
+
+fn shorten_warmup(warmup: Nanos, quick: bool) -> Nanos {
+    if quick { warmup.min(QUICK_WARMUP_MAX) } else { warmup }
+}
+
+fn resolve_job(
+    name: String,
+    place: &str,
+    settings: &Settings,
+    semantics: Semantics,
+) -> Result<Job, PlanError> {
+    let Some(lines) = &settings.access else {
+        return Err(complain(
+            place,
+            "needs `access`, for example access = [{ size = \"8KiB\", read = 70, random = 100 }]",
+        ));
+    };
+    let pacing = match (settings.pace.unwrap_or(Pace::Closed), settings.rate) {
+        (Pace::Closed, None) => Pacing::Closed,
+        (Pace::Closed, Some(rate)) | (Pace::Throttled(_), Some(rate)) | (Pace::Throttled(rate), None) => {
+            Pacing::Throttled { rate }
+        }
+        (Pace::Open(rate, arrivals), over) => Pacing::Open { rate: over.unwrap_or(rate), arrivals },
+    };
+    if semantics == Semantics::Iometer && pacing != Pacing::Closed {
+        return Err(complain(
+            place,
+            "pace: Iometer has no rates; use semantics = \"assay\", or `delay` and `burst`",
+        ));
+    }
+    let default_data = match semantics {
+        Semantics::Assay => Data::Unique,
+        Semantics::Iometer => Data::IometerRepeating,
+    };
+    Ok(Job {
+        name,
+        targets: settings.targets.clone().unwrap_or_default(),
+        mix: resolve_mix(place, lines, &settings.line, semantics)?,
+        workers: settings.workers.unwrap_or(1),
+        outstanding: settings.outstanding.unwrap_or(1),
+        pacing,
+        reconnect_every: settings.reconnect_every.filter(|n| *n > 0),
+        data: settings.data.unwrap_or(default_data),
+    })
+}
+
+fn resolve_mix(
+    place: &str,
+    lines: &[AccessFile],
+    over: &AccessFile,
+    semantics: Semantics,
+) -> Result<Vec<Access>, PlanError> {
+    let mut mix = Vec::new();
+    for line in lines {
+        let mut line = line.clone();
+        over.lay_over(&mut line);
+        let access = resolve_access(&line, lines.len(), semantics)?;
+        // Real Iometer files carry a line of weight zero before the real ones.
+        if access.weight > 0 {
+            mix.push(access);
+        }
+    }
+    let total: u64 = mix.iter().map(|a| u64::from(a.weight)).sum();
+    if total == 0 {
+        return Err(complain(place, "access: the weights must not all be zero"));
+    }
+    if semantics == Semantics::Iometer && total != 100 {
+        return Err(complain(
+            place,
+            &format!(
+                "access: under Iometer semantics the weights are percent and must sum to 100, not {total}"
+            ),
+        ));
+    }
+    Ok(mix)
+}
+
+fn resolve_access(line: &AccessFile, lines: usize, semantics: Semantics) -> Result<Access, PlanError> {
+    let Some(size) = line.size else {
+        return Err(complain(&line.place, "needs a `size`, for example size = \"8KiB\""));
+    };
+    if lines > 1 && line.weight.is_none() {
+        return Err(complain(&line.place, "needs a `weight`: several lines share the I/Os by it"));
+    }
+    let access = Access {
+        weight: line.weight.unwrap_or(100),
+        size,
+        read: line.read.unwrap_or(100.0),
+        random: line.random.unwrap_or(0.0),
+        align: line.align.unwrap_or(match semantics {
+            Semantics::Assay => size,
+            Semantics::Iometer => Bytes(0),
+        }),
+        delay: line.delay.unwrap_or_default(),
+        burst: line.burst.unwrap_or(1),
+        reply: line.reply.unwrap_or_default(),
+    };
+    if semantics == Semantics::Assay && access.align.0 == 0 {
+        return Err(complain(
+            &line.place,
+            "align: must be more than zero (0 means the sector only under Iometer semantics)",
+        ));
+    }
+    if semantics == Semantics::Iometer && (access.read.fract() != 0.0 || access.random.fract() != 0.0) {
+        return Err(complain(&line.place, "read, random: Iometer knows whole percents only"));
+    }
+    Ok(access)
+}
+
+fn check_verify(place: &str, jobs: &[Job], semantics: Semantics) -> Result<(), PlanError> {
+    if semantics == Semantics::Iometer {
+        return Err(complain(
+            place,
+            "verify: needs semantics = \"assay\"; Iometer lets I/Os to one block overlap",
+        ));
+    }
+    for job in jobs {
+        if job.data != Data::Unique {
+            return Err(complain(
+                place,
+                "verify: needs data = \"unique\": the stamps make every block different",
+            ));
+        }
+        let whole = |bytes: Bytes| bytes.0.is_multiple_of(STAMP_BYTES);
+        if !job.mix.iter().all(|a| whole(a.size) && whole(a.align) && whole(a.reply)) {
+            return Err(complain(place, "verify: size, align and reply must be multiples of 512 bytes"));
+        }
+    }
+    Ok(())
+}
+
+fn complain(place: &str, message: &str) -> PlanError {
+    PlanError { place: place.to_owned(), message: message.to_owned() }
+}

@@ -1,0 +1,205 @@
+//! Plan text in, resolved plan or message out.
+
+use crate::units::{Bytes, KIB, Nanos, PerSecond};
+use crate::{Arrivals, Data, Overrides, Pacing, Plan, PlanFile, Semantics, suites::SUITES};
+
+fn resolve(text: &str, over: &Overrides) -> Result<Plan, String> {
+    PlanFile::parse("plan.toml", text).and_then(|f| f.resolve(over)).map_err(|e| e.to_string())
+}
+
+fn refused(text: &str) -> String {
+    resolve(text, &Overrides::default()).expect_err("this plan must be refused")
+}
+
+fn overrides(sets: &[&str]) -> Overrides {
+    let mut over = Overrides::default();
+    for set in sets {
+        over.set(set).unwrap();
+    }
+    over
+}
+
+const SMALL: &str = "[[test]]\nname = \"t\"\naccess = [{ size = \"4KiB\", read = 70, random = 100 }]\n";
+
+#[test]
+fn every_suite_resolves_and_says_where_its_numbers_come_from() {
+    for suite in SUITES {
+        let file = PlanFile::parse(suite.name, suite.text).unwrap();
+        let plan = file.resolve(&Overrides::default()).unwrap();
+        assert!(!plan.source.is_empty() && !plan.about.is_empty(), "{}", suite.name);
+    }
+}
+
+#[test]
+fn the_vmware_suite_is_the_one_people_compare_by() {
+    let plan = resolve(SUITES[0].text, &Overrides::default()).unwrap();
+    let shapes: Vec<(u64, f64, f64)> =
+        plan.jobs().map(|j| (j.mix[0].size.0 / KIB, j.mix[0].read, j.mix[0].random)).collect();
+    assert_eq!(shapes, [(32, 100.0, 0.0), (8, 65.0, 60.0), (32, 50.0, 0.0), (8, 70.0, 100.0)]);
+    assert_eq!(plan.semantics, Semantics::Iometer);
+    for (test, job) in plan.tests.iter().zip(plan.jobs()) {
+        assert_eq!((job.outstanding, job.workers, job.reconnect_every), (64, 1, Some(500)));
+        assert_eq!(test.steps[0].stop.time, Nanos::from_secs(120));
+    }
+}
+
+#[test]
+fn super_atto_sweeps_fifteen_sizes_twice() {
+    let plan = resolve(SUITES[2].text, &Overrides::default()).unwrap();
+    assert_eq!(plan.tests.iter().map(|t| t.steps.len()).collect::<Vec<_>>(), [15, 15]);
+    assert_eq!(plan.tests[0].steps[0].label(), "size=0.5KiB");
+    assert_eq!(plan.tests[1].steps[14].jobs[0].mix[0].size, Bytes(8 << 20));
+}
+
+#[test]
+fn quick_shortens_every_step_and_says_so() {
+    let quick = Overrides { quick: true, ..Overrides::default() };
+    for suite in SUITES {
+        let plan = resolve(suite.text, &quick).unwrap();
+        assert!(plan.quick);
+        for step in plan.tests.iter().flat_map(|t| &t.steps) {
+            assert!(step.stop.time <= Nanos::from_secs(10) && step.warmup <= Nanos::from_secs(1));
+        }
+    }
+    assert_eq!(resolve(SUITES[0].text, &quick).unwrap().tests[0].steps[0].stop.time, Nanos::from_secs(5));
+}
+
+#[test]
+fn later_layers_hide_earlier_ones() {
+    let text = "[defaults]\noutstanding = 4\nrun = \"1min\"\n[[test]]\nname = \"a\"\noutstanding = 8\n\
+        access = [{ size = \"4KiB\" }]\n[[test]]\nname = \"b\"\naccess = [{ size = \"4KiB\" }]\n\
+        [[test.job]]\nname = \"x\"\noutstanding = 16\n[[test.job]]\nname = \"y\"\n";
+    let plan = resolve(text, &Overrides::default()).unwrap();
+    assert_eq!(plan.jobs().map(|j| j.outstanding).collect::<Vec<_>>(), [8, 16, 4]);
+    let plan = resolve(text, &overrides(&["outstanding=32", "run=20s", "size=64KiB"])).unwrap();
+    assert!(plan.jobs().all(|j| j.outstanding == 32 && j.mix[0].size.0 == 65536));
+    assert_eq!(plan.tests[0].steps[0].stop.time, Nanos::from_secs(20));
+}
+
+#[test]
+fn a_sweep_unrolls_into_steps_and_set_fixes_it() {
+    let text = format!("{SMALL}sweep = {{ outstanding = [1, 2, 4], read = [0, 100] }}\n");
+    let plan = resolve(&text, &Overrides::default()).unwrap();
+    let labels: Vec<String> = plan.tests[0].steps.iter().map(crate::Step::label).collect();
+    assert_eq!(labels[..3], ["outstanding=1 read=0", "outstanding=1 read=100", "outstanding=2 read=0"]);
+    assert_eq!(labels.len(), 6);
+    let plan = resolve(&text, &overrides(&["outstanding=9"])).unwrap();
+    assert_eq!(
+        plan.tests[0].steps.iter().map(crate::Step::label).collect::<Vec<_>>(),
+        ["read=0", "read=100"]
+    );
+}
+
+#[test]
+fn pace_and_data_have_their_forms() {
+    let pace = |text: &str| {
+        resolve(&format!("{SMALL}{text}\n"), &Overrides::default())
+            .map(|p| p.tests[0].steps[0].jobs[0].pacing)
+    };
+    let rate = PerSecond(2000.0);
+    assert_eq!(pace("pace = { rate = \"2000/s\" }"), Ok(Pacing::Throttled { rate }));
+    let open = Pacing::Open { rate, arrivals: Arrivals::Poisson };
+    assert_eq!(pace("pace = { rate = \"2000/s\", arrivals = \"poisson\" }"), Ok(open));
+    assert_eq!(pace("pace = \"closed\""), Ok(Pacing::Closed));
+    let swept = format!(
+        "{SMALL}pace = {{ rate = 1, arrivals = \"poisson\" }}\nsweep = {{ rate = [500, \"2000/s\"] }}\n"
+    );
+    let plan = resolve(&swept, &Overrides::default()).unwrap();
+    assert_eq!(plan.tests[0].steps[1].jobs[0].pacing, open);
+    let data = resolve(&format!("{SMALL}data = {{ compress = 2 }}\n"), &Overrides::default()).unwrap();
+    assert_eq!(data.jobs().next().unwrap().data, Data::Reducible { compress: 2.0, dedupe: 1.0 });
+}
+
+#[test]
+fn only_keeps_the_named_tests() {
+    let only = |part: &str| Overrides { only: vec![part.into()], ..Overrides::default() };
+    assert_eq!(resolve(SUITES[0].text, &only("reallife")).unwrap().tests.len(), 1);
+    assert_eq!(resolve(SUITES[0].text, &only("max thr")).unwrap().tests.len(), 2);
+    let message = resolve(SUITES[0].text, &only("bogus")).unwrap_err();
+    assert!(message.starts_with("--only bogus: no test has that in its name"), "{message}");
+}
+
+#[test]
+fn a_plan_survives_being_stored() {
+    for suite in SUITES {
+        let plan = resolve(suite.text, &Overrides::default()).unwrap();
+        let text = serde_json::to_string(&plan).unwrap();
+        assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan);
+    }
+}
+
+#[test]
+fn every_mistake_is_answered_with_line_field_and_what_would_do() {
+    let cases = [
+        ("[[test]\n", "plan.toml:1: "),
+        ("name = \"x\"\n", "plan.toml:1: a plan needs at least one [[test]]"),
+        ("[[test]]\naccess = [{ size = 4 }]\n", "plan.toml:1: test[0]: a test needs a `name`"),
+        (
+            "[[test]]\nname = \"t\"\noutstandng = 4\n",
+            "plan.toml:3: test \"t\": outstandng: there is no such field; did you mean `outstanding`?",
+        ),
+        (
+            "[[test]]\nname = \"t\"\naccess = [{ size = \"4KiB\", read = 120 }]\n",
+            "plan.toml:3: test \"t\": access[0].read: `120` must be a number from 0 to 100 (percent)",
+        ),
+        (
+            "[[test]]\nname = \"t\"\naccess = [{ size = \"4 potatoes\" }]\n",
+            "plan.toml:3: test \"t\": access[0].size: `potatoes` in `4 potatoes` is not a unit of size; use one of B, KiB, MiB, GiB, TiB, KB, MB, GB, TB, k, m, g, t",
+        ),
+        (
+            "[[test]]\nname = \"t\"\n",
+            "plan.toml:1: test \"t\": needs `access`, for example access = [{ size = \"8KiB\", read = 70, random = 100 }]",
+        ),
+        (
+            "semantics = \"iometre\"\n[[test]]\nname = \"t\"\n",
+            "plan.toml:1: semantics: `iometre` is not known; did you mean `iometer`?",
+        ),
+        (
+            "[[test]]\nname = \"t\"\naccess = [{ size = 4096, weight = 3 }, { size = 512 }]\n",
+            "plan.toml:3: test \"t\": access[1]: needs a `weight`: several lines share the I/Os by it",
+        ),
+        (
+            "semantics = \"iometer\"\n[[test]]\nname = \"t\"\naccess = [{ size = 4096, weight = 30 }]\n",
+            "plan.toml:2: test \"t\": access: under Iometer semantics the weights are percent and must sum to 100, not 30",
+        ),
+        (
+            "[[test]]\nname = \"t\"\nworkers = 0\n",
+            "plan.toml:3: test \"t\": workers: `0` must be a whole number from 1 to 256",
+        ),
+        (
+            "[[test]]\nname = \"t\"\npace = { arrivals = \"poison\", rate = 3 }\n",
+            "plan.toml:3: test \"t\": pace.arrivals: `poison` is not known; did you mean `poisson`?",
+        ),
+        (
+            "[[test]]\nname = \"t\"\naccess = [{ size = \"4KiB\" }]\nsweep = { siez = [\"4KiB\"] }\n",
+            "plan.toml:4: test \"t\": sweep.siez: there is no such field; did you mean `size`?",
+        ),
+        (
+            "[[test]]\nname = \"t\"\naccess = [{ size = \"4KiB\" }]\nsweep = { outstanding = [1, 0] }\n",
+            "plan.toml:4: test \"t\": sweep.outstanding[1]: `0` must be a whole number from 1 to 4096",
+        ),
+        (
+            "[[test]]\nname = \"t\"\naccess = [{ size = \"4KiB\" }]\nrun = \"soon\"\n",
+            "plan.toml:4: test \"t\": run: `soon` has no number in front; write it like `2min`",
+        ),
+        (
+            "[[test]]\nname = \"t\"\naccess = [{ size = \"1000\" }]\nverify = true\n",
+            "plan.toml:1: test \"t\": verify: size, align and reply must be multiples of 512 bytes",
+        ),
+    ];
+    for (text, expected) in cases {
+        let message = refused(text);
+        assert!(message.starts_with(expected), "for {text:?}\n  got      {message}\n  expected {expected}");
+    }
+}
+
+#[test]
+fn overrides_are_checked_like_fields() {
+    let message = |set: &str| Overrides::default().set(set).unwrap_err().to_string();
+    assert_eq!(
+        message("outstandin=4"),
+        "--set outstandin=4: there is no such field; did you mean `outstanding`?"
+    );
+    assert_eq!(message("run"), "--set run: must look like KEY=VALUE, for example run=20s");
+    assert_eq!(message("workers=none"), "--set workers=none: `none` must be a whole number from 1 to 256");
+}

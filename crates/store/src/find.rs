@@ -1,0 +1,147 @@
+//! What people call a run: its id or a part of it, its label, or `last`.
+
+use thiserror::Error;
+
+use crate::store::RunRow;
+
+/// Candidates listed in a message.
+const LISTED_MAX: usize = 8;
+
+/// Why a name does not mean one run.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum FindError {
+    /// There is no run at all.
+    #[error("no run is stored yet; `assay run SUITE TARGET` makes one")]
+    Empty,
+    /// Nothing goes by that name.
+    #[error("no run is called `{name}`{hint}")]
+    None {
+        /// What was asked for.
+        name: String,
+        /// What there is, or nothing.
+        hint: String,
+    },
+    /// Several runs go by that name.
+    #[error("`{name}` may be any of {candidates}; give more of the id")]
+    Several {
+        /// What was asked for.
+        name: String,
+        /// Ids, with labels.
+        candidates: String,
+    },
+}
+
+/// Finds a run in `runs` (the newest first). In this order a name is: `last` or `last~N` (N runs before the last), an
+/// id, a label, the start or the end of an id.
+pub(crate) fn find(runs: &[RunRow], name: &str) -> Result<String, FindError> {
+    if runs.is_empty() {
+        return Err(FindError::Empty);
+    }
+    if let Some(back) = runs_back(name) {
+        return runs.get(back).map(|r| r.run.clone()).ok_or_else(|| FindError::None {
+            name: name.to_owned(),
+            hint: format!("; there are {} runs, so the oldest is last~{}", runs.len(), runs.len() - 1),
+        });
+    }
+    if runs.iter().any(|r| r.run == name) {
+        return Ok(name.to_owned());
+    }
+    let labelled: Vec<&RunRow> = runs.iter().filter(|r| r.label.as_deref() == Some(name)).collect();
+    if !labelled.is_empty() {
+        return only(&labelled, name);
+    }
+    let is_part = |r: &&RunRow| !name.is_empty() && (r.run.starts_with(name) || r.run.ends_with(name));
+    let parts: Vec<&RunRow> = runs.iter().filter(is_part).collect();
+    if parts.is_empty() {
+        let newest: Vec<&RunRow> = runs.iter().collect();
+        let hint = format!("; there are {}", list(&newest));
+        return Err(FindError::None { name: name.to_owned(), hint });
+    }
+    only(&parts, name)
+}
+
+/// 0 for `last`, N for `last~N`.
+fn runs_back(name: &str) -> Option<usize> {
+    match name.strip_prefix("last")? {
+        "" => Some(0),
+        rest => rest.strip_prefix('~')?.parse().ok(),
+    }
+}
+
+fn only(found: &[&RunRow], name: &str) -> Result<String, FindError> {
+    match found {
+        [one] => Ok(one.run.clone()),
+        several => Err(FindError::Several { name: name.to_owned(), candidates: list(several) }),
+    }
+}
+
+fn list(runs: &[&RunRow]) -> String {
+    let mut words: Vec<String> = runs
+        .iter()
+        .take(LISTED_MAX)
+        .map(|r| r.label.as_ref().map_or_else(|| r.run.clone(), |label| format!("{} ({label})", r.run)))
+        .collect();
+    if runs.len() > LISTED_MAX {
+        words.push(format!("{} more", runs.len() - LISTED_MAX));
+    }
+    words.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn runs() -> Vec<RunRow> {
+        let run = |run: &str, label: Option<&str>| RunRow {
+            run: run.into(),
+            name: "n".into(),
+            status: None,
+            label: label.map(Into::into),
+            note: None,
+            started_unix_ms: 0,
+            targets: vec![],
+        };
+        vec![
+            run("261122-aaaa", Some("after")),
+            run("261121-k7f2", Some("before")),
+            run("261121-k9b2", None),
+            run("261120-zzzz", Some("before")),
+        ]
+    }
+
+    fn check(name: &str, expected: &str) {
+        let found = find(&runs(), name).unwrap_or_else(|e| e.to_string());
+        assert_eq!(found, expected, "{name}");
+    }
+
+    #[test]
+    fn runs_are_found_by_what_people_call_them() {
+        for (name, expected) in [
+            ("last", "261122-aaaa"),
+            ("last~0", "261122-aaaa"),
+            ("last~3", "261120-zzzz"),
+            ("261121-k9b2", "261121-k9b2"),
+            ("k7f2", "261121-k7f2"),
+            ("261121-k7", "261121-k7f2"),
+            ("261122", "261122-aaaa"),
+            ("after", "261122-aaaa"),
+        ] {
+            check(name, expected);
+        }
+    }
+
+    #[test]
+    fn what_is_unknown_or_ambiguous_lists_the_candidates() {
+        check("last~4", "no run is called `last~4`; there are 4 runs, so the oldest is last~3");
+        check("261121", "`261121` may be any of 261121-k7f2 (before), 261121-k9b2; give more of the id");
+        check(
+            "before",
+            "`before` may be any of 261121-k7f2 (before), 261120-zzzz (before); give more of the id",
+        );
+        check(
+            "nope",
+            "no run is called `nope`; there are 261122-aaaa (after), 261121-k7f2 (before), 261121-k9b2, 261120-zzzz (before)",
+        );
+        assert_eq!(find(&[], "last"), Err(FindError::Empty));
+    }
+}

@@ -1,0 +1,27 @@
+//! Keeps runs.
+//!
+//! A [`Store`] is one SQLite file; [`Store::begin_run`] gives a [`RunWriter`], to which events are appended as they
+//! happen. A stored run is its events: [`Store::load`] gives them back in order, also those of a run that was killed.
+//!
+//! # What survives what
+//! Every [`RunWriter::append`] is one committed transaction in SQLite's write-ahead log with `synchronous = NORMAL`.
+//! A commit hands its pages to the operating system before it returns, so a process that dies by any signal loses
+//! nothing that was appended. A power failure may lose the last commits, but never breaks the file. `FULL` would also
+//! survive that, at the price of a flush each second on what may be the very disk under test, which is why it is not
+//! used; the log is flushed at the end of each step and of the run, when no load is measured.
+//!
+//! Architecture invariant: this room does not know what events mean beyond the first and the last one.
+#![forbid(unsafe_code)]
+
+mod error;
+mod find;
+mod id;
+mod schema;
+mod store;
+mod writer;
+
+pub use error::StoreError;
+pub use find::FindError;
+pub use id::new_run_id;
+pub use store::{RunRow, Store, default_path};
+pub use writer::RunWriter;

@@ -1,0 +1,78 @@
+//! The tables, and how older ones become newer ones.
+
+use std::path::Path;
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use crate::error::StoreError;
+
+/// Marks the file as Assay's in SQLite's own header: "Asay".
+const APPLICATION_ID: i64 = 0x4173_6179;
+
+/// Each entry takes the store from the format of its index to the next one. Never change an entry that was released:
+/// add one.
+const MIGRATIONS: [&str; 1] = ["
+    CREATE TABLE run (
+        id              INTEGER PRIMARY KEY,
+        run             TEXT NOT NULL UNIQUE,
+        name            TEXT NOT NULL,            -- of the plan
+        label           TEXT,
+        note            TEXT,
+        started_unix_ms INTEGER NOT NULL,
+        targets         TEXT NOT NULL,            -- JSON array of addresses
+        outcome         TEXT                      -- JSON of the last event; NULL until the run ended
+    ) STRICT;
+    CREATE INDEX run_started ON run (started_unix_ms, id);
+    CREATE TABLE event (
+        run_id   INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE,
+        sequence INTEGER NOT NULL,                -- from 0, without gaps
+        body     TEXT NOT NULL,                   -- JSON of assay_record::Event
+        PRIMARY KEY (run_id, sequence)
+    ) STRICT;
+"];
+
+/// The format this version writes.
+pub(crate) const FORMAT: i64 = MIGRATIONS.len() as i64;
+
+/// Brings the store at `path` to [`FORMAT`]. Two processes may do so at once: the second finds it done.
+pub(crate) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
+    let open = |source| StoreError::Open { path: path.to_owned(), source };
+    let found = format_of(connection).map_err(open)?;
+    if found > FORMAT {
+        return Err(StoreError::Newer { path: path.to_owned(), found, known: FORMAT });
+    }
+    if found == FORMAT && is_ours(connection).map_err(open)? {
+        return Ok(());
+    }
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(open)?;
+    if !is_ours(&transaction).map_err(open)? && !is_empty(&transaction).map_err(open)? {
+        return Err(StoreError::Foreign { path: path.to_owned() });
+    }
+    apply(&transaction).map_err(open)?;
+    transaction.commit().map_err(open)
+}
+
+fn apply(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+    let found = usize::try_from(format_of(transaction)?).unwrap_or(0);
+    for migration in &MIGRATIONS[found..] {
+        transaction.execute_batch(migration)?;
+    }
+    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    transaction.pragma_update(None, "user_version", FORMAT)
+}
+
+fn format_of(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.pragma_query_value(None, "user_version", |row| row.get(0))
+}
+
+fn is_ours(connection: &Connection) -> rusqlite::Result<bool> {
+    connection
+        .pragma_query_value(None, "application_id", |row| row.get::<_, i64>(0))
+        .map(|id| id == APPLICATION_ID)
+}
+
+fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
+    connection
+        .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0))
+        .map(|tables| tables == 0)
+}

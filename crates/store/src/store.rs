@@ -1,0 +1,254 @@
+//! The store: one file, opened, read, and told to begin a run.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use assay_record::{Event, Outcome, RunEvent, RunHeader};
+use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
+
+use crate::error::StoreError;
+use crate::writer::RunWriter;
+use crate::{find, id, schema};
+
+/// How long one process waits for another's write. Writes take milliseconds; a stalled disk may take seconds.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
+/// Ids tried before giving up; a day has about a million.
+const ID_ATTEMPTS: u64 = 64;
+
+/// Where runs are kept. Several processes may use one at once.
+#[derive(Debug)]
+pub struct Store {
+    path: PathBuf,
+
+    connection: Connection,
+}
+
+/// A stored run in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunRow {
+    /// Its id.
+    pub run: String,
+    /// Name of its plan.
+    pub name: String,
+    /// How it ended; `None`: it is still running, or it was killed.
+    pub status: Option<Outcome>,
+    /// What somebody called it.
+    pub label: Option<String>,
+    /// What somebody noted of it.
+    pub note: Option<String>,
+    /// Start, ms since 1970 UTC.
+    pub started_unix_ms: u64,
+    /// Addresses of its targets.
+    pub targets: Vec<String>,
+}
+
+/// `$XDG_DATA_HOME/assay/runs.sqlite`, by default under `~/.local/share`.
+pub fn default_path() -> Result<PathBuf, StoreError> {
+    let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
+    // The XDG specification wants relative paths ignored.
+    let data = absolute("XDG_DATA_HOME").or_else(|| absolute("HOME").map(|home| home.join(".local/share")));
+    data.map(|d| d.join("assay/runs.sqlite")).ok_or(StoreError::NoDataFolder)
+}
+
+impl Store {
+    /// Opens the store at `path`; creates it, and its folder, where there is none.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        let path = path.as_ref().to_owned();
+        if let Some(folder) = path.parent().filter(|f| !f.as_os_str().is_empty()) {
+            std::fs::create_dir_all(folder)
+                .map_err(|source| StoreError::Folder { path: path.clone(), source })?;
+        }
+        let connection = connect(&path)?;
+        Ok(Self { path, connection })
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// An id like `261121-k7f2` that no run in this store has yet.
+    pub fn new_run_id(&self, now_unix_ms: u64, random: u64) -> Result<String, StoreError> {
+        for attempt in 0..ID_ATTEMPTS {
+            // An odd step visits every id, and far ones first.
+            let run = id::new_run_id(now_unix_ms, random.wrapping_add(attempt.wrapping_mul(0x9_E379)));
+            if self.id_of(&run)?.is_none() {
+                return Ok(run);
+            }
+        }
+        Err(StoreError::NoFreeId { path: self.path.clone() })
+    }
+
+    /// Begins the run of that header: it is in the store, with its first event, when this returns.
+    pub fn begin_run(
+        &self,
+        header: &RunHeader,
+        label: Option<&str>,
+        note: Option<&str>,
+    ) -> Result<RunWriter, StoreError> {
+        RunWriter::begin(self.path.clone(), connect(&self.path)?, header, label, note)
+    }
+
+    /// Every run, the newest first.
+    pub fn runs(&self) -> Result<Vec<RunRow>, StoreError> {
+        let read = |source| self.read_error(source);
+        let mut query = self
+            .connection
+            .prepare(
+                "SELECT run, name, outcome, label, note, started_unix_ms, targets FROM run
+                 ORDER BY started_unix_ms DESC, id DESC",
+            )
+            .map_err(read)?;
+        let rows = query.query_map([], row).map_err(read)?;
+        rows.collect::<Result<_, _>>().map_err(read)
+    }
+
+    /// The run of that name in a list: [`find::find`] says what a name may be.
+    pub fn find(&self, name: &str) -> Result<String, StoreError> {
+        find::find(&self.runs()?, name).map_err(|source| StoreError::Find { path: self.path.clone(), source })
+    }
+
+    /// The row of the run with exactly that id.
+    pub fn row(&self, run: &str) -> Result<RunRow, StoreError> {
+        let query =
+            "SELECT run, name, outcome, label, note, started_unix_ms, targets FROM run WHERE run = ?1";
+        let found = self.connection.query_row(query, [run], row).optional();
+        found.map_err(|source| self.read_error(source))?.ok_or_else(|| self.unknown(run))
+    }
+
+    /// Every event of the run with exactly that id, in order. The first is [`RunEvent::Started`].
+    pub fn load(&self, run: &str) -> Result<Vec<Event>, StoreError> {
+        let read = |source| self.read_error(source);
+        let id = self.id_of(run)?.ok_or_else(|| self.unknown(run))?;
+        let mut query = self
+            .connection
+            .prepare("SELECT sequence, body FROM event WHERE run_id = ?1 ORDER BY sequence")
+            .map_err(read)?;
+        let mut rows = query.query([id]).map_err(read)?;
+        let mut events = Vec::new();
+        while let Some(row) = rows.next().map_err(read)? {
+            let sequence = row.get(0).map_err(read)?;
+            let body: String = row.get(1).map_err(read)?;
+            events.push(self.decode(run, sequence, &body)?);
+        }
+        Ok(events)
+    }
+
+    /// The header of the run with exactly that id.
+    pub fn header(&self, run: &str) -> Result<RunHeader, StoreError> {
+        let id = self.id_of(run)?.ok_or_else(|| self.unknown(run))?;
+        let query = "SELECT body FROM event WHERE run_id = ?1 AND sequence = 0";
+        let body: String = self
+            .connection
+            .query_row(query, [id], |row| row.get(0))
+            .map_err(|source| self.read_error(source))?;
+        match self.decode(run, 0, &body)?.what {
+            RunEvent::Started(header) => Ok(*header),
+            _ => Err(self.unknown(run)),
+        }
+    }
+
+    /// Calls the run `label` from now on; `None` takes its label away.
+    pub fn set_label(&self, run: &str, label: Option<&str>) -> Result<(), StoreError> {
+        self.change(run, "UPDATE run SET label = ?2 WHERE run = ?1", params![run, label])
+    }
+
+    /// Notes something of the run; `None` takes its note away.
+    pub fn set_note(&self, run: &str, note: Option<&str>) -> Result<(), StoreError> {
+        self.change(run, "UPDATE run SET note = ?2 WHERE run = ?1", params![run, note])
+    }
+
+    /// Forgets the run and all its events.
+    pub fn remove(&self, run: &str) -> Result<(), StoreError> {
+        self.change(run, "DELETE FROM run WHERE run = ?1", params![run])
+    }
+
+    fn change(&self, run: &str, sql: &str, parameters: impl rusqlite::Params) -> Result<(), StoreError> {
+        let write = |source| StoreError::Write { path: self.path.clone(), source };
+        match self.connection.execute(sql, parameters).map_err(write)? {
+            0 => Err(self.unknown(run)),
+            _ => Ok(()),
+        }
+    }
+
+    fn id_of(&self, run: &str) -> Result<Option<i64>, StoreError> {
+        let found = self.connection.query_row("SELECT id FROM run WHERE run = ?1", [run], |row| row.get(0));
+        found.optional().map_err(|source| self.read_error(source))
+    }
+
+    fn decode(&self, run: &str, sequence: i64, body: &str) -> Result<Event, StoreError> {
+        serde_json::from_str(body).map_err(|source| StoreError::Decode {
+            path: self.path.clone(),
+            run: run.to_owned(),
+            sequence,
+            source,
+        })
+    }
+
+    fn read_error(&self, source: rusqlite::Error) -> StoreError {
+        StoreError::Read { path: self.path.clone(), source }
+    }
+
+    fn unknown(&self, run: &str) -> StoreError {
+        let source = find::FindError::None { name: run.to_owned(), hint: String::new() };
+        StoreError::Find { path: self.path.clone(), source }
+    }
+}
+
+/// Opens and prepares a connection of its own.
+fn connect(path: &Path) -> Result<Connection, StoreError> {
+    let open = |source| StoreError::Open { path: path.to_owned(), source };
+    let mut connection = Connection::open(path).map_err(open)?;
+    connection.busy_timeout(BUSY_TIMEOUT).map_err(open)?;
+    // A newer or foreign file is refused before anything in it is changed, the journal mode included.
+    schema::migrate(&mut connection, path)?;
+    use_wal(&connection).map_err(open)?;
+    connection.pragma_update(None, "synchronous", "NORMAL").map_err(open)?;
+    connection.pragma_update(None, "foreign_keys", true).map_err(open)?;
+    Ok(connection)
+}
+
+/// The mode is kept in the file. Changing it needs the file alone for a moment and does not wait for it, so that two
+/// processes that create a store at once must try again.
+fn use_wal(connection: &Connection) -> rusqlite::Result<()> {
+    const ATTEMPTS: u32 = 200;
+    for attempt in 1.. {
+        let mode: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
+        if mode == "wal" {
+            break;
+        }
+        match connection.pragma_update(None, "journal_mode", "WAL") {
+            Err(error) if is_busy(&error) && attempt < ATTEMPTS => {
+                std::thread::sleep(Duration::from_millis(10))
+            }
+            changed => return changed,
+        }
+    }
+    Ok(())
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+}
+
+fn row(row: &rusqlite::Row<'_>) -> rusqlite::Result<RunRow> {
+    let started: i64 = row.get(5)?;
+    let outcome: Option<String> = row.get(2)?;
+    let targets: String = row.get(6)?;
+    Ok(RunRow {
+        run: row.get(0)?,
+        name: row.get(1)?,
+        status: outcome.map(|text| json(2, &text)).transpose()?,
+        label: row.get(3)?,
+        note: row.get(4)?,
+        started_unix_ms: u64::try_from(started).unwrap_or(0),
+        targets: json(6, &targets)?,
+    })
+}
+
+fn json<T: serde::de::DeserializeOwned>(column: usize, text: &str) -> rusqlite::Result<T> {
+    serde_json::from_str(text).map_err(|source| {
+        rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, Box::new(source))
+    })
+}

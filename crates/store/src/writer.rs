@@ -1,0 +1,110 @@
+//! A run being written. It has a connection of its own, so it may live on the thread that hears the events.
+
+use std::path::PathBuf;
+
+use assay_record::{Event, RunEvent, RunHeader};
+use rusqlite::{Connection, ErrorCode, params};
+
+use crate::error::StoreError;
+
+/// Pages (of 4 KiB) after which SQLite moves the log into the file while a step still runs: 64 MiB, several hours of
+/// intervals. Sooner would put flushes into measured windows.
+const CHECKPOINT_PAGES: i64 = 16_384;
+
+/// Appends the events of one run.
+#[derive(Debug)]
+pub struct RunWriter {
+    path: PathBuf,
+    run: String,
+    run_id: i64,
+
+    connection: Connection,
+    sequence: i64,
+}
+
+impl RunWriter {
+    pub(crate) fn begin(
+        path: PathBuf,
+        connection: Connection,
+        header: &RunHeader,
+        label: Option<&str>,
+        note: Option<&str>,
+    ) -> Result<Self, StoreError> {
+        let write = |source| StoreError::Write { path: path.clone(), source };
+        let encode = |source| StoreError::Encode { path: path.clone(), source };
+        connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES).map_err(write)?;
+        let addresses: Vec<&str> = header.targets.iter().map(|t| t.address.as_str()).collect();
+        let targets = serde_json::to_string(&addresses).map_err(encode)?;
+        let first = Event { at_ns: 0, what: RunEvent::Started(Box::new(header.clone())) };
+        let body = serde_json::to_string(&first).map_err(encode)?;
+        let started = i64::try_from(header.started_unix_ms).unwrap_or(i64::MAX);
+        let transaction = connection.unchecked_transaction().map_err(write)?;
+        let inserted = transaction.execute(
+            "INSERT INTO run (run, name, label, note, started_unix_ms, targets) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            params![header.run, header.plan.name, label, note, started, targets],
+        );
+        if let Err(source) = inserted {
+            return Err(match source.sqlite_error_code() {
+                Some(ErrorCode::ConstraintViolation) => {
+                    StoreError::RunExists { path: path.clone(), run: header.run.clone() }
+                }
+                _ => write(source),
+            });
+        }
+        let run_id = transaction.last_insert_rowid();
+        insert(&transaction, run_id, 0, &body).map_err(write)?;
+        transaction.commit().map_err(write)?;
+        Ok(Self { path, run: header.run.clone(), run_id, connection, sequence: 1 })
+    }
+
+    /// The id of the run.
+    #[must_use]
+    pub fn run(&self) -> &str {
+        &self.run
+    }
+
+    /// Appends an event. When this returns the event is committed: no signal to this process can lose it.
+    ///
+    /// [`RunEvent::Started`] was stored when the run began, so a second one is passed over.
+    pub fn append(&mut self, event: &Event) -> Result<(), StoreError> {
+        if matches!(event.what, RunEvent::Started(_)) {
+            return Ok(());
+        }
+        let encode = |source| StoreError::Encode { path: self.path.clone(), source };
+        let body = serde_json::to_string(event).map_err(encode)?;
+        let outcome = match &event.what {
+            RunEvent::Ended(outcome) => Some(serde_json::to_string(outcome).map_err(encode)?),
+            _ => None,
+        };
+        self.commit(&body, outcome.as_deref())
+            .map_err(|source| StoreError::Write { path: self.path.clone(), source })?;
+        self.sequence += 1;
+        if matches!(event.what, RunEvent::StepEnded(_) | RunEvent::Ended(_)) {
+            self.flush();
+        }
+        Ok(())
+    }
+
+    fn commit(&self, body: &str, outcome: Option<&str>) -> rusqlite::Result<()> {
+        let transaction = self.connection.unchecked_transaction()?;
+        insert(&transaction, self.run_id, self.sequence, body)?;
+        if let Some(outcome) = outcome {
+            transaction
+                .execute("UPDATE run SET outcome = ?2 WHERE id = ?1", params![self.run_id, outcome])?;
+        }
+        transaction.commit()
+    }
+
+    /// Moves the log into the file, flushed, while no load is measured. Where a reader is in the way, or the disk
+    /// refuses, the log keeps everything and the next flush, or the next process, does it.
+    fn flush(&self) {
+        let moved = self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+        drop(moved);
+    }
+}
+
+fn insert(connection: &Connection, run_id: i64, sequence: i64, body: &str) -> rusqlite::Result<()> {
+    let mut statement =
+        connection.prepare_cached("INSERT INTO event (run_id, sequence, body) VALUES (?1, ?2, ?3)")?;
+    statement.execute(params![run_id, sequence, body]).map(drop)
+}

@@ -1,0 +1,60 @@
+//! A writer is killed by SIGKILL in the middle: everything it had appended is there.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use assay_record::RunEvent;
+use assay_store::Store;
+
+use crate::{header, synthetic};
+
+/// Where the child finds its store; without it the child's test does nothing.
+const STORE: &str = "ASSAY_TEST_KILLED_STORE";
+
+/// The child: appends intervals for ever and says how many are appended.
+#[test]
+fn child_that_writes_until_it_is_killed() {
+    let Some(path) = std::env::var_os(STORE) else { return };
+    let store = Store::open(path).unwrap();
+    let header = header("261121-kill");
+    let events = synthetic::events(&header, synthetic::Target::default());
+    let interval = events.iter().find(|e| matches!(e.what, RunEvent::Interval(_))).unwrap();
+    let mut writer = store.begin_run(&header, None, None).unwrap();
+    for appended in 1..1_000_000 {
+        writer.append(interval).unwrap();
+        println!("appended {appended}");
+    }
+}
+
+#[test]
+fn kill_minus_nine_loses_nothing_that_was_appended() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("runs.sqlite");
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "killed::child_that_writes_until_it_is_killed", "--nocapture"])
+        .env(STORE, &path)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let count =
+        |line: &String| line.split_once("appended ").and_then(|(_, n)| n.trim().parse::<usize>().ok());
+    let reached = lines.by_ref().find(|l| count(l).is_some_and(|n| n >= 300));
+    assert!(reached.is_some(), "the child must get as far as 300 events");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // What it said until it died was appended before it was said. The very last line may be cut in two.
+    let said = lines.filter(|l| l.starts_with("appended ")).filter_map(|l| count(&l)).max().unwrap_or(300);
+
+    let store = Store::open(&path).unwrap();
+    let events = store.load("261121-kill").unwrap();
+    assert!(events.len() > said, "{} events, of which one is the start; {said} were appended", events.len());
+    assert!(events.len() <= said + 3, "nothing but what was appended: {} of {said}", events.len());
+    assert_eq!(store.row("261121-kill").unwrap().status, None, "it has no end");
+    let integrity: String = rusqlite::Connection::open(&path)
+        .unwrap()
+        .pragma_query_value(None, "integrity_check", |row| row.get(0))
+        .unwrap();
+    assert_eq!(integrity, "ok");
+}

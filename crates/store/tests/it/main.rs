@@ -1,0 +1,175 @@
+//! The life of a store, as people and crashes make it.
+#![expect(
+    clippy::unwrap_used,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a panic in a test is a failed test, and the numbers are small and positive"
+)]
+
+#[path = "../../../analysis/tests/it/synthetic.rs"]
+mod synthetic;
+
+mod killed;
+
+use assay_record::{Event, Outcome, RunEvent, RunHeader};
+use assay_store::{Store, StoreError};
+
+const PLAN: &str = "name = \"mixed\"\n[[test]]\nname = \"t\"\nrun = \"3s\"\n\
+    access = [{ size = \"8KiB\", read = 65, random = 60 }]\noutstanding = 16\n";
+
+fn header(run: &str) -> RunHeader {
+    let mut header = synthetic::header(synthetic::plan(PLAN));
+    header.run = run.into();
+    header
+}
+
+fn write(store: &Store, header: &RunHeader, label: Option<&str>) -> Vec<Event> {
+    let events = synthetic::events(header, synthetic::Target::default());
+    let mut writer = store.begin_run(header, label, None).unwrap();
+    events.iter().for_each(|e| writer.append(e).unwrap());
+    events
+}
+
+/// The message with its chain, as the program prints it.
+fn message(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    text
+}
+
+#[test]
+fn runs_are_written_listed_found_labelled_and_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a/b/runs.sqlite");
+    let store = Store::open(&path).unwrap();
+    let mut early = header("261120-aaaa");
+    early.started_unix_ms -= 86_400_000;
+    let late = header("261121-bbbb");
+    let told = write(&store, &late, Some("after"));
+    write(&store, &early, None);
+
+    assert_eq!(store.load("261121-bbbb").unwrap(), told, "events read back the same, in order");
+    assert_eq!(store.header("261120-aaaa").unwrap(), early);
+    let rows = Store::open(&path).unwrap().runs().unwrap();
+    let listed: Vec<(&str, Option<&str>)> =
+        rows.iter().map(|r| (r.run.as_str(), r.label.as_deref())).collect();
+    assert_eq!(listed, [("261121-bbbb", Some("after")), ("261120-aaaa", None)], "newest first");
+    assert_eq!((rows[0].status, rows[0].name.as_str()), (Some(Outcome::Done), "mixed"));
+    assert_eq!(rows[0].targets, ["/srv/t.dat"]);
+
+    assert_eq!(store.find("last").unwrap(), "261121-bbbb");
+    assert_eq!(store.find("aaaa").unwrap(), "261120-aaaa");
+    store.set_label("261120-aaaa", Some("before")).unwrap();
+    store.set_note("261120-aaaa", Some("old firmware")).unwrap();
+    let row = store.row(&store.find("before").unwrap()).unwrap();
+    assert_eq!((row.run.as_str(), row.note.as_deref()), ("261120-aaaa", Some("old firmware")));
+    store.set_label("261120-aaaa", None).unwrap();
+    assert!(store.find("before").is_err());
+
+    store.remove("261121-bbbb").unwrap();
+    assert_eq!(store.runs().unwrap().len(), 1);
+    assert!(matches!(store.load("261121-bbbb"), Err(StoreError::Find { .. })));
+    assert!(matches!(store.remove("261121-bbbb"), Err(StoreError::Find { .. })));
+}
+
+#[test]
+fn a_removed_run_leaves_no_event_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("runs.sqlite");
+    let store = Store::open(&path).unwrap();
+    write(&store, &header("261121-aaaa"), None);
+    store.remove("261121-aaaa").unwrap();
+    let raw = rusqlite::Connection::open(&path).unwrap();
+    let left: i64 = raw.query_row("SELECT count(*) FROM event", [], |row| row.get(0)).unwrap();
+    assert_eq!(left, 0);
+    let mode: String = raw.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
+    assert_eq!(mode, "wal", "what lib.rs promises about kill -9 rests on it");
+}
+
+#[test]
+fn ids_are_unique_in_the_store_even_when_the_random_numbers_are_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path().join("runs.sqlite")).unwrap();
+    let mut seen = std::collections::BTreeSet::new();
+    for _ in 0..40 {
+        let run = store.new_run_id(1_795_231_800_000, 7).unwrap();
+        assert!(run.starts_with("261121-") && run.len() == 11, "{run}");
+        drop(store.begin_run(&header(&run), None, None).unwrap());
+        assert!(seen.insert(run));
+    }
+    let taken = seen.first().unwrap();
+    let refused = store.begin_run(&header(taken), None, None).unwrap_err();
+    assert!(matches!(refused, StoreError::RunExists { .. }), "{refused}");
+}
+
+#[test]
+fn a_store_of_a_later_version_is_refused_and_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("runs.sqlite");
+    drop(Store::open(&path).unwrap());
+    let raw = rusqlite::Connection::open(&path).unwrap();
+    raw.pragma_update(None, "user_version", 99).unwrap();
+    drop(raw);
+    let text = Store::open(&path).unwrap_err().to_string();
+    assert!(text.contains("has format 99, and this version knows up to 1"), "{text}");
+    assert!(text.contains(&path.display().to_string()), "{text}");
+}
+
+#[test]
+fn other_peoples_databases_and_files_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = folder.path().join("mail.sqlite");
+    let raw = rusqlite::Connection::open(&database).unwrap();
+    raw.execute_batch("CREATE TABLE mail (body TEXT)").unwrap();
+    drop(raw);
+    assert!(matches!(Store::open(&database), Err(StoreError::Foreign { .. })));
+    let text = folder.path().join("notes.txt");
+    std::fs::write(&text, "not a database, but long enough to be read as the header of one: ".repeat(20))
+        .unwrap();
+    let refused = message(&Store::open(&text).unwrap_err());
+    assert!(refused.contains("notes.txt") && refused.contains("not a database"), "{refused}");
+}
+
+#[test]
+fn a_store_that_cannot_be_made_names_its_path_and_the_way_out() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("file"), "").unwrap();
+    let refused = message(&Store::open(folder.path().join("file/runs.sqlite")).unwrap_err());
+    assert!(refused.contains("file/runs.sqlite") && refused.contains("--store PATH"), "{refused}");
+    let refused = message(&Store::open(folder.path()).unwrap_err());
+    assert!(refused.contains("cannot open the store"), "{refused}");
+}
+
+#[test]
+fn several_writers_and_readers_at_once_lose_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("runs.sqlite");
+    // Also the creation of the store is a race.
+    let write_one = |n: usize| {
+        let store = Store::open(&path).unwrap();
+        let header = header(&format!("261121-aaa{n}"));
+        let told = write(&store, &header, None);
+        assert_eq!(store.load(&header.run).unwrap(), told);
+    };
+    std::thread::scope(|scope| (0..6).for_each(|n| drop(scope.spawn(move || write_one(n)))));
+    assert_eq!(Store::open(&path).unwrap().runs().unwrap().len(), 6);
+}
+
+#[test]
+fn a_run_that_is_still_being_written_can_be_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path().join("runs.sqlite")).unwrap();
+    let header = header("261121-aaaa");
+    let events = synthetic::events(&header, synthetic::Target::default());
+    let mut writer = store.begin_run(&header, None, None).unwrap();
+    for (count, event) in events.iter().enumerate() {
+        writer.append(event).unwrap();
+        assert_eq!(store.load(&header.run).unwrap().len(), count + 1);
+    }
+    assert!(matches!(store.load(&header.run).unwrap()[0].what, RunEvent::Started(_)));
+}

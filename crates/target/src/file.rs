@@ -1,0 +1,343 @@
+//! What is done with a file before and after I/O: telling what a path is, creating, allocating, marking as ours,
+//! finding holes.
+//!
+//! A file that Assay made carries a [`Marker`]: what it was filled with, and how it looked when Assay last closed
+//! it. A file without one, or changed by somebody since, is foreign.
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::os::unix::fs::{FileExt as _, FileTypeExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FallocateFlags, FlockOperation, Mode, OFlags, XattrFlags};
+use serde::{Deserialize, Serialize};
+
+pub use crate::fiemap::Extents;
+use crate::{IoBuf, fiemap};
+
+/// What a path is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PathKind {
+    /// Nothing is there.
+    Missing,
+    /// A regular file.
+    File,
+    /// A directory.
+    Directory,
+    /// A block device.
+    BlockDevice,
+    /// Something that cannot be a target; the words say what.
+    Other(&'static str),
+}
+
+/// What `path` is, links followed.
+pub fn kind_of(path: &Path) -> io::Result<PathKind> {
+    let kind = match fs::metadata(path) {
+        Ok(metadata) => metadata.file_type(),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(PathKind::Missing),
+        Err(e) => return Err(e),
+    };
+    Ok(match kind {
+        k if k.is_file() => PathKind::File,
+        k if k.is_dir() => PathKind::Directory,
+        k if k.is_block_device() => PathKind::BlockDevice,
+        k if k.is_char_device() => PathKind::Other("a character device"),
+        k if k.is_fifo() => PathKind::Other("a pipe"),
+        k if k.is_socket() => PathKind::Other("a socket"),
+        _ => PathKind::Other("neither a file, a directory nor a block device"),
+    })
+}
+
+/// Bytes in a file or on a block device.
+pub fn capacity_bytes(path: &Path) -> io::Result<u64> {
+    File::open(path)?.seek(SeekFrom::End(0))
+}
+
+/// Creates a file that must not exist yet.
+pub fn create(path: &Path) -> io::Result<File> {
+    File::options().read(true).write(true).create_new(true).open(path)
+}
+
+/// Makes a file `bytes` long with the space reserved, where the file system can reserve.
+pub fn allocate(file: &File, bytes: u64) -> io::Result<()> {
+    match rustix::fs::fallocate(file, FallocateFlags::empty(), 0, bytes) {
+        Ok(()) => Ok(()),
+        Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => {
+            file.set_len(bytes.max(file.metadata()?.len()))
+        }
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+/// What the first `span_bytes` of a file are made of; `None` where the file system cannot tell.
+pub fn extents(file: &File, span_bytes: u64) -> io::Result<Option<Extents>> {
+    match fiemap::extents(file, span_bytes) {
+        Ok(extents) => Ok(Some(extents)),
+        Err(e) if e.kind() == io::ErrorKind::Unsupported => holes(file, span_bytes),
+        Err(e) => Err(e),
+    }
+}
+
+/// The same by seeking for holes: tmpfs and NFS know these though they have no extent map.
+fn holes(file: &File, span_bytes: u64) -> io::Result<Option<Extents>> {
+    use rustix::fs::SeekFrom as Seek;
+    let (mut found, mut written, mut at) = (Extents::default(), 0, 0);
+    while at < span_bytes {
+        let data = match rustix::fs::seek(file, Seek::Data(at)) {
+            Ok(data) => data.min(span_bytes),
+            Err(rustix::io::Errno::NXIO) => break,
+            Err(rustix::io::Errno::INVAL) => return Ok(None),
+            Err(errno) => return Err(errno.into()),
+        };
+        let hole = rustix::fs::seek(file, Seek::Hole(data)).map_err(io::Error::from)?.min(span_bytes);
+        if hole <= data {
+            break;
+        }
+        found.count += 1;
+        written += hole - data;
+        at = hole;
+    }
+    found.unwritten_bytes = span_bytes - written;
+    Ok(Some(found))
+}
+
+/// The smallest direct read the file or device accepts, bytes: found by trying, because file systems differ from
+/// what their device says. 4096 where nothing smaller works; `None` where direct I/O is refused altogether.
+pub fn smallest_direct_io(path: &Path) -> io::Result<Option<u32>> {
+    let flags = OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC;
+    let file = match rustix::fs::open(path, flags, Mode::empty()) {
+        Ok(file) => File::from(file),
+        Err(rustix::io::Errno::INVAL) => return Ok(None),
+        Err(errno) => return Err(errno.into()),
+    };
+    for size in [512, 1024, 2048] {
+        let mut buf = IoBuf::new(0, size);
+        // The second block: the first is aligned to everything.
+        match file.read_at(&mut buf, u64::from(size)) {
+            Ok(_) => return Ok(Some(size)),
+            Err(e) if e.raw_os_error() == Some(libc::EINVAL) => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(Some(4096))
+}
+
+/// Whether others may use the file at the same time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lock {
+    /// Other readers may.
+    Shared,
+    /// Nobody else may.
+    Exclusive,
+}
+
+/// Takes an advisory lock; `false` when another Assay holds the file. It lasts until `file` is closed.
+pub fn lock(file: &File, lock: Lock) -> io::Result<bool> {
+    let operation = match lock {
+        Lock::Shared => FlockOperation::NonBlockingLockShared,
+        Lock::Exclusive => FlockOperation::NonBlockingLockExclusive,
+    };
+    match rustix::fs::flock(file, operation) {
+        Ok(()) => Ok(true),
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),
+        // Some network file systems have no locks; then nobody can be protected.
+        Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOLCK | rustix::io::Errno::NOSYS) => Ok(true),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+/// Frees a member's pages from the page cache, so that a cached run does not begin with what preparation left.
+pub fn drop_cached_pages(file: &File) -> io::Result<()> {
+    file.sync_data()?;
+    Ok(rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed)?)
+}
+
+/// What a file made by Assay carries: an extended attribute, or a file beside it where there are none.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Marker {
+    /// Version of this record.
+    pub version: u32,
+    /// Whether Assay created the file (and may remove it), or was only allowed to overwrite it.
+    pub created: bool,
+    /// Bytes from the start that hold data.
+    pub filled_bytes: u64,
+    /// Kinds of data that were written into it since it was filled, sorted; the fill is one of them.
+    pub kinds: Vec<String>,
+    /// Set while a run may write: its modification time then says nothing.
+    pub is_open: bool,
+    /// Modification time when Assay last closed it, ns since 1970.
+    pub modified_ns: i128,
+}
+
+const MARKER_VERSION: u32 = 1;
+const MARKER_ATTRIBUTE: &str = "user.assay";
+/// More than any marker takes.
+const MARKER_BYTES_MAX: usize = 4096;
+
+impl Marker {
+    /// A marker for a file that holds nothing yet.
+    #[must_use]
+    pub fn new(created: bool) -> Self {
+        Self {
+            version: MARKER_VERSION,
+            created,
+            filled_bytes: 0,
+            kinds: Vec::new(),
+            is_open: true,
+            modified_ns: 0,
+        }
+    }
+
+    /// The marker of `file`, if it has one that still describes it.
+    pub fn read(path: &Path, file: &File) -> io::Result<Option<Self>> {
+        let metadata = file.metadata()?;
+        let Some(text) = read_text(path, file, &metadata)? else { return Ok(None) };
+        let Ok(marker) = serde_json::from_slice::<Self>(&text) else { return Ok(None) };
+        let is_unchanged = marker.is_open || marker.modified_ns == modified_ns(&metadata);
+        Ok((marker.version == MARKER_VERSION && is_unchanged).then_some(marker))
+    }
+
+    /// Writes the marker: before a run that writes (`is_open`), and after it.
+    pub fn write(&mut self, path: &Path, file: &File, is_open: bool) -> io::Result<()> {
+        let metadata = file.metadata()?;
+        self.is_open = is_open;
+        self.modified_ns = modified_ns(&metadata);
+        let text = serde_json::to_vec(self).map_err(io::Error::other)?;
+        match rustix::fs::fsetxattr(file, MARKER_ATTRIBUTE, &text, XattrFlags::empty()) {
+            Ok(()) => Ok(()),
+            Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSPC | rustix::io::Errno::PERM) => {
+                let beside =
+                    Beside { inode: metadata.ino(), marker: String::from_utf8_lossy(&text).into_owned() };
+                fs::write(beside_path(path), serde_json::to_vec(&beside).map_err(io::Error::other)?)
+            }
+            Err(errno) => Err(errno.into()),
+        }
+    }
+}
+
+/// Removes a file that Assay created, with its marker. `false` when it is not ours to remove.
+pub fn remove(path: &Path) -> io::Result<bool> {
+    let file = File::open(path)?;
+    match Marker::read(path, &file)? {
+        Some(marker) if marker.created => {
+            fs::remove_file(path)?;
+            match fs::remove_file(beside_path(path)) {
+                Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+                _ => Ok(true),
+            }
+        }
+        _ => Ok(false),
+    }
+}
+
+/// The marker where there are no extended attributes: tied to its file by the inode.
+#[derive(Serialize, Deserialize)]
+struct Beside {
+    inode: u64,
+    marker: String,
+}
+
+fn beside_path(path: &Path) -> PathBuf {
+    let mut name = std::ffi::OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(".assay");
+    path.with_file_name(name)
+}
+
+fn read_text(path: &Path, file: &File, metadata: &Metadata) -> io::Result<Option<Vec<u8>>> {
+    let mut text = vec![0; MARKER_BYTES_MAX];
+    if let Ok(length) = rustix::fs::fgetxattr(file, MARKER_ATTRIBUTE, text.as_mut_slice()) {
+        text.truncate(length);
+        return Ok(Some(text));
+    }
+    let beside = match File::open(beside_path(path)) {
+        Ok(beside) => beside,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(e) => return Err(e),
+    };
+    text.clear();
+    beside.take(MARKER_BYTES_MAX as u64).read_to_end(&mut text)?;
+    let beside: Option<Beside> = serde_json::from_slice(&text).ok();
+    Ok(beside.filter(|b| b.inode == metadata.ino()).map(|b| b.marker.into_bytes()))
+}
+
+fn modified_ns(metadata: &Metadata) -> i128 {
+    i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+
+    fn made(directory: &Path) -> (PathBuf, File) {
+        let path = directory.join("t.dat");
+        let file = create(&path).unwrap();
+        (path, file)
+    }
+
+    #[test]
+    fn holes_and_unwritten_space_are_found() {
+        // The build directory lies on a disk; the temporary folder may be a tmpfs. Both must work.
+        for directory in [tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")), tempfile::tempdir_in("/dev/shm")]
+        {
+            let directory = directory.unwrap();
+            let (_, mut file) = made(directory.path());
+            file.set_len(1 << 20).unwrap();
+            assert_eq!(extents(&file, 1 << 20).unwrap().map(|e| e.unwritten_bytes), Some(1 << 20));
+            file.write_all(&vec![7; 256 << 10]).unwrap();
+            assert_eq!(extents(&file, 1 << 20).unwrap().map(|e| e.unwritten_bytes), Some(768 << 10));
+            file.write_all(&vec![7; 768 << 10]).unwrap();
+            assert_eq!(extents(&file, 1 << 20).unwrap().map(|e| e.unwritten_bytes), Some(0));
+        }
+    }
+
+    #[test]
+    fn reserved_space_is_not_data() {
+        let directory = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let (_, file) = made(directory.path());
+        allocate(&file, 1 << 20).unwrap();
+        assert_eq!(file.metadata().unwrap().len(), 1 << 20);
+        assert_eq!(extents(&file, 1 << 20).unwrap().map(|e| e.unwritten_bytes), Some(1 << 20));
+    }
+
+    #[test]
+    fn a_marked_file_is_ours_until_somebody_changes_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let (path, mut file) = made(directory.path());
+        assert_eq!(Marker::read(&path, &file).unwrap(), None);
+        let mut marker = Marker::new(true);
+        marker.kinds.push("unique".into());
+        marker.write(&path, &file, false).unwrap();
+        assert_eq!(Marker::read(&path, &file).unwrap(), Some(marker));
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        file.write_all(b"somebody else").unwrap();
+        assert_eq!(Marker::read(&path, &file).unwrap(), None);
+        assert!(!remove(&path).unwrap(), "a changed file must stay");
+        assert!(path.exists());
+    }
+
+    #[test]
+    fn a_file_whose_run_was_killed_is_still_ours() {
+        let directory = tempfile::tempdir().unwrap();
+        let (path, mut file) = made(directory.path());
+        Marker::new(true).write(&path, &file, true).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        file.write_all(b"the run that was killed").unwrap();
+        assert!(Marker::read(&path, &file).unwrap().is_some());
+        assert!(remove(&path).unwrap());
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn two_writers_exclude_each_other() {
+        let directory = tempfile::tempdir().unwrap();
+        let (path, file) = made(directory.path());
+        let other = File::open(path).unwrap();
+        assert!(lock(&file, Lock::Exclusive).unwrap());
+        assert!(!lock(&other, Lock::Shared).unwrap());
+        drop(file);
+        assert!(lock(&other, Lock::Shared).unwrap());
+    }
+}

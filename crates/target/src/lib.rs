@@ -1,0 +1,144 @@
+//! Where I/O goes.
+//!
+//! A [`Target`] moves bytes and reports outcomes; it never reads a clock and never decides what to do next. An
+//! [`Op`] carries its buffer in and the [`Completion`] carries it back, so no buffer can be freed or reused while
+//! the kernel still writes to it. [`open`] makes the right target for the members it is given: files and block
+//! devices by io_uring (or `psync` where that is refused), or the null target, which measures the tester itself.
+//! [`file`] holds what is done with a file before and after: creating, marking as ours, looking for holes.
+//!
+//! Architecture invariant: the only room with `unsafe` in it; each block says why it is sound.
+#![expect(unsafe_code, reason = "this room talks to the kernel; see the SAFETY notes")]
+
+mod buffer;
+mod fiemap;
+pub mod file;
+mod null;
+mod open;
+mod psync;
+mod uring;
+
+use std::time::Duration;
+
+use thiserror::Error;
+
+pub use buffer::{ALIGNMENT, IoBuf};
+pub use null::NullTarget;
+pub use open::{
+    AccessMode, AnyTarget, Caching, Durability, IoEngine, Member, OpenError, OpenRequest, open, uring_refused,
+};
+pub use psync::PsyncTarget;
+pub use uring::UringTarget;
+
+/// The most completions one [`Target::poll`] reports: a turn of the engine's loop stays short, so that the time
+/// stamp all of them share is true for each.
+pub const BATCH_MAX: usize = 32;
+
+/// Where I/O goes: one or several members, driven by one thread.
+///
+/// The worker that drives a target also opens it; a target is never shared or sent while I/O is in flight. Dropping
+/// it waits for whatever is in flight before any buffer is freed.
+pub trait Target {
+    /// What can be done with it. Constant for its life.
+    fn geometry(&self) -> &Geometry;
+
+    /// Accepts an operation, to be started by the next [`Target::poll`] at the latest. Called once an operation by
+    /// the worker thread. A full queue hands the operation back; nothing is lost. Tags in flight must be unique and
+    /// below [`Geometry::depth`].
+    fn submit(&mut self, op: Op) -> Result<(), Op>;
+
+    /// Starts what was submitted and appends up to [`BATCH_MAX`] completions to `done`, waiting for the first as
+    /// `wait` says. Returns early, with nothing, when a signal arrives. After an error every later call answers the
+    /// same error.
+    fn poll(&mut self, wait: Wait, done: &mut Vec<Completion>) -> Result<(), TargetLost>;
+
+    /// Closes a member and opens it again. Called only while none of its operations is in flight.
+    fn reopen(&mut self, member: u32) -> Result<(), TargetLost>;
+}
+
+/// What can be done with a target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Geometry {
+    /// Each member's usable bytes, from its start.
+    pub members: Vec<u64>,
+    /// Offsets and sizes must be multiples of this, bytes. In [1, 64 KiB].
+    pub block_bytes: u32,
+    /// The most operations in flight.
+    pub depth: u32,
+    /// How I/O is issued, for the record: `io_uring`, `psync` or `null`.
+    pub engine: &'static str,
+}
+
+/// What kind of operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OpKind {
+    /// From the target into the buffer.
+    Read,
+    /// From the buffer to the target.
+    Write,
+}
+
+/// One operation.
+#[derive(Debug)]
+pub struct Op {
+    /// The engine's name for it, below the target's depth.
+    pub tag: u32,
+    /// Index of the member.
+    pub member: u32,
+    /// Read or write.
+    pub kind: OpKind,
+    /// How much, bytes; at most the buffer's capacity.
+    pub size_bytes: u32,
+    /// Where, bytes from the start of the member.
+    pub offset_bytes: u64,
+    /// What is written, or room for what is read. Moves with the operation.
+    pub buf: IoBuf,
+}
+
+/// The end of an operation.
+#[derive(Debug)]
+pub struct Completion {
+    /// The operation's tag.
+    pub tag: u32,
+    /// Bytes moved (which may be fewer than asked for), or why it failed.
+    pub outcome: Result<u32, IoFailure>,
+    /// The operation's buffer.
+    pub buf: IoBuf,
+}
+
+/// Why an operation failed: an error number of the operating system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("{}", std::io::Error::from_raw_os_error(*errno))]
+pub struct IoFailure {
+    /// As in `errno(3)`.
+    pub errno: i32,
+}
+
+/// How long [`Target::poll`] waits for a first completion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wait {
+    /// Not at all.
+    No,
+    /// Until there is one.
+    One,
+    /// Until there is one, but not longer than this.
+    AtMost(Duration),
+}
+
+/// The target went away, or the interface to it broke; no operation can be started any more.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum TargetLost {
+    /// The kernel refused to start or wait for I/O.
+    #[error("io_uring_enter failed: {0}")]
+    Ring(String),
+    /// A member could not be opened again.
+    #[error("cannot reopen {path}: {why}")]
+    Reopen {
+        /// Which one.
+        path: String,
+        /// The system's words.
+        why: String,
+    },
+    /// A helper thread of the psync engine is gone.
+    #[error("a thread of the psync engine ended")]
+    Helper,
+}

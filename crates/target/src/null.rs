@@ -1,0 +1,52 @@
+//! The null target: I/O that completes at the next poll and goes nowhere. What remains is the tester's own cost.
+
+use std::collections::VecDeque;
+
+use crate::{BATCH_MAX, Completion, Geometry, Op, Target, TargetLost, Wait};
+
+/// Completes every operation at once, in order, moving nothing.
+#[derive(Debug)]
+pub struct NullTarget {
+    geometry: Geometry,
+
+    accepted: VecDeque<Completion>,
+}
+
+impl NullTarget {
+    /// A null target with members of the given capacities.
+    #[must_use]
+    pub fn new(members: Vec<u64>, depth: u32) -> Self {
+        let geometry = Geometry { members, block_bytes: 512, depth, engine: "null" };
+        Self { geometry, accepted: VecDeque::with_capacity(depth as usize) }
+    }
+}
+
+impl Target for NullTarget {
+    fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    #[inline]
+    fn submit(&mut self, op: Op) -> Result<(), Op> {
+        if self.accepted.len() >= self.geometry.depth as usize {
+            return Err(op);
+        }
+        self.accepted.push_back(Completion { tag: op.tag, outcome: Ok(op.size_bytes), buf: op.buf });
+        Ok(())
+    }
+
+    #[inline]
+    fn poll(&mut self, wait: Wait, done: &mut Vec<Completion>) -> Result<(), TargetLost> {
+        let count = self.accepted.len().min(BATCH_MAX);
+        done.extend(self.accepted.drain(..count));
+        if let (0, Wait::AtMost(time)) = (count, wait) {
+            // Nothing is in flight and nothing will complete: this is the pause of a paced load.
+            std::thread::sleep(time);
+        }
+        Ok(())
+    }
+
+    fn reopen(&mut self, _member: u32) -> Result<(), TargetLost> {
+        Ok(())
+    }
+}

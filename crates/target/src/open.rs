@@ -1,0 +1,229 @@
+//! From members to the target that drives them.
+
+use std::fs::File;
+use std::io;
+use std::path::PathBuf;
+
+use rustix::fs::{Mode, OFlags};
+use thiserror::Error;
+
+use crate::null::NullTarget;
+use crate::psync::PsyncTarget;
+use crate::uring::UringTarget;
+use crate::{Completion, Geometry, IoBuf, Op, Target, TargetLost, Wait};
+
+/// A file or block device, and how it is to be opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    /// The file or device node.
+    pub path: PathBuf,
+    /// Whether writes are allowed.
+    pub access: AccessMode,
+    /// Past the page cache or through it.
+    pub caching: Caching,
+    /// Whether each write waits until it is durable.
+    pub durability: Durability,
+    /// Usable bytes from its start.
+    pub span_bytes: u64,
+    /// Offsets and sizes must be multiples of this, bytes.
+    pub block_bytes: u32,
+}
+
+/// Whether a member may be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AccessMode {
+    /// Reads only; the kernel refuses writes.
+    ReadOnly,
+    /// Reads and writes.
+    ReadWrite,
+}
+
+/// Past the page cache or through it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Caching {
+    /// O_DIRECT: what the storage does.
+    Direct,
+    /// Through the page cache: what an application sees.
+    Cached,
+}
+
+/// When a write counts as done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Durability {
+    /// When the device says so; its own cache may still hold it.
+    Device,
+    /// O_DSYNC: when it survives a power loss.
+    Sync,
+}
+
+/// How I/O is issued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IoEngine {
+    /// io_uring.
+    Uring,
+    /// pread and pwrite on helper threads.
+    Psync,
+}
+
+/// What [`open`] needs.
+#[derive(Debug)]
+pub struct OpenRequest<'r> {
+    /// The members; empty together with `null_members` is not allowed.
+    pub members: &'r [Member],
+    /// Capacities of null members; not empty means the null target.
+    pub null_members: &'r [u64],
+    /// The most operations in flight.
+    pub depth: u32,
+    /// How I/O is issued to files and devices.
+    pub engine: IoEngine,
+    /// The buffers that operations will use, to be registered.
+    pub buffers: &'r [IoBuf],
+}
+
+/// Why a target could not be opened.
+#[derive(Debug, Error)]
+pub enum OpenError {
+    /// The file system has no direct I/O.
+    #[error(
+        "{0}: this file system does not support direct I/O; --cached measures through the page cache instead \
+         (and the result says so), or choose a target on another file system"
+    )]
+    NoDirectIo(String),
+    /// The member cannot be opened.
+    #[error("cannot open {path}: {source}")]
+    Open {
+        /// Which one.
+        path: String,
+        /// The system's words.
+        source: io::Error,
+    },
+    /// The ring could not be made.
+    #[error("cannot set up io_uring: {0}; --io psync works without it")]
+    Ring(#[source] io::Error),
+    /// A helper thread could not be started.
+    #[error("cannot start a thread for the psync engine: {0}; use fewer outstanding I/Os or workers")]
+    Thread(#[source] io::Error),
+}
+
+impl Member {
+    /// Opens the file as described; never creates or truncates.
+    pub fn open(&self) -> Result<File, OpenError> {
+        let mut flags = OFlags::CLOEXEC;
+        flags |= match self.access {
+            AccessMode::ReadOnly => OFlags::RDONLY,
+            AccessMode::ReadWrite => OFlags::RDWR,
+        };
+        if self.caching == Caching::Direct {
+            flags |= OFlags::DIRECT;
+        }
+        if self.durability == Durability::Sync {
+            flags |= OFlags::DSYNC;
+        }
+        rustix::fs::open(&self.path, flags, Mode::empty()).map(File::from).map_err(|errno| {
+            let path = self.path.display().to_string();
+            match (errno, self.caching) {
+                (rustix::io::Errno::INVAL, Caching::Direct) => OpenError::NoDirectIo(path),
+                _ => OpenError::Open { path, source: errno.into() },
+            }
+        })
+    }
+}
+
+/// Opens the target that drives the given members. Call it on the thread that will drive it.
+pub fn open(request: &OpenRequest<'_>) -> Result<AnyTarget, OpenError> {
+    if !request.null_members.is_empty() {
+        return Ok(AnyTarget::Null(NullTarget::new(request.null_members.to_vec(), request.depth)));
+    }
+    match request.engine {
+        IoEngine::Uring => {
+            UringTarget::open(request.members, request.depth, request.buffers).map(AnyTarget::Uring)
+        }
+        IoEngine::Psync => PsyncTarget::open(request.members, request.depth).map(AnyTarget::Psync),
+    }
+}
+
+/// Whether this process may use io_uring: policies (sysctl, seccomp) refuse it on many hosts.
+pub fn uring_refused() -> Option<io::Error> {
+    io_uring::IoUring::new(2).err()
+}
+
+/// One of the targets there are.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one per worker, and a pointer more would be followed for every I/O"
+)]
+pub enum AnyTarget {
+    /// The null target.
+    Null(NullTarget),
+    /// io_uring.
+    Uring(UringTarget),
+    /// pread and pwrite.
+    Psync(PsyncTarget),
+}
+
+macro_rules! each {
+    ($self:ident, $target:ident => $call:expr) => {
+        match $self {
+            AnyTarget::Null($target) => $call,
+            AnyTarget::Uring($target) => $call,
+            AnyTarget::Psync($target) => $call,
+        }
+    };
+}
+
+impl Target for AnyTarget {
+    fn geometry(&self) -> &Geometry {
+        each!(self, t => t.geometry())
+    }
+
+    #[inline]
+    fn submit(&mut self, op: Op) -> Result<(), Op> {
+        each!(self, t => t.submit(op))
+    }
+
+    #[inline]
+    fn poll(&mut self, wait: Wait, done: &mut Vec<Completion>) -> Result<(), TargetLost> {
+        each!(self, t => t.poll(wait, done))
+    }
+
+    fn reopen(&mut self, member: u32) -> Result<(), TargetLost> {
+        each!(self, t => t.reopen(member))
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A file of `size` bytes that is gone when the first value is dropped.
+    pub(crate) fn temporary_member(size: u64) -> (tempfile::NamedTempFile, Member) {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        file.as_file().set_len(size).unwrap();
+        let member = Member {
+            path: file.path().to_owned(),
+            access: AccessMode::ReadWrite,
+            caching: Caching::Cached,
+            durability: Durability::Device,
+            span_bytes: size,
+            block_bytes: 512,
+        };
+        (file, member)
+    }
+
+    #[test]
+    fn a_missing_file_is_named() {
+        let (_keep, mut member) = temporary_member(0);
+        member.path = "/nonexistent/t.dat".into();
+        let message = member.open().unwrap_err().to_string();
+        assert!(message.starts_with("cannot open /nonexistent/t.dat: No such file"), "{message}");
+    }
+
+    #[test]
+    fn a_file_system_without_direct_io_names_the_choice() {
+        let (_keep, mut member) = temporary_member(0);
+        // procfs refuses O_DIRECT, as overlay and FUSE mounts may.
+        (member.path, member.access, member.caching) =
+            ("/proc/version".into(), AccessMode::ReadOnly, Caching::Direct);
+        assert!(member.open().unwrap_err().to_string().contains("--cached"));
+    }
+}

@@ -1,0 +1,196 @@
+//! Files and block devices through plain positioned reads and writes: the fallback where io_uring is refused.
+//!
+//! One call blocks one thread, so a depth of N takes N helper threads; that keeps "outstanding" true, which tools
+//! that fall back silently to one I/O at a time do not.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::sync::{Arc, RwLock};
+use std::thread::JoinHandle;
+
+use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};
+
+use crate::open::{Member, OpenError};
+use crate::{BATCH_MAX, Completion, Geometry, IoFailure, Op, OpKind, Target, TargetLost, Wait};
+
+/// The most helper threads of one worker; deeper queues wait for one of them.
+const HELPERS_MAX: u32 = 256;
+/// A helper needs next to no stack.
+const HELPER_STACK_BYTES: usize = 128 << 10;
+
+/// Files and block devices, driven by helper threads that block in `pread` and `pwrite`.
+pub struct PsyncTarget {
+    geometry: Geometry,
+    members: Vec<Member>,
+    files: Arc<Vec<RwLock<File>>>,
+    helpers: Vec<JoinHandle<()>>,
+
+    /// `None` only while dropping: closing it ends the helpers.
+    work: Option<Sender<Op>>,
+    finished: Receiver<Completion>,
+    in_flight_count: u32,
+}
+
+impl PsyncTarget {
+    pub(crate) fn open(members: &[Member], depth: u32) -> Result<Self, OpenError> {
+        let files = members.iter().map(|m| m.open().map(RwLock::new)).collect::<Result<Vec<_>, _>>()?;
+        let files = Arc::new(files);
+        let geometry = Geometry {
+            members: members.iter().map(|m| m.span_bytes).collect(),
+            block_bytes: members.iter().map(|m| m.block_bytes).max().unwrap_or(512),
+            depth,
+            engine: "psync",
+        };
+        let (work, todo) = bounded::<Op>(depth as usize);
+        let (finish, finished) = bounded(depth as usize);
+        let helpers = (0..depth.min(HELPERS_MAX))
+            .map(|_| {
+                let (todo, finish, files) = (todo.clone(), finish.clone(), Arc::clone(&files));
+                std::thread::Builder::new()
+                    .name("assay-psync".into())
+                    .stack_size(HELPER_STACK_BYTES)
+                    .spawn(move || help(&todo, &finish, &files))
+                    .map_err(OpenError::Thread)
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        Ok(Self {
+            geometry,
+            members: members.to_vec(),
+            files,
+            helpers,
+            work: Some(work),
+            finished,
+            in_flight_count: 0,
+        })
+    }
+
+    fn take(&mut self, completion: Completion, done: &mut Vec<Completion>) {
+        self.in_flight_count -= 1;
+        done.push(completion);
+    }
+
+    fn first(&mut self, wait: Wait) -> Result<Option<Completion>, TargetLost> {
+        if let (0, Wait::AtMost(time)) = (self.in_flight_count, wait) {
+            std::thread::sleep(time);
+            return Ok(None);
+        }
+        match wait {
+            Wait::One if self.in_flight_count > 0 => {
+                self.finished.recv().map(Some).map_err(|_| TargetLost::Helper)
+            }
+            Wait::AtMost(time) => Ok(self.finished.recv_timeout(time).ok()),
+            _ => Ok(self.finished.try_recv().ok()),
+        }
+    }
+}
+
+impl Target for PsyncTarget {
+    fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    fn submit(&mut self, op: Op) -> Result<(), Op> {
+        let Some(work) = &self.work else { return Err(op) };
+        work.try_send(op).map_err(crossbeam_channel::TrySendError::into_inner)?;
+        self.in_flight_count += 1;
+        Ok(())
+    }
+
+    fn poll(&mut self, wait: Wait, done: &mut Vec<Completion>) -> Result<(), TargetLost> {
+        let Some(first) = self.first(wait)? else { return Ok(()) };
+        self.take(first, done);
+        for _ in 1..BATCH_MAX {
+            match self.finished.try_recv() {
+                Ok(next) => self.take(next, done),
+                Err(TryRecvError::Empty) => return Ok(()),
+                Err(TryRecvError::Disconnected) => return Err(TargetLost::Helper),
+            }
+        }
+        Ok(())
+    }
+
+    fn reopen(&mut self, member: u32) -> Result<(), TargetLost> {
+        let index = member as usize;
+        let path = || self.members[index].path.display().to_string();
+        let file = self.members[index]
+            .open()
+            .map_err(|e| TargetLost::Reopen { path: path(), why: e.to_string() })?;
+        *self.files[index].write().map_err(|_| TargetLost::Helper)? = file;
+        Ok(())
+    }
+}
+
+impl Drop for PsyncTarget {
+    fn drop(&mut self) {
+        self.work = None;
+        for helper in self.helpers.drain(..) {
+            // A helper that panicked has lost its operation already; there is nothing left to wait for.
+            let _ = helper.join();
+        }
+    }
+}
+
+fn help(todo: &Receiver<Op>, finish: &Sender<Completion>, files: &[RwLock<File>]) {
+    while let Ok(mut op) = todo.recv() {
+        let outcome = match files[op.member as usize].read() {
+            Ok(file) => transfer(&file, &mut op)
+                .map_err(|e| IoFailure { errno: e.raw_os_error().unwrap_or(libc::EIO) }),
+            Err(_) => Err(IoFailure { errno: libc::EIO }),
+        };
+        if finish.send(Completion { tag: op.tag, outcome, buf: op.buf }).is_err() {
+            return;
+        }
+    }
+}
+
+/// One call, as the asynchronous engine would do it: a short transfer is reported as such, not continued.
+fn transfer(file: &File, op: &mut Op) -> io::Result<u32> {
+    let bytes = &mut op.buf[..op.size_bytes as usize];
+    let moved = loop {
+        let result = match op.kind {
+            OpKind::Read => file.read_at(bytes, op.offset_bytes),
+            OpKind::Write => file.write_at(bytes, op.offset_bytes),
+        };
+        match result {
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            other => break other?,
+        }
+    };
+    Ok(u32::try_from(moved).expect("at most the 32-bit size that was asked for"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::IoBuf;
+    use crate::open::tests::temporary_member;
+
+    #[test]
+    fn what_is_written_is_read_back_at_depth() {
+        let (_keep, member) = temporary_member(1 << 20);
+        let mut target = PsyncTarget::open(&[member], 4).unwrap();
+        let mut done = Vec::new();
+        for tag in 0..4_u32 {
+            let mut buf = IoBuf::new(tag, 4096);
+            buf.fill(u8::try_from(tag).unwrap() + 1);
+            let offset_bytes = u64::from(tag) * 4096;
+            target
+                .submit(Op { tag, member: 0, kind: OpKind::Write, size_bytes: 4096, offset_bytes, buf })
+                .unwrap();
+        }
+        while done.len() < 4 {
+            target.poll(Wait::One, &mut done).unwrap();
+        }
+        target.reopen(0).unwrap();
+        let Completion { tag, outcome, buf } = done.pop().unwrap();
+        assert_eq!(outcome, Ok(4096));
+        let offset_bytes = u64::from(tag) * 4096;
+        target
+            .submit(Op { tag, member: 0, kind: OpKind::Read, size_bytes: 4096, offset_bytes, buf })
+            .unwrap();
+        done.clear();
+        target.poll(Wait::One, &mut done).unwrap();
+        assert!(done[0].buf.iter().all(|b| u32::from(*b) == tag + 1));
+    }
+}
