@@ -16,6 +16,7 @@ pub mod demand;
 pub mod des;
 pub mod disk;
 pub mod facts;
+pub mod from_plan;
 mod num;
 pub mod plant;
 pub mod predict;

@@ -5,6 +5,7 @@ mod calibration;
 mod engines;
 mod laws;
 mod physics;
+mod plans;
 mod simulation;
 mod speed;
 mod validation;

@@ -1,0 +1,92 @@
+//! Plans as the model sees them: each job of a step becomes a [`Workload`].
+
+use assay_spec as spec;
+use assay_spec::units::{Bytes, Nanos};
+
+use crate::workload::{Access, Arrivals, Pace, Workload};
+
+/// Where a job's I/Os go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extent {
+    /// Where the target lies in the array's data, bytes from the outer edge; 0 when nobody knows.
+    pub start: Bytes,
+    /// Bytes of the target that the plan uses.
+    pub span: Bytes,
+    /// Members (files, LUNs) of the target: Iometer keeps its outstanding I/Os on each of them.
+    pub members: u32,
+}
+
+/// The loads of a step, in the order of its jobs. Several are to be predicted together.
+#[must_use]
+pub fn workloads(test: &str, semantics: spec::Semantics, step: &spec::Step, extent: Extent) -> Vec<Workload> {
+    let several = step.jobs.len() > 1;
+    step.jobs
+        .iter()
+        .map(|job| {
+            let name = if several { format!("{test} / {}", job.name) } else { test.to_owned() };
+            workload(name, semantics, job, step.stop.time, extent)
+        })
+        .collect()
+}
+
+fn workload(
+    name: String,
+    semantics: spec::Semantics,
+    job: &spec::Job,
+    duration: Nanos,
+    extent: Extent,
+) -> Workload {
+    let per_worker = match semantics {
+        spec::Semantics::Iometer => job.outstanding.saturating_mul(extent.members.max(1)),
+        spec::Semantics::Assay => job.outstanding,
+    };
+    Workload {
+        name,
+        mix: job.mix.iter().flat_map(lines).collect(),
+        outstanding: per_worker,
+        workers: job.workers,
+        start: extent.start,
+        span: extent.span,
+        duration,
+        reconnect_every: job.reconnect_every,
+        pace: pace(job),
+    }
+}
+
+/// A line of the mix, and its replies the other way.
+fn lines(access: &spec::Access) -> Vec<Access> {
+    // Weights count bursts; a burst is so many I/Os.
+    let weight = f64::from(access.weight) * f64::from(access.burst.max(1));
+    let line = |size: Bytes, read_pct: f64| Access { size, read_pct, random_pct: access.random, weight };
+    let mut lines = vec![line(access.size, access.read)];
+    if access.reply.0 > 0 {
+        lines.push(line(access.reply, 100.0 - access.read));
+    }
+    lines
+}
+
+/// Delays before bursts hold a worker back as a rate does: at most `burst` I/Os per delay.
+fn pace(job: &spec::Job) -> Pace {
+    match job.pacing {
+        spec::Pacing::Throttled { rate } => Pace::Rate { per_s: rate.0, arrivals: Arrivals::Even },
+        spec::Pacing::Open { rate, arrivals } => {
+            let arrivals = match arrivals {
+                spec::Arrivals::Constant => Arrivals::Even,
+                spec::Arrivals::Poisson => Arrivals::Poisson,
+            };
+            Pace::Rate { per_s: rate.0, arrivals }
+        }
+        spec::Pacing::Closed => {
+            let sum = |of: &dyn Fn(&spec::Access) -> f64| -> f64 {
+                job.mix.iter().map(|a| f64::from(a.weight) * of(a)).sum()
+            };
+            let delay_s = sum(&|a| a.delay.as_secs_f64());
+            let ios = sum(&|a| f64::from(a.burst.max(1)));
+            if delay_s > 0.0 {
+                Pace::Rate { per_s: f64::from(job.workers) * ios / delay_s, arrivals: Arrivals::Even }
+            } else {
+                Pace::Closed
+            }
+        }
+    }
+}
