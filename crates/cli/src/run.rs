@@ -5,7 +5,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context as _;
 use assay_analysis::{Collector, RunStatus, RunSummary, findings};
-use assay_engine::{IoChoice, PrepareError, PrepareOptions, PreparedTargets, RunRequest, StopSignal};
+use assay_engine::{
+    IoChoice, PrepareError, PrepareOptions, PreparedTargets, RunRequest, StopSignal, TooSmall,
+};
 use assay_host::AwakeGuard;
 use assay_record::{Event, RunHeader};
 use assay_report::text::{Color, TextOptions};
@@ -89,6 +91,8 @@ fn prepare(
         durability: if args.sync { Durability::Sync } else { Durability::Device },
         overwrite: args.overwrite.clone(),
         fill_devices: !args.no_fill,
+        // What somebody typed must be there; a suite's own default must not keep small devices from being measured.
+        too_small: if args.size.is_some() { TooSmall::Refuse } else { TooSmall::UseAll },
     };
     let host = assay_host::host_facts();
     let prepared = assay_engine::prepare(plan, addresses, &options, &host, stop, &mut |p| progress.fill(p));

@@ -180,6 +180,17 @@ fn a_device_that_may_be_written_but_is_not_filled_says_what_that_means() {
 }
 
 #[test]
+fn a_suite_that_writes_runs_on_a_device_smaller_than_its_default_size() {
+    let Some(device) = LoopDevice::new() else { return };
+    let identity = device.identity();
+    let document = device.assay("vmware", &device.path, &["--overwrite", &identity]).ends(DONE).json();
+    assert_eq!(count(&document, "/targets/0/member/span_bytes"), CAPACITY_BYTES);
+    device
+        .assay("vmware", &device.path, &["--overwrite", &identity, "--size", "1GiB"])
+        .refused(&["32MiB", "1GiB"]);
+}
+
+#[test]
 fn check_says_what_a_device_is_without_load() {
     let Some(mut device) = LoopDevice::new() else { return };
     let path = device.path.clone();

@@ -34,6 +34,18 @@ fn a_file_of_somebody_else_s_is_read_and_not_written() {
 }
 
 #[test]
+fn a_file_of_somebody_else_s_that_is_smaller_than_a_suite_s_default_is_read_whole() {
+    let story = Story::new();
+    story.write("t.dat", foreign());
+    let args = ["run", "vmware", "t.dat", "--set", "run=100ms", "--only", "100%Read", "--json"];
+    let read = story.assay(&args).ends(DONE).json();
+    assert_eq!(count(&read, "/targets/0/member/span_bytes"), 1 << 20);
+    story
+        .assay(&[&args[..], &["--size", "2MiB"]].concat())
+        .refused(&["t.dat holds only 1MiB", "--size asks for 2MiB"]);
+}
+
+#[test]
 fn a_file_of_somebody_else_s_is_written_when_it_is_named() {
     for name in ["t.dat", "./t.dat"] {
         let story = Story::new();
