@@ -138,6 +138,8 @@ impl Told {
     pub fn refused(self, words: &[&str]) -> Self {
         let told = self.ends(BAD_INPUT);
         assert_eq!(told.out, "", "a refusal prints no result");
+        let parts: Vec<&str> = told.err.trim().split(": ").collect();
+        assert!(parts.windows(2).all(|two| two[0] != two[1]), "said twice: {}", told.err);
         told.says(words)
     }
 
