@@ -95,12 +95,25 @@ fn overhead_tells_what_assay_itself_costs_at_three_depths() {
 }
 
 #[test]
-fn what_cannot_be_reported_leaves_the_result_in_the_store() {
+fn a_report_that_cannot_be_written_is_told_before_the_run() {
     let story = Story::new();
-    let told = story.assay(&["run", "vmware", "null:", "--set", "ops=10", "-o", "missing/r.html"]);
-    told.says(&["cannot write the report to missing/r.html"]);
-    assert_eq!(story.assay(&["show", "--json"]).ends(DONE).json()["status"], "done");
-    story.assay(&["report", "-o", "-"]).ends(DONE).says(&["<svg", "</html>"]);
+    std::fs::create_dir(story.path("folder")).unwrap();
+    for (path, words) in
+        [("missing/r.html", "there is no directory missing"), ("folder", "it is a directory")]
+    {
+        let args = [&RUN[..], &["-o", path]].concat();
+        story.assay(&args).refused(&["cannot write the report to", path, words]);
+        assert_eq!(story.files(), ["folder"]);
+    }
+}
+
+#[test]
+fn a_report_goes_to_standard_output_too() {
+    let story = Story::new();
+    story.assay(&["run", "vmware", "null:", "--set", "ops=10"]).ends(DONE);
+    let page = story.assay(&["report", "-o", "-"]).ends(DONE);
+    assert!(page.out.starts_with("<!DOCTYPE html>") && page.out.trim_end().ends_with("</html>"));
+    story.assay(&["report", "-o", "missing/r.html"]).refused(&["cannot write the report to missing/r.html"]);
 }
 
 #[test]
