@@ -1,6 +1,8 @@
 //! Files: what Assay did not create is only read, and a refusal leaves everything as it was.
 
-use crate::story::{DONE, INTERRUPTED, Story, count, run};
+use std::os::unix::fs::PermissionsExt as _;
+
+use crate::story::{DONE, INTERRUPTED, Story, count, is_root, run};
 
 const RUN: [&str; 8] = ["run", "vmware", "t.dat", "--size", "1MiB", "--set", "run=100ms", "--json"];
 const READS: [&str; 2] = ["--only", "100%Read"];
@@ -119,6 +121,7 @@ fn what_cannot_be_a_target_is_refused_and_nothing_is_created() {
     check(&["dangling"], &["dangling"]);
     check(&["empty", "--only", "100%Read"], &["empty is empty"]);
     check(&["t.dat", "--size", "4000TiB"], &["t.dat", "4000TiB does not fit", "use --size"]);
+    check(&["/proc/t.dat", "--size", "1MiB"], &["/proc/t.dat", "does not fit", "make room"]);
     check(&["t.dat", "t.dat", "--size", "1MiB"], &["given twice"]);
     check(&["t.dat", "./t.dat", "--size", "1MiB"], &["t.dat", "./t.dat", "given twice"]);
     check(&["folder/../t.dat", "./t.dat", "--size", "1MiB"], &["given twice"]);
@@ -127,6 +130,38 @@ fn what_cannot_be_a_target_is_refused_and_nothing_is_created() {
     check(&["null:lots"], &["null", "lots"]);
     check(&["t.dat", "--size", "8KiB"], &["size"]);
     check(&["t.dat", "--size", "0"], &["size"]);
+}
+
+/// As somebody who is not root.
+fn as_nobody(story: &Story, args: &[&str]) -> (Option<i32>, String) {
+    use std::os::unix::process::CommandExt as _;
+    let (mut command, anywhere) = (story.command(args), std::fs::Permissions::from_mode(0o777));
+    std::fs::set_permissions(story.path("."), anywhere).unwrap();
+    let output = command.uid(65534).gid(65534).output().unwrap();
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
+}
+
+#[test]
+fn what_may_not_be_looked_at_is_named_with_the_reason() {
+    if !is_root() {
+        return;
+    }
+    let story = Story::new();
+    story.write("secret", "x");
+    std::fs::set_permissions(story.path("secret"), std::fs::Permissions::from_mode(0o600)).unwrap();
+    for args in [&["check", "secret"][..], &["run", "vmware", "secret", "--size", "1MiB"]] {
+        let (code, err) = as_nobody(&story, args);
+        // The program itself may lie where nobody else may go.
+        if code == Some(126) || code == Some(127) {
+            eprintln!("skipped: the program cannot be run by others here");
+            return;
+        }
+        assert_eq!(
+            (code, err.trim()),
+            (Some(2), "error: cannot open secret: Permission denied (os error 13)")
+        );
+    }
+    assert_eq!(story.read("secret"), b"x");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use assay_host::HoldKind;
 use assay_record::{DeviceFacts, FilesystemFacts, HostFacts};
-use assay_spec::units::{Bytes, GIB};
+use assay_spec::units::{Bytes, GIB, MIB};
 use assay_spec::{Address, Plan, Span, Test};
 use assay_target::AccessMode;
 use assay_target::file::{self, Marker, PathKind};
@@ -288,10 +288,18 @@ fn check_space(
         path: text(path),
         asked: Bytes(span),
         mount: filesystem.mount_point.clone(),
-        free: Bytes(filesystem.free_bytes),
-        reserve: Bytes(reserve),
-        most: Bytes((usable + held) / (1 << 20) * (1 << 20)),
+        free: whole_mib(filesystem.free_bytes),
+        reserve: whole_mib(reserve),
+        next: match whole_mib(usable + held) {
+            Bytes(0) => "make room there, or choose another place".into(),
+            most => format!("use --size {most} or less"),
+        },
     })
+}
+
+/// Sizes of file systems are easier to read so.
+fn whole_mib(bytes: u64) -> Bytes {
+    Bytes(bytes / MIB * MIB)
 }
 
 fn inspect_device(
