@@ -138,7 +138,11 @@ fn ctrl_c_twice_stops_at_once() {
         heard.push(byte[0]);
     }
     running.signal("INT");
-    running.end().ends(INTERRUPTED);
+    let told = running.end().ends(INTERRUPTED);
     let kept = story.assay(&["show", "--json"]).ends(DONE).json();
-    assert!(["partial", "interrupted"].contains(&kept["status"].as_str().unwrap()), "{}", kept["status"]);
+    // Only storage that ends half a GiB within the blink between the two has nothing to be stopped.
+    match kept["status"].as_str().unwrap() {
+        "partial" => assert_eq!(told.out, "", "stopped before anything could be printed"),
+        status => assert_eq!(status, "interrupted"),
+    }
 }
