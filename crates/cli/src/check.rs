@@ -70,11 +70,12 @@ fn look_at_device(target: &str, path: &Path) -> anyhow::Result<Checked> {
 
 fn look_at_file(target: &str, path: &Path, kind: &'static str) -> anyhow::Result<Checked> {
     let is_file = kind == "file";
+    let size = || file::capacity_bytes(path).with_context(|| format!("cannot open {target}"));
     let smallest = || file::smallest_direct_io(path).with_context(|| format!("cannot read {target}"));
     Ok(Checked {
         target: target.to_owned(),
         kind,
-        size_bytes: if is_file { file::capacity_bytes(path)? } else { 0 },
+        size_bytes: if is_file { size()? } else { 0 },
         smallest_direct_io: if is_file { smallest()? } else { None },
         filesystem: Some(
             assay_host::filesystem_of(path).with_context(|| format!("cannot look at {target}"))?,

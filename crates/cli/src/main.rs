@@ -49,10 +49,19 @@ fn main() -> ExitCode {
     match result {
         Ok(exit) => ExitCode::from(exit as u8),
         Err(error) => {
-            eprintln!("error: {error:#}");
+            eprintln!("error: {}", told(&error));
             ExitCode::from(error.downcast_ref::<Failed>().map_or(BAD_INPUT, |failed| failed.exit as u8))
         }
     }
+}
+
+/// The chain of causes as one sentence. Some messages end in their cause already; it is not said again.
+fn told(error: &anyhow::Error) -> String {
+    error.chain().fold(String::new(), |said, cause| match cause.to_string() {
+        cause if said.is_empty() => cause,
+        cause if said.ends_with(&cause) => said,
+        cause => format!("{said}: {cause}"),
+    })
 }
 
 /// An error that is not bad input: something went wrong on the way.

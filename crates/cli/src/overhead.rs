@@ -1,7 +1,7 @@
 //! `assay overhead`: the null target under the real engine; what remains is the tester's own cost.
 
 use assay_analysis::Collector;
-use assay_engine::{IoChoice, PrepareOptions, RunRequest, StopSignal};
+use assay_engine::{IoChoice, PrepareOptions, RunRequest, StopSignal, TooSmall};
 use assay_record::RunHeader;
 use assay_spec::units::Nanos;
 use assay_spec::{Address, Overrides, Plan, PlanFile};
@@ -65,6 +65,7 @@ fn measure(plan: &Plan) -> anyhow::Result<Vec<Cost>> {
         durability: Durability::Device,
         overwrite: Vec::new(),
         fill_devices: false,
+        too_small: TooSmall::Refuse,
     };
     let host = assay_host::host_facts();
     let addresses: [Address; 1] = ["null:".parse()?];

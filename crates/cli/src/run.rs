@@ -1,11 +1,14 @@
 //! `assay run`: from what was typed to a stored, printed result.
 
 use std::io::IsTerminal as _;
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use assay_analysis::{Collector, RunStatus, RunSummary, findings};
-use assay_engine::{IoChoice, PrepareError, PrepareOptions, PreparedTargets, RunRequest, StopSignal};
+use assay_engine::{
+    IoChoice, PrepareError, PrepareOptions, PreparedTargets, RunRequest, StopSignal, TooSmall,
+};
 use assay_host::AwakeGuard;
 use assay_record::{Event, RunHeader};
 use assay_report::text::{Color, TextOptions};
@@ -22,6 +25,7 @@ use crate::{Exit, Failed, say};
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     let plan = plan(args)?;
     let addresses = addresses(&args.targets)?;
+    args.output.as_deref().map_or(Ok(()), check_output)?;
     let store = open_store(&args.store)?;
     let stop = stop_on_signals()?;
     let mut progress = Progress::new(&plan);
@@ -51,6 +55,18 @@ fn plan(args: &RunArgs) -> anyhow::Result<Plan> {
 
 fn addresses(targets: &[String]) -> anyhow::Result<Vec<Address>> {
     targets.iter().map(|t| t.parse().with_context(|| format!("target `{t}`"))).collect()
+}
+
+/// A report that cannot be written is told before the run, not hours later.
+fn check_output(path: &Path) -> anyhow::Result<()> {
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    if let Some(directory) = directory.filter(|directory| !directory.is_dir()) {
+        bail!("cannot write the report to {}: there is no directory {}", path.display(), directory.display());
+    }
+    if path.is_dir() {
+        bail!("cannot write the report to {}: it is a directory; name a file in it", path.display());
+    }
+    Ok(())
 }
 
 /// The first signal asks the run to end, the second ends the program.
@@ -89,6 +105,8 @@ fn prepare(
         durability: if args.sync { Durability::Sync } else { Durability::Device },
         overwrite: args.overwrite.clone(),
         fill_devices: !args.no_fill,
+        // What somebody typed must be there; a suite's own default must not keep small devices from being measured.
+        too_small: if args.size.is_some() { TooSmall::Refuse } else { TooSmall::UseAll },
     };
     let host = assay_host::host_facts();
     let prepared = assay_engine::prepare(plan, addresses, &options, &host, stop, &mut |p| progress.fill(p));
@@ -150,7 +168,7 @@ fn created_paths(targets: &PreparedTargets) -> Vec<String> {
 /// Only files that carry Assay's mark of having created them are removed.
 fn remove(paths: &[String]) -> anyhow::Result<()> {
     for path in paths {
-        let path = std::path::Path::new(path);
+        let path = Path::new(path);
         if path.is_file()
             && !assay_target::file::remove(path)
                 .with_context(|| format!("cannot remove {}", path.display()))?

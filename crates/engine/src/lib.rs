@@ -27,6 +27,7 @@ mod worker;
 pub use clock::Clock;
 pub use control::StopSignal;
 pub use preparation::{
-    IoChoice, PrepareError, PrepareOptions, PrepareProgress, PreparedTarget, PreparedTargets, prepare,
+    IoChoice, PrepareError, PrepareOptions, PrepareProgress, PreparedTarget, PreparedTargets, TooSmall,
+    prepare,
 };
 pub use run::{RunError, RunRequest, Sink, run, run_with};

@@ -104,9 +104,7 @@ pub enum PrepareError {
         path: String,
     },
     /// It does not fit.
-    #[error(
-        "{path}: {asked} does not fit: {mount} has {free} free, of which {reserve} stay free; use --size {most} or less"
-    )]
+    #[error("{path}: {asked} does not fit: {mount} has {free} free, of which {reserve} stay free; {next}")]
     NoSpace {
         /// The path.
         path: String,
@@ -118,8 +116,8 @@ pub enum PrepareError {
         free: Bytes,
         /// Bytes that stay free.
         reserve: Bytes,
-        /// The most that would fit.
-        most: Bytes,
+        /// What to do.
+        next: String,
     },
     /// The device is smaller than asked.
     #[error("{path} has {holds}; --size asks for {asked}: use --size {holds} or less")]

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 
 use assay_host::HoldKind;
 use assay_record::{DeviceFacts, FilesystemFacts, HostFacts};
-use assay_spec::units::{Bytes, GIB};
+use assay_spec::units::{Bytes, GIB, MIB};
 use assay_spec::{Address, Plan, Span, Test};
 use assay_target::AccessMode;
 use assay_target::file::{self, Marker, PathKind};
 
-use super::PrepareOptions;
 use super::error::PrepareError;
+use super::{PrepareOptions, TooSmall};
 
 /// The test file in a directory that is given as a target.
 const FILE_IN_DIRECTORY: &str = "assay.dat";
@@ -203,7 +203,7 @@ fn inspect_file(
             (FileState::Foreign, length)
         }
     };
-    let span_bytes = file_span(plan.span, &state, holds, &path, host)?;
+    let span_bytes = file_span(plan.span, &state, holds, &path, options.too_small, host)?;
     let filesystem =
         assay_host::filesystem_of(&directory).map_err(io_error("look at the file system of", &path))?;
     check_space(&path, &state, span_bytes, &filesystem)?;
@@ -246,6 +246,7 @@ fn file_span(
     state: &FileState,
     holds: u64,
     path: &Path,
+    too_small: TooSmall,
     host: &HostFacts,
 ) -> Result<u64, PrepareError> {
     let asked = match asked {
@@ -254,7 +255,9 @@ fn file_span(
     };
     match (state, asked) {
         (FileState::Foreign, None) => Ok(holds),
-        (FileState::Foreign, Some(asked)) if asked > holds.next_multiple_of(SPAN_GRAIN) => {
+        (FileState::Foreign, Some(asked))
+            if asked > holds.next_multiple_of(SPAN_GRAIN) && too_small == TooSmall::Refuse =>
+        {
             Err(PrepareError::ForeignTooSmall { path: text(path), holds: Bytes(holds), asked: Bytes(asked) })
         }
         (FileState::Foreign, Some(asked)) => Ok(asked.min(holds)),
@@ -285,10 +288,18 @@ fn check_space(
         path: text(path),
         asked: Bytes(span),
         mount: filesystem.mount_point.clone(),
-        free: Bytes(filesystem.free_bytes),
-        reserve: Bytes(reserve),
-        most: Bytes((usable + held) / (1 << 20) * (1 << 20)),
+        free: whole_mib(filesystem.free_bytes),
+        reserve: whole_mib(reserve),
+        next: match whole_mib(usable + held) {
+            Bytes(0) => "make room there, or choose another place".into(),
+            most => format!("use --size {most} or less"),
+        },
     })
+}
+
+/// Sizes of file systems are easier to read so.
+fn whole_mib(bytes: u64) -> Bytes {
+    Bytes(bytes / MIB * MIB)
 }
 
 fn inspect_device(
@@ -311,12 +322,11 @@ fn inspect_device(
         Span::Whole => capacity,
         Span::Size(size) => {
             let asked = size.resolve(Bytes(host.memory_bytes)).0.next_multiple_of(SPAN_GRAIN);
-            // A suite's own default must not refuse a small device; what somebody typed must.
-            if asked > capacity {
+            if asked > capacity && options.too_small == TooSmall::Refuse {
                 let (holds, asked) = (Bytes(capacity), Bytes(asked));
                 return Err(PrepareError::DeviceTooSmall { path: text(path), holds, asked });
             }
-            asked
+            asked.min(capacity)
         }
     };
     let access = if writer.is_some() { AccessMode::ReadWrite } else { AccessMode::ReadOnly };

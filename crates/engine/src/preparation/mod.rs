@@ -37,6 +37,15 @@ pub enum IoChoice {
     Psync,
 }
 
+/// What happens when a device, or a file that Assay may not enlarge, holds less than the plan's size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TooSmall {
+    /// It is refused: somebody asked for this size.
+    Refuse,
+    /// All of it is used: the size is the plan's default.
+    UseAll,
+}
+
 /// What the command line says about targets.
 #[derive(Debug, Clone)]
 pub struct PrepareOptions {
@@ -50,6 +59,8 @@ pub struct PrepareOptions {
     pub overwrite: Vec<String>,
     /// Whether devices are written before they are measured.
     pub fill_devices: bool,
+    /// What a device or foreign file smaller than the plan's size means.
+    pub too_small: TooSmall,
 }
 
 /// How far preparation is.

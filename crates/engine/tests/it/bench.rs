@@ -121,6 +121,7 @@ pub fn run_on<T: Target>(
         durability: Durability::Device,
         overwrite: vec![],
         fill_devices: false,
+        too_small: assay_engine::TooSmall::Refuse,
     };
     let host = HostFacts { memory_bytes: 8 << 30, ..HostFacts::default() };
     let mut targets = prepare(&plan, &addresses, &options, &host, stop, &mut |_| {}).unwrap();

@@ -1,0 +1,128 @@
+//! Choices that a result must show, and what the other verbs print.
+
+use crate::story::{DONE, Story, count, number, rules};
+
+const RUN: [&str; 9] =
+    ["run", "vmware", "t.dat", "--size", "1MiB", "--set", "run=100ms", "--only", "RealLife"];
+
+#[test]
+fn psync_works_and_is_recorded() {
+    let story = Story::new();
+    let document = story.assay(&[&RUN[..], &["--io", "psync", "--json"]].concat()).ends(DONE).json();
+    assert_eq!(document["targets"][0]["member"]["engine"], "psync");
+    assert!(count(&document, "/tests/0/read/ops") > 0 && count(&document, "/tests/0/write/ops") > 0);
+    assert!(number(&document, "/tests/0/outstanding_effective") <= 64.001);
+}
+
+#[test]
+fn cached_and_sync_show_in_the_document_and_in_the_notes() {
+    let story = Story::new();
+    let member = |more: &[&str]| {
+        let document = story.assay(&[&RUN[..], more, &["--json"]].concat()).ends(DONE).json();
+        let fired: Vec<String> = rules(&document).into_iter().map(str::to_owned).collect();
+        (document["targets"][0]["member"].clone(), fired)
+    };
+    let has = |fired: &[String], rule: &str| fired.iter().any(|f| f == rule);
+    let (plain, fired) = member(&[]);
+    assert_eq!((&plain["direct"], &plain["sync"]), (&true.into(), &false.into()));
+    assert!(!has(&fired, "cached") && !has(&fired, "sync"), "{fired:?}");
+    let (cached, fired) = member(&["--cached"]);
+    assert_eq!(cached["direct"], false);
+    assert!(has(&fired, "cached"), "{fired:?}");
+    story.assay(&["show"]).ends(DONE).says(&["went through this host's page cache"]);
+    let (sync, fired) = member(&["--sync"]);
+    assert_eq!(sync["sync"], true);
+    assert!(has(&fired, "sync"), "{fired:?}");
+    story.assay(&["show"]).ends(DONE).says(&["waited until the storage called it durable (--sync)"]);
+}
+
+#[test]
+fn a_file_system_without_direct_io_names_the_choice() {
+    let story = Story::new();
+    let args = ["run", "vmware", "/proc/version", "--only", "100%Read", "--set", "run=100ms"];
+    let told = story.assay(&args);
+    assert_eq!(told.code, Some(2), "{told:?}");
+}
+
+#[test]
+fn a_suite_that_is_printed_reads_back_as_the_same_plan() {
+    let story = Story::new();
+    let suites = story.assay(&["suites", "--json"]).ends(DONE).json();
+    let names: Vec<&str> = suites.as_array().unwrap().iter().map(|s| s["suite"].as_str().unwrap()).collect();
+    for expected in ["vmware", "vmware-modern", "super-atto", "anandtech"] {
+        assert!(names.contains(&expected), "{names:?}");
+    }
+    for name in names {
+        let shown = story.assay(&["suites", "show", name]).ends(DONE);
+        assert!(shown.out.contains("source = "), "{name} says where its numbers come from");
+        story.write("plan.toml", &shown.out);
+        let plan = |plan: &str| {
+            let args = ["run", plan, "null:", "--set", "ops=10", "--set", "warmup=0s", "--json"];
+            story.assay(&args).ends(DONE).json()["plan"].clone()
+        };
+        assert_eq!(plan("plan.toml"), plan(name), "{name}");
+    }
+    story.assay(&["suites"]).ends(DONE).says(&["vmware", "super-atto", "min"]);
+}
+
+#[test]
+fn check_says_what_a_file_lies_on() {
+    let story = Story::new();
+    story.write("t.dat", vec![7; 8192]);
+    let one = story.assay(&["check", "t.dat", "--json"]).ends(DONE).json();
+    for key in ["serial", "wwid", "size_bytes", "filesystem", "holds", "writable"] {
+        assert!(one.get(key).is_some(), "{key} in {one:#}");
+    }
+    assert_eq!(count(&one, "/size_bytes"), 8192);
+    let two = story.assay(&["check", "t.dat", ".", "--json"]).ends(DONE).json();
+    assert_eq!((two[0]["kind"].as_str(), two[1]["kind"].as_str()), (Some("file"), Some("directory")));
+    story.assay(&["check", "t.dat"]).ends(DONE).says(&["t.dat (file)", "8KiB", "file system"]);
+}
+
+#[test]
+fn overhead_tells_what_assay_itself_costs_at_three_depths() {
+    let story = Story::new();
+    let document = story.assay(&["overhead", "--run", "200ms", "--json"]).ends(DONE).json();
+    let depths = document["depths"].as_array().unwrap();
+    let asked: Vec<u64> = depths.iter().map(|depth| count(depth, "/outstanding")).collect();
+    assert_eq!(asked, [1, 32, 128]);
+    for depth in depths {
+        let product = number(depth, "/ns_per_io") * number(depth, "/iops_per_core");
+        assert!((product / 1e9 - 1.0).abs() < 1e-6 && number(depth, "/ns_per_io") > 0.0, "{depth}");
+    }
+    story.assay(&["overhead", "--run", "100ms"]).ends(DONE).says(&["ns per I/O", "IOPS per core"]);
+    assert!(!story.path("store.sqlite").exists(), "it is no run");
+}
+
+#[test]
+fn a_report_that_cannot_be_written_is_told_before_the_run() {
+    let story = Story::new();
+    std::fs::create_dir(story.path("folder")).unwrap();
+    for (path, words) in
+        [("missing/r.html", "there is no directory missing"), ("folder", "it is a directory")]
+    {
+        let args = [&RUN[..], &["-o", path]].concat();
+        story.assay(&args).refused(&["cannot write the report to", path, words]);
+        assert_eq!(story.files(), ["folder"]);
+    }
+}
+
+#[test]
+fn a_report_goes_to_standard_output_too() {
+    let story = Story::new();
+    story.assay(&["run", "vmware", "null:", "--set", "ops=10"]).ends(DONE);
+    let page = story.assay(&["report", "-o", "-"]).ends(DONE);
+    assert!(page.out.starts_with("<!DOCTYPE html>") && page.out.trim_end().ends_with("</html>"));
+    story.assay(&["report", "-o", "missing/r.html"]).refused(&["cannot write the report to missing/r.html"]);
+}
+
+#[test]
+fn the_help_tells_the_exit_codes() {
+    let story = Story::new();
+    story
+        .assay(&["run", "--help"])
+        .ends(DONE)
+        .says(&["0 done, 1 run with errors, 2 bad input, 130 interrupted"]);
+    story.assay(&["--version"]).ends(DONE).says(&["assay"]);
+    assert_eq!(story.assay(&[]).code, Some(2));
+}

@@ -1,0 +1,200 @@
+//! Files: what Assay did not create is only read, and a refusal leaves everything as it was.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use crate::story::{DONE, INTERRUPTED, Story, count, is_root, run};
+
+const RUN: [&str; 8] = ["run", "vmware", "t.dat", "--size", "1MiB", "--set", "run=100ms", "--json"];
+const READS: [&str; 2] = ["--only", "100%Read"];
+
+fn with(more: &[&str]) -> Vec<String> {
+    RUN.iter().chain(more).map(|word| (*word).to_owned()).collect()
+}
+
+fn assay(story: &Story, more: &[&str]) -> crate::story::Told {
+    let args = with(more);
+    story.assay(&args.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+/// A file of somebody else's.
+fn foreign() -> Vec<u8> {
+    (0..1_u32 << 20).map(|i| (i % 251) as u8).collect()
+}
+
+#[test]
+fn a_file_of_somebody_else_s_is_read_and_not_written() {
+    let story = Story::new();
+    story.write("t.dat", foreign());
+    assay(&story, &[]).refused(&["t.dat", "was not made by Assay", "--overwrite t.dat", "RealLife", "1MiB"]);
+    assay(&story, &["--overwrite", "other.dat"]).refused(&["t.dat"]);
+    assert!(story.read("t.dat") == foreign());
+    let read = assay(&story, &READS).ends(DONE).json();
+    assert!(count(&read, "/tests/0/total/ops") > 0);
+    assert_eq!(read["targets"][0]["member"]["content"], "foreign");
+    assert!(story.read("t.dat") == foreign());
+    assert_eq!(story.files(), ["t.dat"]);
+}
+
+#[test]
+fn a_file_of_somebody_else_s_that_is_smaller_than_a_suite_s_default_is_read_whole() {
+    let story = Story::new();
+    story.write("t.dat", foreign());
+    let args = ["run", "vmware", "t.dat", "--set", "run=100ms", "--only", "100%Read", "--json"];
+    let read = story.assay(&args).ends(DONE).json();
+    assert_eq!(count(&read, "/targets/0/member/span_bytes"), 1 << 20);
+    story
+        .assay(&[&args[..], &["--size", "2MiB"]].concat())
+        .refused(&["t.dat holds only 1MiB", "--size asks for 2MiB"]);
+}
+
+#[test]
+fn a_file_of_somebody_else_s_is_written_when_it_is_named() {
+    for name in ["t.dat", "./t.dat"] {
+        let story = Story::new();
+        story.write("t.dat", foreign());
+        let written = assay(&story, &["--overwrite", name]).ends(DONE).json();
+        assert!(count(&written, "/tests/1/write/ops") > 0);
+        assert!(story.read("t.dat") != foreign());
+    }
+}
+
+#[test]
+fn every_overwrite_must_name_a_target() {
+    let story = Story::new();
+    assay(&story, &["--overwrite", "t.dta"])
+        .refused(&["--overwrite t.dta names none of the targets", "t.dat"]);
+    assert_eq!(story.files(), Vec::<String>::new());
+}
+
+#[test]
+fn a_file_that_somebody_changed_is_no_longer_assay_s() {
+    let story = Story::new();
+    assay(&story, &[]).ends(DONE);
+    assay(&story, &[]).ends(DONE);
+    let mut content = story.read("t.dat");
+    content[5] ^= 1;
+    // As an editor does: the same file, written again.
+    story.write("t.dat", &content);
+    assay(&story, &[]).refused(&["t.dat", "was changed since"]);
+    assert!(story.read("t.dat") == content);
+}
+
+#[test]
+fn a_copy_of_a_test_file_is_somebody_else_s() {
+    let story = Story::new();
+    assay(&story, &[]).ends(DONE);
+    run(&["cp", story.path("t.dat").to_str().unwrap(), story.path("copy.dat").to_str().unwrap()]);
+    let args = ["run", "vmware", "copy.dat", "--size", "1MiB", "--set", "run=100ms"];
+    story.assay(&args).refused(&["copy.dat", "was not made by Assay"]);
+}
+
+#[test]
+fn a_file_in_use_by_another_run_is_refused() {
+    let story = Story::new();
+    let mut other = story.start(&["run", "vmware", "t.dat", "--size", "1MiB", "--set", "run=60s"]);
+    story.wait_for(|run| run["tests"][0].is_object());
+    assay(&story, &[]).refused(&["t.dat is in use by another run"]);
+    assay(&story, &["--overwrite", "t.dat"]).refused(&["t.dat is in use by another run"]);
+    other.signal("INT");
+    other.end().ends(INTERRUPTED);
+    assay(&story, &[]).ends(DONE);
+}
+
+#[test]
+fn what_cannot_be_a_target_is_refused_and_nothing_is_created() {
+    let story = Story::new();
+    run(&["mkfifo", story.path("pipe").to_str().unwrap()]);
+    std::fs::create_dir(story.path("folder")).unwrap();
+    std::fs::create_dir(story.path("folder/assay.dat")).unwrap();
+    story.write("empty", "");
+    std::os::unix::fs::symlink("nowhere/file", story.path("dangling")).unwrap();
+    let before = story.files();
+    let check = |targets: &[&str], words: &[&str]| {
+        let args = [&["run", "vmware"], targets, &["--set", "run=100ms"]].concat();
+        story.assay(&args).refused(words);
+        assert_eq!(story.files(), before, "{targets:?}");
+    };
+    check(&["pipe"], &["pipe is a pipe", "block device"]);
+    check(&["/dev/null"], &["/dev/null is a character device"]);
+    check(&["missing/t.dat"], &["cannot create missing/t.dat", "does not exist", "mkdir -p missing"]);
+    check(&["folder"], &["folder/assay.dat is"]);
+    check(&["dangling"], &["dangling"]);
+    check(&["empty", "--only", "100%Read"], &["empty is empty"]);
+    check(&["t.dat", "--size", "4000TiB"], &["t.dat", "4000TiB does not fit", "use --size"]);
+    check(&["/proc/t.dat", "--size", "1MiB"], &["/proc/t.dat", "does not fit", "make room"]);
+    check(&["t.dat", "t.dat", "--size", "1MiB"], &["given twice"]);
+    check(&["t.dat", "./t.dat", "--size", "1MiB"], &["t.dat", "./t.dat", "given twice"]);
+    check(&["folder/../t.dat", "./t.dat", "--size", "1MiB"], &["given twice"]);
+    check(&["iscsi://nas/x"], &["iscsi"]);
+    check(&[""], &["target"]);
+    check(&["null:lots"], &["null", "lots"]);
+    check(&["t.dat", "--size", "8KiB"], &["size"]);
+    check(&["t.dat", "--size", "0"], &["size"]);
+}
+
+/// As somebody who is not root.
+fn as_nobody(story: &Story, args: &[&str]) -> (Option<i32>, String) {
+    use std::os::unix::process::CommandExt as _;
+    let (mut command, anywhere) = (story.command(args), std::fs::Permissions::from_mode(0o777));
+    std::fs::set_permissions(story.path("."), anywhere).unwrap();
+    let output = command.uid(65534).gid(65534).output().unwrap();
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
+}
+
+#[test]
+fn what_may_not_be_looked_at_is_named_with_the_reason() {
+    if !is_root() {
+        return;
+    }
+    let story = Story::new();
+    story.write("secret", "x");
+    std::fs::set_permissions(story.path("secret"), std::fs::Permissions::from_mode(0o600)).unwrap();
+    for args in [&["check", "secret"][..], &["run", "vmware", "secret", "--size", "1MiB"]] {
+        let (code, err) = as_nobody(&story, args);
+        // The program itself may lie where nobody else may go.
+        if code == Some(126) || code == Some(127) {
+            eprintln!("skipped: the program cannot be run by others here");
+            return;
+        }
+        assert_eq!(
+            (code, err.trim()),
+            (Some(2), "error: cannot open secret: Permission denied (os error 13)")
+        );
+    }
+    assert_eq!(story.read("secret"), b"x");
+}
+
+#[test]
+fn a_second_target_that_is_refused_leaves_the_first_untouched() {
+    let story = Story::new();
+    story.write("theirs.dat", foreign());
+    let args = ["run", "vmware", "new.dat", "theirs.dat", "--size", "1MiB", "--set", "run=100ms"];
+    story.assay(&args).refused(&["theirs.dat"]);
+    assert_eq!(story.files(), ["theirs.dat"]);
+    assert!(story.read("theirs.dat") == foreign());
+}
+
+#[test]
+fn what_is_typed_wrong_is_refused_with_the_nearest_word() {
+    let story = Story::new();
+    let check = |args: &[&str], words: &[&str]| {
+        story.assay(args).refused(words);
+        assert_eq!(story.files(), Vec::<String>::new(), "{args:?}");
+        assert!(!story.path("store.sqlite").exists(), "{args:?}");
+    };
+    check(&["run", "vmwrae", "t.dat"], &["vmwrae", "no suite of that name", "did you mean `vmware`?"]);
+    check(&["run", "plan.toml", "t.dat"], &["plan.toml", "no such plan file"]);
+    check(&["run", "vmware", "t.dat", "--set", "outstnading=3"], &["did you mean `outstanding`?"]);
+    check(&["run", "vmware", "t.dat", "--set", "run=soon"], &["--set run=soon", "`soon`"]);
+    check(&["run", "vmware", "t.dat", "--set", "run"], &["KEY=VALUE"]);
+    check(&["run", "vmware", "t.dat", "--set", "run=5parsecs"], &["`parsecs`", "min"]);
+    check(&["run", "vmware", "t.dat", "--set", "outstanding=0"], &["from 1 to 4096"]);
+    check(&["run", "vmware", "t.dat", "--set", "read=120"], &["120", "percent"]);
+    check(&["run", "vmware", "t.dat", "--size", "4XB"], &["--size", "`XB`", "GiB"]);
+    check(&["run", "vmware", "t.dat", "--only", "RealLive"], &["--only RealLive", "RealLife"]);
+    check(&["run", "vmware"], &["TARGET"]);
+    check(&["run", "vmware", "t.dat", "--io", "aio"], &["--io", "psync"]);
+    check(&["suites", "show", "super-attoo"], &["did you mean `super-atto`?"]);
+    check(&["rnu"], &["rnu", "run"]);
+    check(&["check", "t.dat"], &["t.dat does not exist"]);
+}

@@ -1,0 +1,148 @@
+//! Runs that do not come to their end: killed, stopped, stopped twice.
+
+use std::io::Read as _;
+
+use serde_json::Value;
+
+use crate::story::{DONE, INTERRUPTED, Story, count, number, rules};
+
+const PLAN: &str = r#"
+[[test]]
+name = "short"
+run = "300ms"
+access = [{ size = "4KiB", read = 50, random = 100 }]
+[[test]]
+name = "long"
+run = "10min"
+access = [{ size = "4KiB", read = 50, random = 100 }]
+"#;
+
+/// A run in the background that is in its second, long test, with two ended intervals there.
+fn in_the_middle(story: &Story) -> crate::story::Running {
+    story.write("plan.toml", PLAN);
+    let running = story.start(&["run", "plan.toml", "t.dat", "--size", "4MiB", "--json"]);
+    story.wait_for(|run| run["tests"][1]["series"].as_array().is_some_and(|s| s.len() >= 2));
+    running
+}
+
+fn check_kept(document: &Value, status: &str) {
+    assert_eq!(document["status"], status);
+    assert!(rules(document).contains(&"partial"), "{:#}", document["findings"]);
+    assert_eq!(
+        (&document["tests"][0]["complete"], &document["tests"][1]["complete"]),
+        (&true.into(), &false.into())
+    );
+    for test in ["/tests/0", "/tests/1"] {
+        assert!(
+            count(document, &format!("{test}/total/ops")) > 0
+                && number(document, &format!("{test}/seconds")) > 0.0
+        );
+    }
+}
+
+#[test]
+fn a_run_that_is_killed_keeps_every_interval_that_ended() {
+    let story = Story::new();
+    story.assay(&["run", "vmware", "null:", "--set", "ops=100", "--label", "before", "--json"]).ends(DONE);
+    let mut running = in_the_middle(&story);
+    let seen = story.assay(&["show", "--json"]).ends(DONE).json();
+    running.signal("KILL");
+    assert_eq!(running.end().code, None, "no exit code: it was killed");
+    let kept = story.assay(&["show", "last", "--json"]).ends(DONE).json();
+    check_kept(&kept, "partial");
+    let ops = |document| count(document, "/tests/1/total/ops");
+    assert!(ops(&kept) >= ops(&seen), "what could be seen while it ran is there");
+    story.assay(&["show"]).ends(DONE).says(&[
+        "(PARTIAL)",
+        "The run has no end",
+        "1 of 2 steps are complete",
+        "long",
+    ]);
+    story.assay(&["report", "-o", "r.html"]).ends(DONE);
+    assert!(String::from_utf8(story.read("r.html")).unwrap().to_lowercase().contains("partial"));
+
+    let runs = story.assay(&["runs", "--json"]).ends(DONE).json();
+    let of = |key: &str| runs.as_array().unwrap().iter().map(|run| run[key].clone()).collect::<Vec<_>>();
+    assert_eq!(of("status"), ["partial", "done"], "newest first");
+    assert_eq!(of("run")[0], kept["run"]);
+    assert_eq!(of("label"), [Value::Null, "before".into()]);
+    story.assay(&["runs"]).ends(DONE).says(&["partial", "before", "t.dat"]);
+
+    story.assay(&["rm", kept["run"].as_str().unwrap()]).ends(DONE).says(&["removed run"]);
+    assert_eq!(story.assay(&["show", "last", "--json"]).json()["label"], "before");
+    story.assay(&["rm", "before"]).ends(DONE);
+    assert_eq!(story.assay(&["runs", "--json"]).ends(DONE).json(), serde_json::json!([]));
+}
+
+#[test]
+fn the_file_of_a_killed_run_is_used_again() {
+    let story = Story::new();
+    let mut running = in_the_middle(&story);
+    running.signal("KILL");
+    running.end();
+    let args = ["run", "plan.toml", "t.dat", "--size", "4MiB", "--only", "short", "--json"];
+    let again = story.assay(&args).ends(DONE).json();
+    assert_eq!(again["targets"][0]["member"]["content"], "reused");
+}
+
+#[test]
+fn ctrl_c_keeps_what_was_measured() {
+    for signal in ["INT", "TERM"] {
+        let story = Story::new();
+        let mut running = in_the_middle(&story);
+        running.signal(signal);
+        let told = running.end().ends(INTERRUPTED).says(&["what was measured is kept"]);
+        check_kept(&told.json(), "interrupted");
+        let shown = story.assay(&["show", "last", "--json"]).ends(DONE).json();
+        assert_eq!(shown["tests"], told.json()["tests"]);
+        story.assay(&["show"]).ends(DONE).says(&["(INTERRUPTED)", "The run was interrupted"]);
+    }
+}
+
+#[test]
+fn ctrl_c_while_a_file_is_filled_keeps_what_was_filled() {
+    let story = Story::new();
+    // Durable writes fill slowly enough to be interrupted.
+    let args = ["run", "vmware", "t.dat", "--size", "2GiB", "--set", "run=100ms", "--sync", "--io", "psync"];
+    let mut running = story.start(&args);
+    let path = story.path("t.dat");
+    while std::fs::metadata(&path).map_or(0, |m| m.len()) == 0 {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    running.signal("INT");
+    let told = running.end().ends(INTERRUPTED);
+    told.says(&["stopped while t.dat was being filled"]);
+    assert_eq!(story.assay(&["runs", "--json"]).ends(DONE).json(), serde_json::json!([]));
+    // It is Assay's file still: a smaller size is made from it.
+    let args = ["run", "vmware", "t.dat", "--size", "1MiB", "--set", "run=100ms", "--remove"];
+    story.assay(&args).ends(DONE);
+    assert_eq!(story.files(), Vec::<String>::new());
+}
+
+#[test]
+fn ctrl_c_twice_stops_at_once() {
+    let story = Story::new();
+    story.write(
+        "plan.toml",
+        "[[test]]\nname = \"large\"\nrun = \"10min\"\noutstanding = 32\naccess = [{ size = \"16MiB\", read = 0 }]\n",
+    );
+    let args = ["run", "plan.toml", "t.dat", "--size", "512MiB", "--sync", "--json"];
+    let mut running = story.start(&args);
+    story.wait_for(|run| run["tests"][0].is_object());
+    running.signal("INT");
+    // The second one comes when the first has been heard: half a GiB is then still in flight.
+    let stderr = running.child().stderr.as_mut().unwrap();
+    let (mut heard, mut byte) = (Vec::new(), [0]);
+    while !String::from_utf8_lossy(&heard).contains("again to stop at once") {
+        assert_eq!(stderr.read(&mut byte).unwrap(), 1, "{}", String::from_utf8_lossy(&heard));
+        heard.push(byte[0]);
+    }
+    running.signal("INT");
+    let told = running.end().ends(INTERRUPTED);
+    let kept = story.assay(&["show", "--json"]).ends(DONE).json();
+    // Only storage that ends half a GiB within the blink between the two has nothing to be stopped.
+    match kept["status"].as_str().unwrap() {
+        "partial" => assert_eq!(told.out, "", "stopped before anything could be printed"),
+        status => assert_eq!(status, "interrupted"),
+    }
+}
