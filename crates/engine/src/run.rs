@@ -64,7 +64,14 @@ pub fn run_with<T: Target>(
     for warning in request.warnings {
         emitter.emit(RunEvent::Warning(warning))?;
     }
-    let outcome = run_steps(&plan, request.targets, &request.stop, opener, &mut emitter)?;
+    let outcome = match run_steps(&plan, request.targets, &request.stop, opener, &mut emitter) {
+        // A target that cannot be opened any more ends the run; its record must say that it ended.
+        Err(error @ RunError::Open { .. }) => {
+            emitter.emit(RunEvent::Ended(Outcome::Failed))?;
+            return Err(error);
+        }
+        other => other?,
+    };
     emitter.host_samples()?;
     emitter.emit(RunEvent::Ended(outcome))?;
     Ok(outcome)

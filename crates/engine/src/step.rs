@@ -320,8 +320,8 @@ fn collect(
         let sum = &mut sums[worker.job as usize];
         worker.drain.drain(sum);
         if let Some(end) = end {
-            if end.measured_ns > 0 {
-                add(sum, &end.last);
+            if let Some(last) = &end.last {
+                add(sum, last);
             }
             job_ends[worker.job as usize].push(end);
         }

@@ -100,10 +100,13 @@ impl Tally {
         self.full.push(ended).expect("checked to have room, and only this thread pushes");
     }
 
-    /// The interval that was running when the worker ended.
-    pub(crate) fn finish(mut self, now_ns: u64) -> Box<Interval> {
-        self.current.end_ns = now_ns.saturating_sub(self.zero_ns);
-        self.current
+    /// The interval that was running when the worker ended; `None` where counting never began.
+    pub(crate) fn finish(mut self, now_ns: u64) -> Option<Box<Interval>> {
+        if self.zero_ns == u64::MAX {
+            return None;
+        }
+        self.current.end_ns = now_ns.saturating_sub(self.zero_ns).max(self.current.start_ns);
+        Some(self.current)
     }
 }
 
@@ -171,7 +174,7 @@ mod tests {
                 drain.drain(&mut sum);
             }
         }
-        let last = tally.finish(1_000 + 20 * INTERVAL_NS);
+        let last = tally.finish(1_000 + 20 * INTERVAL_NS).unwrap();
         drain.drain(&mut sum);
         add(&mut sum, &last);
         let sum = sum.unwrap();

@@ -48,8 +48,8 @@ pub(crate) struct WorkerSetup<'s> {
 
 /// What a worker brings home.
 pub(crate) struct WorkerEnd {
-    /// The interval that was running when it ended.
-    pub(crate) last: Box<Interval>,
+    /// The interval that was running when it ended; `None` where counting never began.
+    pub(crate) last: Option<Box<Interval>>,
     /// Its measured window, ns.
     pub(crate) measured_ns: u64,
     /// I/Os that were due in the window, where the load has a rate.

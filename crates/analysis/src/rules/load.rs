@@ -21,7 +21,12 @@ pub(super) fn mismatch(case: StepCase<'_>) -> Option<Fired> {
     Some(Fired {
         severity: Severity::Critical,
         says: format!(
-            "{count} blocks did not hold what was written to them.{}",
+            "{count} {} not what was written there.{}",
+            if count == 1 {
+                "block of 512 bytes that was read was"
+            } else {
+                "blocks of 512 bytes that were read were"
+            },
             where_to.unwrap_or_default()
         ),
         evidence: vec![Evidence::new("wrong blocks", count as f64, "")],

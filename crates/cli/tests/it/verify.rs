@@ -81,7 +81,11 @@ fn one_flipped_byte_is_found_with_its_offset_and_both_stamps() {
         }
         assert!(rules(&document).contains(&"mismatch"));
         let place = format!("t.dat at offset {}", offset / 512 * 512);
-        story.assay(&["show"]).ends(DONE).says(&["CRITICAL", "1 blocks did not hold", &place]);
+        story.assay(&["show"]).ends(DONE).says(&[
+            "CRITICAL",
+            "1 block of 512 bytes that was read was not what was written there",
+            &place,
+        ]);
     }
 }
 

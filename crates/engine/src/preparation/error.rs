@@ -51,6 +51,15 @@ pub enum PrepareError {
         /// Of the plan.
         test: String,
     },
+    /// Blocks that carry no stamps cannot be checked.
+    #[error(
+        "verify needs blocks that carry Assay's stamps, and {path} is not filled with them: use a plan that also \
+         writes, with --overwrite and without --no-fill"
+    )]
+    VerifyUnfilled {
+        /// The path.
+        path: String,
+    },
     /// The same file or device was given twice.
     #[error("{0} is given twice (as {1}); each target must be a different file or device")]
     SameTwice(String, String),

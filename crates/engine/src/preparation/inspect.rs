@@ -315,6 +315,9 @@ fn inspect_device(
     if let Some(test) = writer {
         check_may_write(path, test, capacity, &device, options)?;
     }
+    if plan.verifies() && (writer.is_none() || !options.fill_devices) {
+        return Err(PrepareError::VerifyUnfilled { path: text(path) });
+    }
     if capacity == 0 {
         return Err(PrepareError::Empty { path: text(path) });
     }
