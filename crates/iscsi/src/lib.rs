@@ -4,5 +4,7 @@
 pub mod chap;
 pub mod login;
 pub mod pdu;
+pub mod scsi;
 pub mod serial;
+pub mod session;
 pub mod text;
