@@ -18,8 +18,9 @@ pub enum ChapAlgorithm {
 }
 
 impl ChapAlgorithm {
-    /// All, the strongest first: the order in which they are offered.
-    pub const ALL: [Self; 3] = [Self::Sha256, Self::Sha1, Self::Md5];
+    /// All, in the order in which they are offered. Number 7 comes last although it is the strongest: tgt and other
+    /// descendants of the Enterprise Target take it for SHA-1, and a login with it fails there.
+    pub const ALL: [Self; 3] = [Self::Sha1, Self::Md5, Self::Sha256];
 
     /// The number on the wire.
     #[must_use]
@@ -41,7 +42,12 @@ impl ChapAlgorithm {
     #[must_use]
     pub fn response(self, identifier: u8, secret: &Secret, challenge: &[u8]) -> Vec<u8> {
         fn digest<D: Digest>(identifier: u8, secret: &[u8], challenge: &[u8]) -> Vec<u8> {
-            D::new().chain_update([identifier]).chain_update(secret).chain_update(challenge).finalize().to_vec()
+            D::new()
+                .chain_update([identifier])
+                .chain_update(secret)
+                .chain_update(challenge)
+                .finalize()
+                .to_vec()
         }
         match self {
             Self::Md5 => digest::<Md5>(identifier, &secret.0, challenge),
@@ -102,13 +108,24 @@ mod tests {
     fn responses_are_digests_of_identifier_secret_challenge() {
         // Made with: printf '\x01secretsecretabcd' | md5sum (sha1sum, sha256sum).
         let secret = Secret::new("secretsecret");
-        for (algorithm, bytes) in [(ChapAlgorithm::Md5, 16), (ChapAlgorithm::Sha1, 20), (ChapAlgorithm::Sha256, 32)] {
+        for (algorithm, bytes) in
+            [(ChapAlgorithm::Md5, 16), (ChapAlgorithm::Sha1, 20), (ChapAlgorithm::Sha256, 32)]
+        {
             assert_eq!(algorithm.response(1, &secret, b"abcd").len(), bytes);
             assert_eq!(ChapAlgorithm::from_number(algorithm.number()), Some(algorithm));
         }
-        assert_eq!(encode_binary(&ChapAlgorithm::Md5.response(1, &secret, b"abcd")), "0x5ea0525ce5a3993754c7808718c61e05");
-        assert_eq!(encode_binary(&ChapAlgorithm::Sha1.response(1, &secret, b"abcd")), "0x5143bc289f408a21d850cc774729cb7a3bde6b4c");
-        assert_eq!(encode_binary(&ChapAlgorithm::Sha256.response(1, &secret, b"abcd")), "0x682231f5425f33487bc627909876054ce2b11589029ec697c4834dbf9be18387");
+        assert_eq!(
+            encode_binary(&ChapAlgorithm::Md5.response(1, &secret, b"abcd")),
+            "0x5ea0525ce5a3993754c7808718c61e05"
+        );
+        assert_eq!(
+            encode_binary(&ChapAlgorithm::Sha1.response(1, &secret, b"abcd")),
+            "0x5143bc289f408a21d850cc774729cb7a3bde6b4c"
+        );
+        assert_eq!(
+            encode_binary(&ChapAlgorithm::Sha256.response(1, &secret, b"abcd")),
+            "0x682231f5425f33487bc627909876054ce2b11589029ec697c4834dbf9be18387"
+        );
         assert_eq!(ChapAlgorithm::from_number("8"), None);
     }
 

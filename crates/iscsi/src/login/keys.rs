@@ -54,11 +54,15 @@ pub(super) fn settle(
     }
     let number = |low, high| number(key, value, low, high);
     let result = match key {
-        "HeaderDigest" => set_digest(&mut agreed.header_digest, key, value, offered, offer.header_digest.value())?,
+        "HeaderDigest" => {
+            set_digest(&mut agreed.header_digest, key, value, offered, offer.header_digest.value())?
+        }
         "DataDigest" => set_digest(&mut agreed.data_digest, key, value, offered, offer.data_digest.value())?,
         "InitialR2T" => set_bool(&mut agreed.initial_r2t, offer.initial_r2t | yes_no(key, value)?),
         "ImmediateData" => set_bool(&mut agreed.immediate_data, offer.immediate_data & yes_no(key, value)?),
-        "DataPDUInOrder" => set_bool(&mut agreed.data_pdu_in_order, offer.data_pdu_in_order | yes_no(key, value)?),
+        "DataPDUInOrder" => {
+            set_bool(&mut agreed.data_pdu_in_order, offer.data_pdu_in_order | yes_no(key, value)?)
+        }
         "DataSequenceInOrder" => {
             set_bool(&mut agreed.data_sequence_in_order, offer.data_sequence_in_order | yes_no(key, value)?)
         }
@@ -164,7 +168,11 @@ mod tests {
             let mut agreed = Negotiated::defaults(&ours);
             let answer = settle(key, value, offered, &ours, &mut agreed).unwrap();
             assert_eq!(field(&agreed), expected, "{key}={value}");
-            assert_eq!(matches!(answer, KeyAnswer::Reply(_)), !offered, "{key}={value}: answers go one way only");
+            assert_eq!(
+                matches!(answer, KeyAnswer::Reply(_)),
+                !offered,
+                "{key}={value}: answers go one way only"
+            );
         }
     }
 
@@ -173,12 +181,24 @@ mod tests {
         let offer = Offer::default;
         for (ours, theirs, result) in [(true, "No", true), (false, "Yes", true), (false, "No", false)] {
             check("InitialR2T", Offer { initial_r2t: ours, ..offer() }, theirs, |n| n.initial_r2t, result);
-            check("DataPDUInOrder", Offer { data_pdu_in_order: ours, ..offer() }, theirs, |n| n.data_pdu_in_order, result);
+            check(
+                "DataPDUInOrder",
+                Offer { data_pdu_in_order: ours, ..offer() },
+                theirs,
+                |n| n.data_pdu_in_order,
+                result,
+            );
             let sequence = Offer { data_sequence_in_order: ours, ..offer() };
             check("DataSequenceInOrder", sequence, theirs, |n| n.data_sequence_in_order, result);
         }
         for (ours, theirs, result) in [(true, "Yes", true), (true, "No", false), (false, "Yes", false)] {
-            check("ImmediateData", Offer { immediate_data: ours, ..offer() }, theirs, |n| n.immediate_data, result);
+            check(
+                "ImmediateData",
+                Offer { immediate_data: ours, ..offer() },
+                theirs,
+                |n| n.immediate_data,
+                result,
+            );
         }
         let bursts = Offer { max_burst_bytes: 1 << 20, first_burst_bytes: 1 << 16, ..offer() };
         check("MaxBurstLength", bursts.clone(), "16776192", |n| n.max_burst_bytes, 1 << 20);
@@ -192,7 +212,13 @@ mod tests {
         let digests = Offer { header_digest: DigestOffer::PreferCrc32c, ..offer() };
         check("HeaderDigest", digests.clone(), "CRC32C", |n| n.header_digest, true);
         check("HeaderDigest", digests, "None", |n| n.header_digest, false);
-        check("DataDigest", Offer { data_digest: DigestOffer::Always, ..offer() }, "CRC32C", |n| n.data_digest, true);
+        check(
+            "DataDigest",
+            Offer { data_digest: DigestOffer::Always, ..offer() },
+            "CRC32C",
+            |n| n.data_digest,
+            true,
+        );
     }
 
     #[test]
@@ -226,6 +252,9 @@ mod tests {
         ] {
             assert!(settle(key, value, true, &offer, &mut agreed).is_err(), "{key}={value}");
         }
-        assert_eq!(settle("MaxBurstLength", "Irrelevant", true, &offer, &mut agreed).unwrap(), KeyAnswer::Settled);
+        assert_eq!(
+            settle("MaxBurstLength", "Irrelevant", true, &offer, &mut agreed).unwrap(),
+            KeyAnswer::Settled
+        );
     }
 }

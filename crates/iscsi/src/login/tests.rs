@@ -80,7 +80,7 @@ fn a_login_without_authentication_takes_two_requests() {
 fn chap_one_way_sends_the_digest() {
     let mut login = Login::new(config(Some(one_way())));
     assert_eq!(login.begin().bhs.flags(), 0x00, "security stage is not left before CHAP");
-    assert_eq!(sent(answer(&mut login, 0x00, "AuthMethod=CHAP")), (0x00, "CHAP_A=7,6,5".into()));
+    assert_eq!(sent(answer(&mut login, 0x00, "AuthMethod=CHAP")), (0x00, "CHAP_A=6,5,7".into()));
     let (flags, text) = sent(answer(&mut login, 0x00, "CHAP_A=5 CHAP_I=65 CHAP_C=0x00010203"));
     let digest = ChapAlgorithm::Md5.response(65, &Secret::new("initiator-secret"), &[0, 1, 2, 3]);
     assert_eq!((flags, text), (0x81, format!("CHAP_N=me CHAP_R={}", text::encode_binary(&digest))));
@@ -129,7 +129,10 @@ fn authentication_cannot_be_skipped_or_reflected() {
     assert_eq!(answer(&mut login, 0x00, &reflected), Err(LoginError::ChallengeReflected));
     let mut login = Login::new(config(None));
     login.begin();
-    assert_eq!(answer(&mut login, 0x00, "AuthMethod=CHAP"), Err(LoginError::AuthenticationNeeded("CHAP".into())));
+    assert_eq!(
+        answer(&mut login, 0x00, "AuthMethod=CHAP"),
+        Err(LoginError::AuthenticationNeeded("CHAP".into()))
+    );
 }
 
 #[test]

@@ -328,7 +328,10 @@ mod tests {
     #[test]
     fn control_requests_are_laid_out_as_specified() {
         let nop = NopOut { lun: 0, itt: 5, ttt: NO_TAG, cmd_sn: 8, exp_stat_sn: 9, data_bytes: 0 };
-        check(nop.encode(), &format!("40800000 00000000 {:016} 00000005 ffffffff 00000008 00000009 {:032}", 0, 0));
+        check(
+            nop.encode(),
+            &format!("40800000 00000000 {:016} 00000005 ffffffff 00000008 00000009 {:032}", 0, 0),
+        );
         let function = TaskFunction::AbortTask { itt: 6, cmd_sn: 7 };
         let abort = TaskManagement { function, lun: 1, itt: 5, cmd_sn: 8, exp_stat_sn: 9 };
         check(
@@ -342,7 +345,10 @@ mod tests {
         check(logout.encode(), &format!("46800000 {:024} 00000005 00010000 00000008 00000009 {:032}", 0, 0));
         let text =
             TextRequest { itt: 5, ttt: NO_TAG, continues: false, cmd_sn: 8, exp_stat_sn: 9, data_bytes: 16 };
-        check(text.encode(), &format!("04800000 00000010 {:016} 00000005 ffffffff 00000008 00000009 {:032}", 0, 0));
+        check(
+            text.encode(),
+            &format!("04800000 00000010 {:016} 00000005 ffffffff 00000008 00000009 {:032}", 0, 0),
+        );
     }
 
     #[test]

@@ -284,7 +284,11 @@ fn decode_login(bhs: &Bhs, numbers: Numbers) -> Result<LoginResponse, PduError> 
         status_detail: bhs.0[37],
     };
     if login.transit && login.continues {
-        return Err(PduError::BadField { field: "T with C", opcode: opcode::LOGIN_RESPONSE, value: flags.into() });
+        return Err(PduError::BadField {
+            field: "T with C",
+            opcode: opcode::LOGIN_RESPONSE,
+            value: flags.into(),
+        });
     }
     Ok(login)
 }

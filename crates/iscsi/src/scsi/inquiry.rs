@@ -231,4 +231,3 @@ impl BlockProvisioning {
         Ok(Self { provisioning, unmap: data[5] & 0x80 != 0 })
     }
 }
-

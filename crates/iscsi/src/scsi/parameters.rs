@@ -46,7 +46,8 @@ impl Capacity {
         need("READ CAPACITY(16) data", data, 16)?;
         let last_lba = be64(data, 0);
         let block_bytes = block_bytes(be32(data, 8))?;
-        let blocks = last_lba.checked_add(1).filter(|blocks| blocks.checked_mul(block_bytes.into()).is_some());
+        let blocks =
+            last_lba.checked_add(1).filter(|blocks| blocks.checked_mul(block_bytes.into()).is_some());
         let blocks = blocks.ok_or(ScsiDataError::BadField { what: "last LBA", value: last_lba })?;
         Ok(Self {
             blocks,

@@ -56,7 +56,8 @@ impl Sense {
     fn parse_fixed(data: &[u8]) -> Option<Self> {
         let key = data.get(2)? & 0x0f;
         let additional = data.get(7).copied().unwrap_or(0);
-        let at = |at: usize| if usize::from(additional) + 8 > at { data.get(at).copied().unwrap_or(0) } else { 0 };
+        let at =
+            |at: usize| if usize::from(additional) + 8 > at { data.get(at).copied().unwrap_or(0) } else { 0 };
         let valid = data[0] & 0x80 != 0 && data.len() >= 7;
         let information = valid.then(|| u64::from(super::be32(data, 3)));
         Some(Self { key, asc: at(12), ascq: at(13), information })

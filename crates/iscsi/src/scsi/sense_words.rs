@@ -30,10 +30,11 @@ pub fn asc_words(asc: u8, ascq: u8) -> &'static str {
         return CODES[at].1;
     }
     // Without the qualifier the family still says something.
-    CODES.binary_search_by_key(&(code & 0xff00), |entry| entry.0).map_or(
-        if asc >= 0x80 { "vendor specific code" } else { "code without a name here" },
-        |at| CODES[at].1,
-    )
+    CODES
+        .binary_search_by_key(&(code & 0xff00), |entry| entry.0)
+        .map_or(if asc >= 0x80 { "vendor specific code" } else { "code without a name here" }, |at| {
+            CODES[at].1
+        })
 }
 
 /// Sorted by code.

@@ -6,10 +6,7 @@ use super::*;
 fn reads_and_writes_take_the_shortest_form_that_reaches() {
     assert_eq!(cdb::read(0x0102_0304, 8, cdb::Fua::Off)[..10], [0x28, 0, 1, 2, 3, 4, 0, 0, 8, 0]);
     assert_eq!(cdb::write(1, 0xffff, cdb::Fua::On)[..10], [0x2a, 8, 0, 0, 0, 1, 0, 0xff, 0xff, 0]);
-    assert_eq!(
-        cdb::read(1 << 32, 8, cdb::Fua::On),
-        [0x88, 8, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0]
-    );
+    assert_eq!(cdb::read(1 << 32, 8, cdb::Fua::On), [0x88, 8, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0]);
     assert_eq!(cdb::write(0, 0x1_0000, cdb::Fua::Off)[0], 0x8a);
     assert_eq!(cdb::synchronize_cache_16(5, 6)[..], [0x91, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 6, 0, 0]);
     assert_eq!(cdb::unmap(24)[..9], [0x42, 0, 0, 0, 0, 0, 0, 0, 24]);
@@ -21,7 +18,9 @@ fn reads_and_writes_take_the_shortest_form_that_reaches() {
 
 #[test]
 fn luns_have_two_wire_forms() {
-    for (lun, wire) in [(0, 0), (1, 0x0001 << 48), (255, 0x00ff << 48), (256, 0x4100 << 48), (0x3fff, 0x7fff << 48)] {
+    for (lun, wire) in
+        [(0, 0), (1, 0x0001 << 48), (255, 0x00ff << 48), (256, 0x4100 << 48), (0x3fff, 0x7fff << 48)]
+    {
         assert_eq!(lun_to_wire(lun), wire, "{lun}");
         assert_eq!(lun_from_wire(wire), Some(lun));
     }
@@ -36,10 +35,14 @@ fn inquiry_and_identification() {
     data[16..28].copy_from_slice(b"VIRTUAL-DISK");
     data[32..36].copy_from_slice(b"0001");
     let inquiry = Inquiry::parse(&data).unwrap();
-    assert_eq!((inquiry.vendor.as_str(), inquiry.product.as_str(), inquiry.device_type), ("IET", "VIRTUAL-DISK", 0));
+    assert_eq!(
+        (inquiry.vendor.as_str(), inquiry.product.as_str(), inquiry.device_type),
+        ("IET", "VIRTUAL-DISK", 0)
+    );
     assert_eq!(inquiry.alua, AluaSupport::Reported);
     let page = [
-        0, 0x83, 0, 24, 2, 1, 0, 4, b'I', b'E', b'T', b' ', 1, 0x93, 0, 0, 1, 0x15, 0, 4, 0, 0, 0, 9, 1, 3, 0, 0,
+        0, 0x83, 0, 24, 2, 1, 0, 4, b'I', b'E', b'T', b' ', 1, 0x93, 0, 0, 1, 0x15, 0, 4, 0, 0, 0, 9, 1, 3,
+        0, 0,
     ];
     let ids = DeviceIds::parse(&page).unwrap();
     assert_eq!((ids.target_port_group(), ids.wwid().as_deref()), (Some(9), Some("t10.IET")));

@@ -65,7 +65,8 @@ impl Session {
             return Some(self.control_pdu(control));
         }
         if let Some(burst) = self.bursts.front_mut() {
-            let pdu = data_pdu(burst, self.lun, self.window.exp_stat_sn(), self.agreed.max_send_segment_bytes);
+            let pdu =
+                data_pdu(burst, self.lun, self.window.exp_stat_sn(), self.agreed.max_send_segment_bytes);
             if pdu.bhs.is_final() {
                 self.end_burst();
             }

@@ -7,7 +7,13 @@ use crate::pdu::{Bhs, Direction, Residual, Response};
 fn agreed() -> Negotiated {
     // A discovery of the defaults through the public way: a login that negotiates nothing.
     let offer = Offer { header_digest: DigestOffer::Never, ..Offer::default() };
-    Negotiated { max_cmd_sn: 32, cmd_sn: 1, exp_stat_sn: 100, max_send_segment_bytes: 4096, ..defaults(&offer) }
+    Negotiated {
+        max_cmd_sn: 32,
+        cmd_sn: 1,
+        exp_stat_sn: 100,
+        max_send_segment_bytes: 4096,
+        ..defaults(&offer)
+    }
 }
 
 fn defaults(offer: &Offer) -> Negotiated {
@@ -114,7 +120,10 @@ fn r2t_is_answered_with_numbered_pdus_up_to_the_segment_limit() {
     assert_eq!(receive(&mut session, &r2t(itt, 0xabc, 4096, 10_000), &[]), Ok(vec![]));
     let pdus: Vec<_> = std::iter::from_fn(|| session.next_pdu()).collect();
     let seen = pdus.iter().map(|p| (p.bhs.word(36), p.bhs.word(40), p.bhs.data_bytes(), p.bhs.is_final()));
-    assert_eq!(seen.collect::<Vec<_>>(), [(0, 4096, 4096, false), (1, 8192, 4096, false), (2, 12_288, 1808, true)]);
+    assert_eq!(
+        seen.collect::<Vec<_>>(),
+        [(0, 4096, 4096, false), (1, 8192, 4096, false), (2, 12_288, 1808, true)]
+    );
     assert!(pdus.iter().all(|pdu| pdu.bhs.ttt() == 0xabc));
     let events = receive(&mut session, &header(0x21, 0x80, itt, 100), &[]).unwrap();
     let [SessionEvent::Done { user: 7, outcome }] = &events[..] else { panic!("{events:?}") };
@@ -227,7 +236,9 @@ fn sense_data_comes_with_the_outcome() {
 #[test]
 fn an_abort_ends_the_task_and_a_late_status_wins() {
     let mut session = Session::new(agreed(), 0, 4);
-    assert!(session.start(request(3, Direction::Read, 512)) && session.start(request(4, Direction::Read, 512)));
+    assert!(
+        session.start(request(3, Direction::Read, 512)) && session.start(request(4, Direction::Read, 512))
+    );
     assert!(!session.abort(3), "not sent yet");
     let itt = first_itt(&mut session);
     let other = first_itt(&mut session);
@@ -248,7 +259,9 @@ fn an_abort_ends_the_task_and_a_late_status_wins() {
 #[test]
 fn a_reset_ends_every_task_that_was_sent() {
     let mut session = Session::new(agreed(), 0, 4);
-    assert!(session.start(request(3, Direction::Read, 512)) && session.start(request(4, Direction::Read, 512)));
+    assert!(
+        session.start(request(3, Direction::Read, 512)) && session.start(request(4, Direction::Read, 512))
+    );
     drain(&mut session);
     assert!(session.reset_logical_unit() && !session.reset_logical_unit());
     let reset = session.next_pdu().unwrap().bhs;
