@@ -43,12 +43,12 @@ pub struct DiscoveredPortal {
 pub fn discover(
     portal: &str,
     initiator_name: &str,
-    chap: Option<ChapConfig>,
+    chap: Option<&ChapConfig>,
     timeouts: &Timeouts,
 ) -> Result<Vec<DiscoveredTarget>, DiscoveryError> {
     let mut address = portal.to_owned();
     for _ in 0..=REDIRECTS_MAX {
-        match log_in(&address, initiator_name, chap.clone(), timeouts)? {
+        match log_in(&address, initiator_name, chap.cloned(), timeouts)? {
             Ok((wire, agreed)) => return send_targets(wire, &agreed, &address, timeouts),
             Err(elsewhere) => address = elsewhere,
         }
@@ -89,11 +89,11 @@ fn log_in(
         offer,
         challenge,
     };
-    let mut login = LoggingIn::begin(stream, config);
+    let mut login = Box::new(LoggingIn::begin(stream, config));
     let deadline = Instant::now() + timeouts.login;
     loop {
         match login.advance().map_err(|failure| initiator_login_error(portal.clone(), failure))? {
-            LoginOutcome::Done(wire, agreed) => return Ok(Ok((wire, agreed))),
+            LoginOutcome::Done(wire, agreed) => return Ok(Ok((*wire, agreed))),
             LoginOutcome::Redirect(address) => return Ok(Err(address)),
             LoginOutcome::Pending(pending) => login = pending,
         }

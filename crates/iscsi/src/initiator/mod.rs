@@ -212,7 +212,6 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
 
     /// Takes a command, or gives it back when `depth` commands are outstanding or the target is lost. Nothing is sent
     /// before the next `poll`, so that commands submitted together leave together.
-    #[expect(clippy::result_large_err, reason = "the command itself is what comes back")]
     pub fn submit(&mut self, command: Command<B>) -> Result<(), Command<B>> {
         if self.caller_count >= u32::from(self.config.depth) || self.lost.is_some() {
             return Err(command);

@@ -203,7 +203,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         match result {
             Ok(State::LoggingIn(attempt, login)) => match login.advance() {
                 Ok(LoginOutcome::Pending(login)) => self.paths[at].state = State::LoggingIn(attempt, login),
-                Ok(LoginOutcome::Done(wire, agreed)) => self.logged_in(at, &attempt, wire, *agreed, now),
+                Ok(LoginOutcome::Done(wire, agreed)) => self.logged_in(at, &attempt, *wire, *agreed, now),
                 Ok(LoginOutcome::Redirect(address)) => self.redirected(at, &attempt, address, now),
                 Err(failure) => self.fail_path(at, &login_error(attempt.portal, failure), now),
             },

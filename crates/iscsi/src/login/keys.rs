@@ -78,9 +78,9 @@ pub(super) fn settle(
             set_number(&mut agreed.max_outstanding_r2t, number(1, 65_535)?.min(offer.max_outstanding_r2t))
         }
         "MaxConnections" => set_number(&mut agreed.max_connections, number(1, 65_535)?.min(1)),
-        "ErrorRecoveryLevel" => set_number(&mut agreed.error_recovery_level, number(0, 2)?.min(0)),
+        "ErrorRecoveryLevel" => minimum_with_zero(&mut agreed.error_recovery_level, number(0, 2)?),
         "DefaultTime2Wait" => set_number(&mut agreed.default_time2wait_s, number(0, 3600)?.max(2)),
-        "DefaultTime2Retain" => set_number(&mut agreed.default_time2retain_s, number(0, 3600)?.min(0)),
+        "DefaultTime2Retain" => minimum_with_zero(&mut agreed.default_time2retain_s, number(0, 3600)?),
         _ => return declaration(key, value, agreed),
     };
     Ok(if offered { KeyAnswer::Settled } else { KeyAnswer::Reply(result) })
@@ -116,6 +116,11 @@ fn set_bool(field: &mut bool, result: bool) -> String {
 fn set_number(field: &mut u32, result: u32) -> String {
     *field = result;
     result.to_string()
+}
+
+/// We offer zero, so the minimum is zero whatever the target says; its value only has to be legal.
+fn minimum_with_zero(field: &mut u32, _theirs: u32) -> String {
+    set_number(field, 0)
 }
 
 fn set_digest(
@@ -157,6 +162,7 @@ mod tests {
     use super::*;
 
     /// What becomes of `key` when we offer `ours` and the target says `value`.
+    #[expect(clippy::needless_pass_by_value, reason = "one line per key reads better so")]
     fn check<T: PartialEq + std::fmt::Debug>(
         key: &str,
         ours: Offer,

@@ -28,6 +28,7 @@ impl DigestOffer {
 
 /// What the initiator offers.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one key of the standard that says Yes or No")]
 pub struct Offer {
     /// Digest over headers.
     pub header_digest: DigestOffer,
@@ -75,6 +76,7 @@ pub(super) const DATA_BYTES_MAX: u32 = 0x00ff_ffff;
 
 /// What was agreed on.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one key of the standard that says Yes or No")]
 pub struct Negotiated {
     /// CRC32C over headers.
     pub header_digest: bool,

@@ -38,7 +38,7 @@ pub(crate) struct Attempt {
 pub(crate) enum State {
     Down { retry_at: Instant },
     Connecting(Attempt, Connecting),
-    LoggingIn(Attempt, LoggingIn),
+    LoggingIn(Attempt, Box<LoggingIn>),
     Online(Box<Connection>),
 }
 
@@ -165,7 +165,7 @@ impl Path {
             .finish()
             .map_err(|source| PathError::Connect { portal: attempt.portal.clone(), source })?;
         attempt.deadline = now + timeouts.login;
-        Ok(State::LoggingIn(attempt, LoggingIn::begin(stream, config)))
+        Ok(State::LoggingIn(attempt, Box::new(LoggingIn::begin(stream, config))))
     }
 
     /// The pause before the next try, which grows with every failure.

@@ -308,6 +308,7 @@ mod tests {
 
     const NUMBERS: Numbers = Numbers { stat_sn: 10, exp_cmd_sn: 11, max_cmd_sn: 12 };
 
+    #[expect(clippy::needless_pass_by_value, reason = "the expected value is written in place")]
     fn check(header: Bhs, expected: Result<Response, PduError>) {
         assert_eq!(Response::decode(&header), expected);
     }

@@ -18,11 +18,11 @@ pub(crate) struct LoggingIn {
 #[derive(Debug)]
 pub(crate) enum LoginOutcome {
     /// In full feature phase.
-    Done(Wire, Box<Negotiated>),
+    Done(Box<Wire>, Box<Negotiated>),
     /// To be tried at another address.
     Redirect(String),
     /// Not yet.
-    Pending(LoggingIn),
+    Pending(Box<LoggingIn>),
 }
 
 /// Why a login failed.
@@ -52,7 +52,7 @@ impl LoggingIn {
     }
 
     /// Sends and receives what is possible without waiting.
-    pub(crate) fn advance(mut self) -> Result<LoginOutcome, LoginFailure> {
+    pub(crate) fn advance(mut self: Box<Self>) -> Result<LoginOutcome, LoginFailure> {
         self.wire.flush(&mut NoBuffers)?;
         let mut sink = OnePdu::default();
         self.wire.receive(&mut sink)?;
@@ -65,7 +65,7 @@ impl LoggingIn {
             }
             LoginStep::Done(agreed) => {
                 self.wire.set_digests(agreed.header_digest, agreed.data_digest);
-                Ok(LoginOutcome::Done(self.wire, agreed))
+                Ok(LoginOutcome::Done(Box::new(self.wire), agreed))
             }
             LoginStep::Redirect(address) => Ok(LoginOutcome::Redirect(address)),
         }

@@ -178,7 +178,7 @@ fn a_silent_path_is_noticed_by_its_ping() {
     let noticed =
         |event: &EventKind| matches!(event, EventKind::PathDown { cause, .. } if cause.contains("ping"));
     assert!(events.iter().any(noticed), "{events:?}");
-    assert!(initiator.stats().iter().all(|path| path.is_up && path.stats.ping_ns.len() > 0));
+    assert!(initiator.stats().iter().all(|path| path.is_up && !path.stats.ping_ns.is_empty()));
 }
 
 #[test]
