@@ -69,7 +69,10 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         } else {
             self.log.push(now, Some(index), EventKind::RetryFailed { cause });
         }
-        if let Some((_, covered)) = &mut self.reset_in_air {
+        // A reset on its way covers only writes that were fenced before it was sent.
+        if fenced_writes > 0
+            && let Some((_, covered)) = &mut self.reset_in_air
+        {
             *covered &= !(1 << index);
         }
         self.reset_in_air.take_if(|(by, _)| *by == index);

@@ -20,7 +20,7 @@ pub(super) fn operational_offer(offer: &Offer, normal_session: bool) -> Vec<(&'s
         ("HeaderDigest", offer.header_digest.value().to_owned()),
         ("DataDigest", offer.data_digest.value().to_owned()),
         ("MaxRecvDataSegmentLength", offer.max_recv_segment_bytes.to_string()),
-        ("DefaultTime2Wait", "2".to_owned()),
+        ("DefaultTime2Wait", "0".to_owned()),
         ("DefaultTime2Retain", "0".to_owned()),
         ("ErrorRecoveryLevel", "0".to_owned()),
     ];
@@ -79,7 +79,7 @@ pub(super) fn settle(
         }
         "MaxConnections" => set_number(&mut agreed.max_connections, number(1, 65_535)?.min(1)),
         "ErrorRecoveryLevel" => minimum_with_zero(&mut agreed.error_recovery_level, number(0, 2)?),
-        "DefaultTime2Wait" => set_number(&mut agreed.default_time2wait_s, number(0, 3600)?.max(2)),
+        "DefaultTime2Wait" => set_number(&mut agreed.default_time2wait_s, number(0, 3600)?),
         "DefaultTime2Retain" => minimum_with_zero(&mut agreed.default_time2retain_s, number(0, 3600)?),
         _ => return declaration(key, value, agreed),
     };

@@ -171,7 +171,7 @@ impl Path {
     /// The pause before the next try, which grows with every failure.
     pub(crate) fn next_backoff(&mut self, timeouts: &Timeouts) -> Duration {
         let pause = self.backoff;
-        self.backoff = (pause * 2).clamp(timeouts.retry_min, timeouts.retry_max);
+        self.backoff = (pause * 2).max(timeouts.retry_min).min(timeouts.retry_max);
         pause
     }
 }

@@ -8,8 +8,10 @@
 )]
 #![expect(clippy::cast_possible_truncation, reason = "test sizes are small")]
 
+mod behaviour;
 mod faults;
 mod proxy;
+mod scripted;
 mod session;
 mod tgt;
 mod work;
