@@ -31,6 +31,15 @@ enum Verdict {
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     pub(super) fn on_event(&mut self, at: usize, event: SessionEvent, now: Instant) {
+        // Subtleness ahead! An earlier event of the same batch may have taken the path down, and all its commands
+        // back to be sent again. Then the end of such a command is no news any more: settling it here as well would
+        // complete it twice.
+        let index = self.paths[at].index;
+        if let SessionEvent::Done { user, .. } | SessionEvent::Aborted { user } = event
+            && self.slots.get(user).place != (Place::Sent { path: index })
+        {
+            return;
+        }
         match event {
             SessionEvent::Done { user, outcome } => {
                 let slot = self.slots.get_mut(user);

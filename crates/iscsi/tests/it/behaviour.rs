@@ -1,6 +1,6 @@
 //! Against the scripted target: statuses, access states, aborts, fences, messages, nonsense.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use assay_iscsi::pdu::Bhs;
@@ -222,17 +222,25 @@ fn pings_and_messages_of_the_target_are_answered() {
 }
 
 /// A target that answers with random bytes, and with valid headers that have random fields. Runs for
-/// `ISCSI_FUZZ_SECONDS` (default 3) with fixed seeds; a failure prints the seed.
+/// `ISCSI_FUZZ_SECONDS` (default 3) with the seeds from `ISCSI_FUZZ_SEED` (default 0) on; a failure prints its seed.
 #[test]
 fn nonsense_on_the_wire_is_survived() {
-    let seconds: u64 = std::env::var("ISCSI_FUZZ_SECONDS").ok().and_then(|s| s.parse().ok()).unwrap_or(3);
-    let end = Instant::now() + Duration::from_secs(seconds);
-    let mut seed = 0u64;
-    while Instant::now() < end {
-        seed += 1;
-        one_conversation(seed);
-    }
-    println!("{seed} conversations of nonsense survived");
+    let variable = |name| std::env::var(name).ok().and_then(|value| value.parse::<u64>().ok());
+    let end = Instant::now() + Duration::from_secs(variable("ISCSI_FUZZ_SECONDS").unwrap_or(3));
+    let first = variable("ISCSI_FUZZ_SEED").unwrap_or(0);
+    let next = AtomicU64::new(first);
+    // Most conversations wait for time limits; several at once keep the processor busy.
+    std::thread::scope(|scope| {
+        for _ in 0..16 {
+            scope.spawn(|| {
+                while Instant::now() < end {
+                    one_conversation(next.fetch_add(1, Ordering::Relaxed) + 1);
+                }
+            });
+        }
+    });
+    let last = next.into_inner();
+    println!("{} conversations of nonsense survived, seeds {} to {last}", last - first, first + 1);
 }
 
 fn one_conversation(seed: u64) {
