@@ -12,7 +12,7 @@ use crate::login::{DigestOffer, LoginConfig, Negotiated, Offer};
 use crate::pdu::{FLAG_CONTINUE, NO_TAG, Response, TextRequest};
 use crate::session::{OutPdu, Payload};
 use crate::text;
-use crate::transport::{Connecting, LoggingIn, LoginOutcome, NoBuffers, OnePdu, Wire, resolve};
+use crate::transport::{Connecting, LoggingIn, LoginOutcome, NoBuffers, OnePdu, Patience, Wire, resolve};
 
 /// Text one discovery may bring: about 5000 targets with two portals each.
 const TEXT_BYTES_MAX: usize = 1 << 20;
@@ -158,7 +158,7 @@ fn exchange(
     loop {
         wire.flush(&mut NoBuffers).map_err(broken)?;
         let mut sink = OnePdu::default();
-        wire.receive(&mut sink).map_err(broken)?;
+        wire.receive(Patience::Now, &mut sink).map_err(broken)?;
         if let Some(pdu) = sink.pdu {
             return Ok(pdu);
         }

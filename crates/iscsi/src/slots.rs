@@ -124,6 +124,8 @@ impl<B> Slots<B> {
         debug_assert!(slot.owner != Owner::Free, "a command ends once");
         debug_assert!(slot.held_count == 0, "a buffer must not leave while its bytes wait to be sent");
         slot.owner = Owner::Free;
+        // A place that stayed would make a late end of this command look like that of a live one.
+        slot.place = Place::Waiting;
         slot.outcome = None;
         self.free.push(index);
         std::mem::replace(&mut slot.data, Data::None)

@@ -8,6 +8,7 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use super::{Initiator, PATHS_MAX};
 use crate::multipath::{Candidate, State};
 use crate::slots::Place;
+use crate::transport::{Patience, READ_LIMIT};
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     /// Sends what can be sent, waits up to `wait` for something to come, takes it, and reacts.
@@ -21,10 +22,22 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         if !self.ready.is_empty() || self.control_result.is_some() {
             return;
         }
+        if wait >= READ_LIMIT && self.is_alone_and_quiet() {
+            return self.receive(0, Patience::Wait, now);
+        }
         let until_tick = self.next_tick_at.saturating_duration_since(now);
         let ready = self.wait(wait.min(until_tick));
         if ready != 0 {
             self.receive_all(ready, Instant::now());
+        }
+    }
+
+    /// True if nothing can happen but that the only path receives: then it may sleep in the read itself, which saves
+    /// the call that would wait for readiness.
+    fn is_alone_and_quiet(&self) -> bool {
+        match &self.paths[..] {
+            [path] => path.is_serving() && path.interest().is_some_and(|(_, writes)| !writes),
+            _ => false,
         }
     }
 
@@ -123,7 +136,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
                 continue;
             }
             match &mut self.paths[at].state {
-                State::Online(_) => self.receive(at, now),
+                State::Online(_) => self.receive(at, Patience::Now, now),
                 _ => self.advance_login(at, now),
             }
         }
@@ -132,10 +145,15 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         }
     }
 
-    fn receive(&mut self, at: usize, now: Instant) {
+    fn receive(&mut self, at: usize, patience: Patience, now: Instant) {
         let mut events = std::mem::take(&mut self.session_events);
         let State::Online(connection) = &mut self.paths[at].state else { return };
-        let result = connection.receive(&mut self.slots, &mut events, now);
+        let result = connection.receive(patience, &mut self.slots, &mut events);
+        // After a sleep the time is another one.
+        let now = if patience == Patience::Wait { Instant::now() } else { now };
+        if let Ok(true) = result {
+            connection.received_at = now;
+        }
         // What came before an error still counts.
         for event in events.drain(..) {
             self.on_event(at, event, now);

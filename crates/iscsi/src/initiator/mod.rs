@@ -284,7 +284,9 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
                 done.extend(self.ready.drain(..));
                 return Ok(());
             }
-            if let Some(lost) = &self.lost {
+            if let Some(lost) = &self.lost
+                && self.caller_count == 0
+            {
                 return Err(lost.clone());
             }
             let wait = match deadline {

@@ -205,6 +205,10 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             self.slots.put(user);
             return self.probe_lost(path, now);
         }
+        if let Some(lost) = &self.lost {
+            let error = IoError::NoPath { waited_s: lost.waited_s };
+            return self.finish(user, Err(error));
+        }
         if slot.attempts >= ATTEMPTS_MAX {
             let error = IoError::GivenUp { attempts: slot.attempts, last: last.to_owned() };
             return self.finish(user, Err(error));
@@ -216,7 +220,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     fn pause(&mut self, at: usize, user: u32, outcome: &TaskOutcome, now: Instant) {
         self.paths[at].stats.retries += 1;
         let slot = self.slots.get_mut(user);
-        if now.duration_since(slot.submitted_at) > self.config.timeouts.busy {
+        if self.lost.is_some() || now.duration_since(slot.submitted_at) > self.config.timeouts.busy {
             let error = IoError::GivenUp { attempts: slot.attempts, last: words(outcome) };
             self.paths[at].stats.errors += 1;
             return self.finish(user, Err(error));

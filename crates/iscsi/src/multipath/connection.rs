@@ -6,7 +6,7 @@ use crate::login::Negotiated;
 use crate::pdu::{Bhs, Response};
 use crate::session::{Placement, Session, SessionEvent};
 use crate::slots::{Place, Slots};
-use crate::transport::{Flow, Sink, Wire, WireError};
+use crate::transport::{Flow, Patience, Sink, Wire, WireError};
 
 /// What a connection is for at the moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,19 +100,16 @@ impl Connection {
         }
     }
 
-    /// Takes what the socket has.
+    /// Takes what the socket has; true if that was anything.
     pub(crate) fn receive<B: AsRef<[u8]> + AsMut<[u8]>>(
         &mut self,
+        patience: Patience,
         slots: &mut Slots<B>,
         events: &mut Vec<SessionEvent>,
-        now: Instant,
-    ) -> Result<(), WireError> {
+    ) -> Result<bool, WireError> {
         let mut sink = SessionSink { session: &mut self.session, slots, events };
-        let received = self.wire.receive(&mut sink)?;
-        if received.bytes > 0 {
-            self.received_at = now;
-        }
-        Ok(())
+        let received = self.wire.receive(patience, &mut sink)?;
+        Ok(received.bytes > 0)
     }
 
     /// Sends a ping when it is time; an error when one was not answered and nothing else came either.

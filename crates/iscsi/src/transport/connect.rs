@@ -2,8 +2,12 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::time::Duration;
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, sockopt};
+
+/// How long a read that may sleep does so.
+pub(crate) const READ_LIMIT: Duration = Duration::from_millis(50);
 
 /// A connection that is being opened.
 #[derive(Debug)]
@@ -36,6 +40,10 @@ impl Connecting {
         if self.stream.peer_addr()? == self.stream.local_addr()? {
             return Err(io::ErrorKind::ConnectionRefused.into());
         }
+        // Whether a call may sleep is said with each call. A read that may sleeps at most this long, so that the
+        // timers of the initiator keep running.
+        self.stream.set_nonblocking(false)?;
+        self.stream.set_read_timeout(Some(READ_LIMIT))?;
         Ok(self.stream)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::net::TcpStream;
 
-use super::{Buffers, Flow, Sink, Wire, WireError};
+use super::{Buffers, Flow, Patience, Sink, Wire, WireError};
 use crate::login::{Login, LoginConfig, LoginError, LoginPdu, LoginStep, Negotiated};
 use crate::pdu::Bhs;
 use crate::session::{OutPdu, Payload, Placement};
@@ -55,7 +55,7 @@ impl LoggingIn {
     pub(crate) fn advance(mut self: Box<Self>) -> Result<LoginOutcome, LoginFailure> {
         self.wire.flush(&mut NoBuffers)?;
         let mut sink = OnePdu::default();
-        self.wire.receive(&mut sink)?;
+        self.wire.receive(Patience::Now, &mut sink)?;
         let Some((bhs, data)) = sink.pdu else { return Ok(LoginOutcome::Pending(self)) };
         match self.login.on_response(&bhs, &data).map_err(LoginFailure::Login)? {
             LoginStep::Send(pdu) => {

@@ -9,9 +9,9 @@ mod rx;
 mod tcp_facts;
 mod tx;
 
-pub(crate) use connect::{Connecting, resolve};
+pub(crate) use connect::{Connecting, READ_LIMIT, resolve};
 pub(crate) use login::{LoggingIn, LoginFailure, LoginOutcome, NoBuffers, OnePdu};
-pub(crate) use rx::Flow;
+pub(crate) use rx::{Flow, Patience};
 pub use tcp_facts::TcpFacts;
 pub(crate) use tcp_facts::TcpFactsReader;
 
@@ -98,8 +98,12 @@ impl Wire {
         self.tx.flush(&self.stream, buffers).map_err(WireError::Io)
     }
 
-    pub(crate) fn receive<S: Sink>(&mut self, sink: &mut S) -> Result<Received, WireError> {
-        self.rx.receive(&self.stream, sink)
+    pub(crate) fn receive<S: Sink>(
+        &mut self,
+        patience: Patience,
+        sink: &mut S,
+    ) -> Result<Received, WireError> {
+        self.rx.receive(&self.stream, patience, sink)
     }
 
     /// Ends the connection so that nothing of it can arrive later: the kernel drops what it has not sent, and sends

@@ -1,7 +1,9 @@
 //! Receiving: headers through a modest buffer, payload straight into the caller's buffer.
 
-use std::io::{self, IoSliceMut, Read};
+use std::io::{self, IoSliceMut};
 use std::net::TcpStream;
+
+use rustix::net::{RecvAncillaryBuffer, RecvFlags};
 
 use super::{Sink, WireError};
 use crate::pdu::{BHS_BYTES, Bhs, DIGEST_BYTES, padding};
@@ -25,6 +27,22 @@ enum State {
     Header,
     Data,
     Trailer,
+}
+
+/// Whether a read may sleep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Patience {
+    Now,
+    Wait,
+}
+
+impl Patience {
+    fn flags(self) -> RecvFlags {
+        match self {
+            Self::Now => RecvFlags::DONTWAIT,
+            Self::Wait => RecvFlags::empty(),
+        }
+    }
 }
 
 /// What a call of [`Rx::receive`] did.
@@ -81,17 +99,21 @@ impl Rx {
     }
 
     /// Takes what the socket has and hands whole PDUs to `sink`, until the socket is empty or the sink says stop.
+    ///
+    /// With [`Patience::Wait`] the first read sleeps until something comes, as long as the socket's own time limit.
     pub(crate) fn receive<S: Sink>(
         &mut self,
-        mut stream: &TcpStream,
+        stream: &TcpStream,
+        patience: Patience,
         sink: &mut S,
     ) -> Result<Received, WireError> {
         let mut bytes = 0;
+        let mut patience = patience;
         for _ in 0..READS_MAX {
             if self.parse(sink)? == Flow::Stop {
                 break;
             }
-            let (got, wanted) = match self.read(&mut stream, sink) {
+            let (got, wanted) = match self.read(stream, patience, sink) {
                 Ok((0, _)) => return Err(WireError::Closed),
                 Ok(counts) => counts,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
@@ -99,6 +121,7 @@ impl Rx {
                 Err(error) => return Err(WireError::Io(error)),
             };
             bytes += got;
+            patience = Patience::Now;
             // A short read has emptied the socket: asking again would only cost a call.
             if got < wanted {
                 self.parse(sink)?;
@@ -108,11 +131,16 @@ impl Rx {
         Ok(Received { bytes })
     }
 
-    fn read<S: Sink>(&mut self, stream: &mut &TcpStream, sink: &mut S) -> io::Result<(usize, usize)> {
+    fn read<S: Sink>(
+        &mut self,
+        stream: &TcpStream,
+        patience: Patience,
+        sink: &mut S,
+    ) -> io::Result<(usize, usize)> {
         if let (State::Data, Placement::Task { user, offset_bytes }) = (&self.state, self.placement)
             && self.missing_bytes >= DIRECT_BYTES_MIN
         {
-            return self.read_direct(stream, sink, user, offset_bytes + self.done_bytes);
+            return self.read_direct(stream, patience, sink, user, offset_bytes + self.done_bytes);
         }
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
@@ -123,14 +151,15 @@ impl Rx {
         let limit = if self.expect_large { (self.end + AHEAD_BYTES).min(BUFFER_BYTES) } else { BUFFER_BYTES };
         let space = &mut self.buffer[self.end..limit];
         let wanted = space.len();
-        let got = stream.read(space)?;
+        let (got, _) = rustix::net::recv(stream, space, patience.flags())?;
         self.end += got;
         Ok((got, wanted))
     }
 
     fn read_direct<S: Sink>(
         &mut self,
-        stream: &mut &TcpStream,
+        stream: &TcpStream,
+        patience: Patience,
         sink: &mut S,
         user: u32,
         offset: u32,
@@ -139,7 +168,10 @@ impl Rx {
         let place = sink.incoming(user, offset, offset + self.missing_bytes);
         let wanted = place.len() + AHEAD_BYTES;
         let ahead = &mut self.buffer[..AHEAD_BYTES];
-        let got = stream.read_vectored(&mut [IoSliceMut::new(place), IoSliceMut::new(ahead)])?;
+        let slices = &mut [IoSliceMut::new(place), IoSliceMut::new(ahead)];
+        let got =
+            rustix::net::recvmsg(stream, slices, &mut RecvAncillaryBuffer::default(), patience.flags())?
+                .bytes;
         let direct = got.min(self.missing_bytes as usize);
         if self.data_digest {
             let place = sink.incoming(user, offset, offset + super::u32_of(direct));
