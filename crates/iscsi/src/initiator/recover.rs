@@ -98,6 +98,10 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
                 continue;
             }
             commands += 1;
+            if matches!(slot.place, Place::Started { .. }) {
+                // A target that never takes it must not keep it for ever.
+                slot.attempts += 1;
+            }
             if matches!(slot.place, Place::Sent { .. }) && slot.direction == Direction::Write {
                 slot.place = Place::Fenced { path: index };
                 fenced_writes += 1;

@@ -35,6 +35,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             }
         }
         self.abort_overdue(now);
+        self.drop_closed_windows(now);
         self.watch_paths(now);
     }
 
@@ -116,6 +117,29 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
                 && connection.session.abort(user)
             {
                 connection.manage_deadline = Some(now + timeouts.task_management);
+            }
+        }
+    }
+
+    /// Drops connections whose target has nothing of ours in the air and takes nothing either: its command window
+    /// stays closed, and no answer will ever open it.
+    fn drop_closed_windows(&mut self, now: Instant) {
+        let limit = self.config.timeouts.command;
+        for at in 0..self.paths.len() {
+            let index = self.paths[at].index;
+            if !self.paths[at].is_serving() {
+                continue;
+            }
+            let in_air = self.slots.live().any(|(_, slot)| slot.place == Place::Sent { path: index });
+            let is_overdue = |since: Instant| now.duration_since(since) > limit;
+            let mut live = self.slots.live();
+            let stuck = live.any(|(_, slot)| {
+                slot.place == Place::Started { path: index }
+                    && is_overdue(slot.submitted_at.max(slot.sent_at))
+            });
+            drop(live);
+            if stuck && !in_air {
+                self.drop_connection(at, "the target keeps its command window closed".into(), now);
             }
         }
     }

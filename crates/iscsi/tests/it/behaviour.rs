@@ -180,6 +180,22 @@ fn writes_of_a_dead_path_wait_for_a_reset_where_nothing_else_can_fence_them() {
 }
 
 #[test]
+fn a_window_that_stays_closed_does_not_hold_commands_for_ever() {
+    let target = Scripted::start(1, 1, |_, _| Answer::Good);
+    let mut initiator = connect(&[&target]);
+    target.stage.window.store(0, Ordering::SeqCst);
+    let done = run(&mut initiator, Kind::Read, 100);
+    assert!(
+        done[0].result == Ok(512) && matches!(done[99].result, Err(IoError::NoPath { .. })),
+        "{:?}",
+        done[99].result
+    );
+    let closed = |kind: &EventKind| matches!(kind, EventKind::PathDown { cause, .. } if cause.contains("window closed"));
+    let events = kinds(&mut initiator);
+    assert!(events.iter().any(closed), "{events:?}");
+}
+
+#[test]
 fn reads_of_a_dead_path_go_to_the_other_at_once() {
     let first = Scripted::start(1, 1, |_, _| Answer::Hang);
     let second = Scripted::start(1, 1, |_, _| Answer::Good);

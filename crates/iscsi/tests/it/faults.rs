@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use assay_iscsi::login::{DigestOffer, Offer};
 use assay_iscsi::{Command, Config, EventKind, Initiator, IoError, Kind, Policy, Timeouts};
 
 use crate::proxy::Proxy;
@@ -155,6 +156,26 @@ fn a_cut_path_hands_its_commands_to_the_other_and_comes_back() {
     }
     let counted: u64 = stats.iter().map(|path| path.stats.writes).sum();
     assert_eq!(counted, ended, "every write is counted once");
+}
+
+#[test]
+fn damaged_bytes_are_noticed_by_the_digests() {
+    let Some(mut tgt) = tgt::start(1) else { return };
+    tgt.set_key("HeaderDigest", "CRC32C");
+    tgt.set_key("DataDigest", "CRC32C");
+    let start = Instant::now();
+    let proxy = Proxy::start(&tgt.portals[0]);
+    let offer =
+        Offer { header_digest: DigestOffer::Always, data_digest: DigestOffer::Always, ..Offer::default() };
+    let config = Config { timeouts: quick(), offer, ..Config::new(vec![proxy.portal.clone()], TARGET, 1) };
+    let mut initiator = Initiator::<Buffer>::connect(config).unwrap();
+    write_and_verify(&mut initiator, 256, 65_536, 16, 1);
+    for _ in 0..3 {
+        proxy.damage_once();
+        verify(&mut initiator, 256, 65_536, 16, 1);
+    }
+    let noticed = |event: &EventKind| matches!(event, EventKind::PathDown { cause, .. } if cause.contains("digest is wrong"));
+    assert_eq!(say(&mut initiator, start).iter().filter(|event| noticed(event)).count(), 3);
 }
 
 #[test]

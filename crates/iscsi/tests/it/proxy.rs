@@ -9,6 +9,7 @@ use std::time::Duration;
 const PASS: u8 = 0;
 const CUT: u8 = 1;
 const SILENT: u8 = 2;
+const DAMAGE_ONCE: u8 = 3;
 
 /// A proxy in front of one portal.
 pub struct Proxy {
@@ -39,6 +40,11 @@ impl Proxy {
         self.mode.store(SILENT, Ordering::SeqCst);
     }
 
+    /// Flips one bit in the next bytes the target sends, once.
+    pub fn damage_once(&self) {
+        self.mode.store(DAMAGE_ONCE, Ordering::SeqCst);
+    }
+
     /// Works again. Bytes swallowed while silent are lost, so old connections are broken first.
     pub fn restore(&self) {
         self.cut();
@@ -58,15 +64,16 @@ fn serve(listener: &TcpListener, to: &str, mode: &Arc<AtomicU8>, stop: &Arc<Atom
             continue;
         }
         let Ok(far) = TcpStream::connect(to) else { continue };
-        for (from, to) in [(near.try_clone().unwrap(), far.try_clone().unwrap()), (far, near)] {
+        let ways = [(near.try_clone().unwrap(), far.try_clone().unwrap(), false), (far, near, true)];
+        for (from, to, is_answer) in ways {
             let (mode, stop) = (mode.clone(), stop.clone());
-            threads.push(std::thread::spawn(move || pass_on(from, to, &mode, &stop)));
+            threads.push(std::thread::spawn(move || pass_on(from, to, is_answer, &mode, &stop)));
         }
     }
     threads.into_iter().for_each(|thread| thread.join().unwrap());
 }
 
-fn pass_on(mut from: TcpStream, mut to: TcpStream, mode: &AtomicU8, stop: &AtomicBool) {
+fn pass_on(mut from: TcpStream, mut to: TcpStream, is_answer: bool, mode: &AtomicU8, stop: &AtomicBool) {
     from.set_nonblocking(false).unwrap();
     to.set_nodelay(true).unwrap();
     from.set_read_timeout(Some(Duration::from_millis(5))).unwrap();
@@ -78,7 +85,12 @@ fn pass_on(mut from: TcpStream, mut to: TcpStream, mode: &AtomicU8, stop: &Atomi
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => continue,
             Err(_) => break,
         };
-        if mode.load(Ordering::SeqCst) == PASS && to.write_all(&buffer[..got]).is_err() {
+        let damages =
+            is_answer && mode.compare_exchange(DAMAGE_ONCE, PASS, Ordering::SeqCst, Ordering::SeqCst).is_ok();
+        if damages {
+            buffer[got / 2] ^= 0x10;
+        }
+        if mode.load(Ordering::SeqCst) != SILENT && to.write_all(&buffer[..got]).is_err() {
             break;
         }
     }

@@ -3,7 +3,7 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -39,6 +39,8 @@ pub struct Stage {
     pub seen: Mutex<Vec<(u8, u8)>>,
     /// Blocks as written.
     pub disk: Mutex<Vec<u8>>,
+    /// Commands the target takes beyond those it has; 0 closes the window.
+    pub window: AtomicU32,
     stop: AtomicBool,
 }
 
@@ -62,11 +64,12 @@ impl Scripted {
             answer: Box::new(answer),
             seen: Mutex::new(Vec::new()),
             disk: Mutex::new(vec![0; BLOCKS as usize * 512]),
+            window: AtomicU32::new(32),
             stop: AtomicBool::new(false),
         });
         let shared = stage.clone();
         let thread = std::thread::spawn(move || {
-            let count = Arc::new(std::sync::atomic::AtomicU32::new(0));
+            let count = Arc::new(AtomicU32::new(0));
             let mut threads = Vec::new();
             while !shared.stop.load(Ordering::SeqCst) {
                 match listener.accept() {
@@ -99,13 +102,13 @@ impl Drop for Scripted {
 struct Target<'a> {
     stream: TcpStream,
     stage: &'a Stage,
-    count: &'a std::sync::atomic::AtomicU32,
+    count: &'a AtomicU32,
     stat_sn: u32,
     exp_cmd_sn: u32,
 }
 
 impl<'a> Target<'a> {
-    fn new(stream: TcpStream, stage: &'a Stage, count: &'a std::sync::atomic::AtomicU32) -> Self {
+    fn new(stream: TcpStream, stage: &'a Stage, count: &'a AtomicU32) -> Self {
         stream.set_nonblocking(false).unwrap();
         stream.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
         Self { stream, stage, count, stat_sn: 1, exp_cmd_sn: 1 }
@@ -172,7 +175,8 @@ impl<'a> Target<'a> {
         bhs.0[0] = op;
         bhs.0[1] = 0x80;
         bhs.set_word(16, request.itt()).set_word(24, self.stat_sn);
-        bhs.set_word(28, self.exp_cmd_sn).set_word(32, self.exp_cmd_sn + 32);
+        bhs.set_word(28, self.exp_cmd_sn)
+            .set_word(32, self.exp_cmd_sn - 1 + self.stage.window.load(Ordering::SeqCst));
         bhs.set_data_bytes(data.len() as u32);
         fill(&mut bhs);
         self.stat_sn += 1;
