@@ -1,0 +1,143 @@
+//! CHAP, one-way and mutual (RFC 7143 §12.1.3, RFC 1994; algorithm numbers of IANA "PPP CHAP").
+
+use std::fmt;
+
+use md5::{Digest, Md5};
+use sha1::Sha1;
+use sha2::Sha256;
+
+/// A digest CHAP may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChapAlgorithm {
+    /// Number 5; the one every target knows.
+    Md5,
+    /// Number 6.
+    Sha1,
+    /// Number 7.
+    Sha256,
+}
+
+impl ChapAlgorithm {
+    /// All, in the order in which they are offered. Number 7 comes last although it is the strongest: tgt and other
+    /// descendants of the Enterprise Target take it for SHA-1, and a login with it fails there.
+    pub const ALL: [Self; 3] = [Self::Sha1, Self::Md5, Self::Sha256];
+
+    /// The number on the wire.
+    #[must_use]
+    pub fn number(self) -> &'static str {
+        match self {
+            Self::Md5 => "5",
+            Self::Sha1 => "6",
+            Self::Sha256 => "7",
+        }
+    }
+
+    /// The algorithm with this number.
+    #[must_use]
+    pub fn from_number(number: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|algorithm| algorithm.number() == number)
+    }
+
+    /// The response: digest of identifier, secret and challenge, in this order.
+    #[must_use]
+    pub fn response(self, identifier: u8, secret: &Secret, challenge: &[u8]) -> Vec<u8> {
+        fn digest<D: Digest>(identifier: u8, secret: &[u8], challenge: &[u8]) -> Vec<u8> {
+            D::new()
+                .chain_update([identifier])
+                .chain_update(secret)
+                .chain_update(challenge)
+                .finalize()
+                .to_vec()
+        }
+        match self {
+            Self::Md5 => digest::<Md5>(identifier, &secret.0, challenge),
+            Self::Sha1 => digest::<Sha1>(identifier, &secret.0, challenge),
+            Self::Sha256 => digest::<Sha256>(identifier, &secret.0, challenge),
+        }
+    }
+}
+
+/// A CHAP secret; never shown by `Debug`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(Vec<u8>);
+
+impl Secret {
+    /// Takes the secret as bytes.
+    #[must_use]
+    pub fn new(secret: impl Into<Vec<u8>>) -> Self {
+        Self(secret.into())
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+/// A name and its secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Account {
+    /// CHAP name.
+    pub name: String,
+    /// CHAP secret.
+    pub secret: Secret,
+}
+
+/// What to authenticate with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChapConfig {
+    /// Who we are; the target checks it.
+    pub initiator: Account,
+    /// Who the target must prove to be (mutual CHAP).
+    pub target: Option<Account>,
+}
+
+/// Compares without leaving early, so that the time taken does not tell how much was right.
+#[must_use]
+pub(crate) fn equal_in_constant_time(a: &[u8], b: &[u8]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).fold(0, |differs, (x, y)| differs | (x ^ y)) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::encode_binary;
+
+    #[test]
+    fn responses_are_digests_of_identifier_secret_challenge() {
+        // Made with: printf '\x01secretsecretabcd' | md5sum (sha1sum, sha256sum).
+        let secret = Secret::new("secretsecret");
+        for (algorithm, bytes) in
+            [(ChapAlgorithm::Md5, 16), (ChapAlgorithm::Sha1, 20), (ChapAlgorithm::Sha256, 32)]
+        {
+            assert_eq!(algorithm.response(1, &secret, b"abcd").len(), bytes);
+            assert_eq!(ChapAlgorithm::from_number(algorithm.number()), Some(algorithm));
+        }
+        assert_eq!(
+            encode_binary(&ChapAlgorithm::Md5.response(1, &secret, b"abcd")),
+            "0x5ea0525ce5a3993754c7808718c61e05"
+        );
+        assert_eq!(
+            encode_binary(&ChapAlgorithm::Sha1.response(1, &secret, b"abcd")),
+            "0x5143bc289f408a21d850cc774729cb7a3bde6b4c"
+        );
+        assert_eq!(
+            encode_binary(&ChapAlgorithm::Sha256.response(1, &secret, b"abcd")),
+            "0x682231f5425f33487bc627909876054ce2b11589029ec697c4834dbf9be18387"
+        );
+        assert_eq!(ChapAlgorithm::from_number("8"), None);
+    }
+
+    #[test]
+    fn a_secret_does_not_show() {
+        let account = Account { name: "user".into(), secret: Secret::new("hunter2hunter2") };
+        assert!(!format!("{account:?}").contains("hunter2"));
+    }
+
+    #[test]
+    fn comparison_sees_every_byte() {
+        assert!(equal_in_constant_time(b"abc", b"abc"));
+        assert!(!equal_in_constant_time(b"abc", b"abd") && !equal_in_constant_time(b"abc", b"ab"));
+    }
+}

@@ -1,0 +1,136 @@
+//! What an initiator is told: where to go, as whom, how to spread, how long to wait.
+
+use std::time::Duration;
+
+use crate::chap::ChapConfig;
+use crate::login::Offer;
+
+/// Configuration of an [`crate::Initiator`].
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Name of the target.
+    pub target_name: String,
+    /// Logical unit.
+    pub lun: u16,
+    /// Portals: `host:port`, `host`, `[v6]:port`, each optionally with `,group`. At least one.
+    pub portals: Vec<String>,
+    /// Sessions to each portal, in [1, 32]. Every session is a path.
+    pub sessions_per_portal: u8,
+    /// Our name.
+    pub initiator_name: String,
+    /// Credentials.
+    pub chap: Option<ChapConfig>,
+    /// Our side of the negotiated keys.
+    pub offer: Offer,
+    /// How commands are spread over paths.
+    pub policy: Policy,
+    /// Commands that can be submitted and not completed, in [1, 4096].
+    pub depth: u16,
+    /// Commands in the air per path, in [1, 1024]; the target's command window limits it further.
+    pub path_depth: u16,
+    /// Times.
+    pub timeouts: Timeouts,
+    /// What makes it safe to send writes again.
+    pub fence: Fence,
+}
+
+impl Config {
+    /// A configuration with defaults for everything but the address.
+    #[must_use]
+    pub fn new(portals: Vec<String>, target_name: impl Into<String>, lun: u16) -> Self {
+        Self {
+            target_name: target_name.into(),
+            lun,
+            portals,
+            sessions_per_portal: 1,
+            initiator_name: "iqn.2026-11.io.github.assay-bench:initiator".into(),
+            chap: None,
+            offer: Offer::default(),
+            policy: Policy::ROUND_ROBIN_EACH,
+            depth: 256,
+            path_depth: 128,
+            timeouts: Timeouts::default(),
+            fence: Fence::ReinstatementOrReset,
+        }
+    }
+}
+
+/// How commands are spread over the paths that serve I/O best.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Policy {
+    /// Stay on a path for so many I/Os or bytes, whichever comes first, then take the next.
+    RoundRobin {
+        /// I/Os per turn, at least 1.
+        rr_ios: u32,
+        /// Bytes per turn, at least 1.
+        rr_bytes: u64,
+    },
+    /// The path with the fewest commands in the air.
+    LeastOutstanding,
+    /// Always this path (counted from 0), another one only while it is down.
+    Fixed(u8),
+}
+
+impl Policy {
+    /// Every I/O on the next path.
+    pub const ROUND_ROBIN_EACH: Self = Self::RoundRobin { rr_ios: 1, rr_bytes: u64::MAX };
+    /// What VMware does unless told otherwise: 1000 I/Os per path.
+    pub const VMWARE_IOS: Self = Self::RoundRobin { rr_ios: 1000, rr_bytes: u64::MAX };
+    /// VMware's limit by bytes: 10,485,760 per path.
+    pub const VMWARE_BYTES: Self = Self::RoundRobin { rr_ios: u32::MAX, rr_bytes: 10_485_760 };
+}
+
+/// What makes it safe to send a write again whose first sending may still be in the target.
+///
+/// Without a fence a write could be carried out twice, the second time after a newer write to the same block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fence {
+    /// Reinstate the session of the failed path: log in with its ISID, through its own portal or another one of the
+    /// same portal group. The target ends the tasks of the old session first.
+    Reinstatement,
+    /// As above; where no portal of the group can be reached, reset the logical unit through another path. A reset
+    /// also ends the commands of other initiators, who then repeat them.
+    ReinstatementOrReset,
+}
+
+/// All time limits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Timeouts {
+    /// For opening a TCP connection.
+    pub connect: Duration,
+    /// For a whole login, and for reading the identity of the LUN after it.
+    pub login: Duration,
+    /// A command without an answer for so long is aborted and sent again.
+    pub command: Duration,
+    /// An abort or reset without an answer for so long ends the connection.
+    pub task_management: Duration,
+    /// Time between two pings of an idle or busy connection.
+    pub ping_interval: Duration,
+    /// A ping without an answer, and without any other byte received, for so long ends the connection.
+    pub ping: Duration,
+    /// How long commands wait while no path is up; then they fail and the initiator is lost.
+    pub no_path: Duration,
+    /// How long a busy or not yet ready target is asked again before the command fails.
+    pub busy: Duration,
+    /// First pause before a failed path is tried again; doubles up to `retry_max`.
+    pub retry_min: Duration,
+    /// Longest pause between two tries.
+    pub retry_max: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(5),
+            login: Duration::from_secs(15),
+            command: Duration::from_secs(30),
+            task_management: Duration::from_secs(10),
+            ping_interval: Duration::from_secs(5),
+            ping: Duration::from_secs(5),
+            no_path: Duration::from_secs(60),
+            busy: Duration::from_secs(30),
+            retry_min: Duration::from_millis(100),
+            retry_max: Duration::from_secs(5),
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! Errors of the initiator as a whole; those of the protocol layers are in their modules.
+
+use std::io;
+
+use crate::login::LoginError;
+use crate::scsi::{ScsiDataError, Sense, status};
+use crate::text::TextError;
+
+/// Why an I/O failed. The buffer comes back with it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum IoError {
+    /// The target reports an error.
+    #[error("{}", sense.as_ref().map_or_else(|| status::words(*status).to_owned(), ToString::to_string))]
+    Scsi {
+        /// SCSI status byte.
+        status: u8,
+        /// Sense data, if it came.
+        sense: Option<Sense>,
+    },
+    /// Fewer bytes were moved than asked for.
+    #[error("only {transferred_bytes} of {expected_bytes} bytes were moved")]
+    Short {
+        /// Bytes moved.
+        transferred_bytes: u32,
+        /// Bytes asked for.
+        expected_bytes: u32,
+    },
+    /// Given up after several tries.
+    #[error("given up after {attempts} tries, the last one ended with: {last}")]
+    GivenUp {
+        /// How often it was sent.
+        attempts: u32,
+        /// How the last try ended.
+        last: String,
+    },
+    /// No path came back in time.
+    #[error("no path to the target for {waited_s} s")]
+    NoPath {
+        /// How long was waited, seconds.
+        waited_s: u64,
+    },
+    /// The command itself makes no sense.
+    #[error("{0}")]
+    Invalid(&'static str),
+}
+
+/// Why a path could not be brought up, or went down.
+#[derive(Debug, thiserror::Error)]
+pub enum PathError {
+    /// The portal's name has no address.
+    #[error("cannot find the address of portal {portal}: {source}")]
+    Resolve {
+        /// Portal as configured.
+        portal: String,
+        /// Cause.
+        source: io::Error,
+    },
+    /// No TCP connection.
+    #[error("cannot connect to {portal}: {source}")]
+    Connect {
+        /// Portal.
+        portal: String,
+        /// Cause.
+        source: io::Error,
+    },
+    /// Nothing happened for too long.
+    #[error("{what} to {portal} took longer than {limit_ms} ms")]
+    TimedOut {
+        /// What was waited for.
+        what: &'static str,
+        /// Portal.
+        portal: String,
+        /// The limit, ms.
+        limit_ms: u128,
+    },
+    /// Login failed.
+    #[error("login at {portal} failed: {source}")]
+    Login {
+        /// Portal.
+        portal: String,
+        /// Cause.
+        source: LoginError,
+    },
+    /// The connection broke, or the target broke the protocol.
+    #[error("connection to {portal} ended: {why}")]
+    Connection {
+        /// Portal.
+        portal: String,
+        /// Cause.
+        why: String,
+    },
+    /// The LUN behind this path cannot be used.
+    #[error("LUN behind {portal} cannot be used: {why}")]
+    Lun {
+        /// Portal.
+        portal: String,
+        /// Cause.
+        why: String,
+    },
+    /// Too many redirections.
+    #[error("{portal} sends us from one address to the next")]
+    RedirectLoop {
+        /// Portal.
+        portal: String,
+    },
+}
+
+impl PathError {
+    /// True if trying again cannot help as long as nobody changes a setting.
+    #[must_use]
+    pub fn is_permanent(&self) -> bool {
+        matches!(self, Self::Login { source, .. } if source.is_permanent())
+    }
+}
+
+/// Why an initiator could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// The configuration makes no sense.
+    #[error("{field} is {value}, it must be {expected}")]
+    Config {
+        /// Field of [`crate::Config`].
+        field: &'static str,
+        /// Its value.
+        value: String,
+        /// What would be right.
+        expected: &'static str,
+    },
+    /// No path came up.
+    #[error("no path to the target came up: {0}")]
+    NoPath(PathErrors),
+    /// The system refuses something basic.
+    #[error("the operating system refuses {what}: {source}")]
+    System {
+        /// What was asked for.
+        what: &'static str,
+        /// Cause.
+        source: io::Error,
+    },
+}
+
+/// One error per path.
+#[derive(Debug)]
+pub struct PathErrors(pub Vec<String>);
+
+impl std::fmt::Display for PathErrors {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0.join("; "))
+    }
+}
+
+/// Why a discovery failed.
+#[derive(Debug, thiserror::Error)]
+pub enum DiscoveryError {
+    /// Connection or login.
+    #[error(transparent)]
+    Path(#[from] PathError),
+    /// Broken answer.
+    #[error("the answer of {portal} to SendTargets is broken: {source}")]
+    Text {
+        /// Portal.
+        portal: String,
+        /// Cause.
+        source: TextError,
+    },
+    /// Endless answer, or nonsense.
+    #[error("the answer of {portal} to SendTargets {fault}")]
+    Answer {
+        /// Portal.
+        portal: String,
+        /// What is wrong.
+        fault: &'static str,
+    },
+}
+
+/// Why a control command (inquiry, capacity, …) failed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CommandError {
+    /// It came back with an error.
+    #[error("{what} failed: {source}")]
+    Failed {
+        /// Which command.
+        what: &'static str,
+        /// Cause.
+        source: IoError,
+    },
+    /// The answer is broken.
+    #[error("the answer to {what} is broken: {source}")]
+    Answer {
+        /// Which command.
+        what: &'static str,
+        /// Cause.
+        source: ScsiDataError,
+    },
+    /// Nothing can be submitted at the moment.
+    #[error("{what} cannot be sent: {why}")]
+    NotSent {
+        /// Which command.
+        what: &'static str,
+        /// Cause.
+        why: &'static str,
+    },
+}
+
+/// No path came back in time; all later calls say the same.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the target is lost: no path for {waited_s} s, last error: {last}")]
+pub struct Lost {
+    /// How long was waited, seconds.
+    pub waited_s: u64,
+    /// Last error of a path.
+    pub last: String,
+}

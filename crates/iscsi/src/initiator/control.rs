@@ -1,0 +1,188 @@
+//! The control plane: single SCSI commands, sent and waited for, outside of measured phases.
+
+use std::time::Instant;
+
+use super::{Initiator, TICK};
+use crate::error::{CommandError, IoError};
+use crate::pdu::Direction;
+use crate::scsi::cdb::{self, Cdb};
+use crate::scsi::{
+    BlockLimits, BlockProvisioning, CACHING_PAGE, Capacity, DeviceIds, Inquiry, LbaStatus, ModeFacts,
+    PortGroup, Reservation, Rotation, ScsiDataError, parse_lba_status, parse_luns, parse_port_groups,
+    parse_reservation, parse_reservation_keys, parse_rotation, parse_serial, parse_supported_pages,
+};
+use crate::slots::{Data, Owner, Place};
+
+/// Data of a control command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Transfer {
+    /// None.
+    None,
+    /// Up to so many bytes come back.
+    In(u16),
+    /// These bytes go out.
+    Out(Vec<u8>),
+}
+
+impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
+    /// Sends one SCSI command, waits for it with the same retries and failover as every other, and returns the bytes
+    /// read. I/O that ends meanwhile is kept for the next `poll`.
+    pub fn execute(
+        &mut self,
+        what: &'static str,
+        cdb: Cdb,
+        transfer: Transfer,
+    ) -> Result<Vec<u8>, CommandError> {
+        let not_sent = |why| CommandError::NotSent { what, why };
+        if self.lost.is_some() {
+            return Err(not_sent("the target is lost"));
+        }
+        let user = self.slots.take().ok_or(not_sent("too many commands are outstanding"))?;
+        let (direction, data) = match transfer {
+            Transfer::None => (Direction::None, Vec::new()),
+            Transfer::In(bytes) => (Direction::Read, vec![0; usize::from(bytes)]),
+            Transfer::Out(bytes) => (Direction::Write, bytes),
+        };
+        let slot = self.slots.get_mut(user);
+        slot.owner = Owner::Control;
+        slot.transfer_bytes = u32::try_from(data.len()).map_err(|_| not_sent("too much data"))?;
+        slot.data = Data::Control(data);
+        slot.cdb = cdb;
+        slot.direction = direction;
+        slot.attempts = 0;
+        slot.last_path = None;
+        slot.submitted_at = Instant::now();
+        slot.place = Place::Waiting;
+        self.waiting.push_back(user);
+        let result = self.wait_for_control(user);
+        let Data::Control(mut data) = self.slots.put(user) else {
+            unreachable!("a control command has a buffer of its own");
+        };
+        let bytes = result.map_err(|source| CommandError::Failed { what, source })?;
+        data.truncate(bytes as usize);
+        Ok(data)
+    }
+
+    /// Every command ends: with a status, by its time limits, or when no path comes back.
+    fn wait_for_control(&mut self, user: u32) -> Result<u32, IoError> {
+        loop {
+            if let Some((_, result)) = self.control_result.take_if(|(ended, _)| *ended == user) {
+                return result;
+            }
+            self.turn(TICK);
+        }
+    }
+
+    fn ask<T>(
+        &mut self,
+        what: &'static str,
+        cdb: Cdb,
+        bytes: u16,
+        parse: impl FnOnce(&[u8]) -> Result<T, ScsiDataError>,
+    ) -> Result<T, CommandError> {
+        let data = self.execute(what, cdb, Transfer::In(bytes))?;
+        parse(&data).map_err(|source| CommandError::Answer { what, source })
+    }
+
+    /// TEST UNIT READY.
+    pub fn test_unit_ready(&mut self) -> Result<(), CommandError> {
+        self.execute("TEST UNIT READY", cdb::test_unit_ready(), Transfer::None).map(drop)
+    }
+
+    /// Standard INQUIRY data: vendor, product, revision.
+    pub fn inquiry(&mut self) -> Result<Inquiry, CommandError> {
+        self.ask("INQUIRY", cdb::inquiry(96), 96, Inquiry::parse)
+    }
+
+    /// The vital product data pages there are.
+    pub fn supported_pages(&mut self) -> Result<Vec<u8>, CommandError> {
+        self.ask("INQUIRY page 00", cdb::inquiry_page(0x00, 255), 255, parse_supported_pages)
+    }
+
+    /// Unit serial number, VPD page 80.
+    pub fn serial(&mut self) -> Result<String, CommandError> {
+        self.ask("INQUIRY page 80", cdb::inquiry_page(0x80, 255), 255, parse_serial)
+    }
+
+    /// Identification, VPD page 83.
+    pub fn device_ids(&mut self) -> Result<DeviceIds, CommandError> {
+        self.ask("INQUIRY page 83", cdb::inquiry_page(0x83, 1024), 1024, DeviceIds::parse)
+    }
+
+    /// Block limits, VPD page B0.
+    pub fn block_limits(&mut self) -> Result<BlockLimits, CommandError> {
+        self.ask("INQUIRY page B0", cdb::inquiry_page(0xb0, 64), 64, BlockLimits::parse)
+    }
+
+    /// Medium rotation, VPD page B1.
+    pub fn rotation(&mut self) -> Result<Rotation, CommandError> {
+        self.ask("INQUIRY page B1", cdb::inquiry_page(0xb1, 64), 64, parse_rotation)
+    }
+
+    /// Provisioning, VPD page B2.
+    pub fn provisioning(&mut self) -> Result<BlockProvisioning, CommandError> {
+        self.ask("INQUIRY page B2", cdb::inquiry_page(0xb2, 64), 64, BlockProvisioning::parse)
+    }
+
+    /// The logical units of the target, in wire form.
+    pub fn report_luns(&mut self) -> Result<Vec<u64>, CommandError> {
+        self.ask("REPORT LUNS", cdb::report_luns(4096), 4096, parse_luns)
+    }
+
+    /// Reads the capacity anew, in the long form.
+    pub fn read_capacity_16(&mut self) -> Result<Capacity, CommandError> {
+        self.ask("READ CAPACITY(16)", cdb::read_capacity_16(), 32, Capacity::parse_16)
+    }
+
+    /// Reads the capacity anew, in the short form; `None` when the unit is too large for it.
+    pub fn read_capacity_10(&mut self) -> Result<Option<Capacity>, CommandError> {
+        self.ask("READ CAPACITY(10)", cdb::read_capacity_10(), 8, Capacity::parse_10)
+    }
+
+    /// Write protection and caches; MODE SENSE (6), or (10) where the short form is not known.
+    pub fn mode_facts(&mut self) -> Result<ModeFacts, CommandError> {
+        self.ask("MODE SENSE(6)", cdb::mode_sense_6(CACHING_PAGE), 255, ModeFacts::parse_6).or_else(|_| {
+            self.ask("MODE SENSE(10)", cdb::mode_sense_10(CACHING_PAGE), 512, ModeFacts::parse_10)
+        })
+    }
+
+    /// Mapping of blocks from `lba` on: as many ranges as fit into one answer.
+    pub fn lba_status(&mut self, lba: u64) -> Result<Vec<LbaStatus>, CommandError> {
+        self.ask("GET LBA STATUS", cdb::get_lba_status(lba, 8 + 16 * 128), 8 + 16 * 128, parse_lba_status)
+    }
+
+    /// Registered persistent reservation keys.
+    pub fn reservation_keys(&mut self) -> Result<Vec<u64>, CommandError> {
+        let cdb = cdb::read_reservation_keys(2056);
+        self.ask("PERSISTENT RESERVE IN (READ KEYS)", cdb, 2056, parse_reservation_keys)
+    }
+
+    /// The persistent reservation, if there is one.
+    pub fn reservation(&mut self) -> Result<Option<Reservation>, CommandError> {
+        let cdb = cdb::read_reservation(256);
+        self.ask("PERSISTENT RESERVE IN (READ RESERVATION)", cdb, 256, parse_reservation)
+    }
+
+    /// Target port groups and their access states.
+    pub fn port_groups(&mut self) -> Result<Vec<PortGroup>, CommandError> {
+        let cdb = cdb::report_target_port_groups(4096);
+        self.ask("REPORT TARGET PORT GROUPS", cdb, 4096, parse_port_groups)
+    }
+
+    /// Makes all completed writes durable.
+    pub fn synchronize_cache(&mut self) -> Result<(), CommandError> {
+        self.execute("SYNCHRONIZE CACHE(10)", cdb::synchronize_cache_10(), Transfer::None).map(drop)
+    }
+
+    /// Makes completed writes of a range durable; `blocks` 0 means up to the end.
+    pub fn synchronize_cache_16(&mut self, lba: u64, blocks: u32) -> Result<(), CommandError> {
+        self.execute("SYNCHRONIZE CACHE(16)", cdb::synchronize_cache_16(lba, blocks), Transfer::None)
+            .map(drop)
+    }
+
+    /// Unmaps a range of blocks.
+    pub fn unmap(&mut self, lba: u64, blocks: u32) -> Result<(), CommandError> {
+        let list = cdb::unmap_parameters(lba, blocks).to_vec();
+        self.execute("UNMAP", cdb::unmap(24), Transfer::Out(list)).map(drop)
+    }
+}

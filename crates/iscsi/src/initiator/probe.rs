@@ -1,0 +1,207 @@
+//! Looking at the LUN behind a new path: is it ready, is it the same unit, may it be used?
+
+use std::time::Instant;
+
+use super::Initiator;
+use crate::error::PathError;
+use crate::events::EventKind;
+use crate::multipath::{Phase, ProbeStep, State};
+use crate::pdu::Direction;
+use crate::scsi::{
+    AccessState, AluaSupport, Capacity, DeviceIds, Inquiry, Sense, cdb, parse_port_groups, status,
+};
+use crate::session::TaskOutcome;
+use crate::slots::{Data, Owner, Place};
+
+/// Unit attentions taken in a row; a target has a handful after a restart.
+const READY_TRIES_MAX: u8 = 16;
+/// Space for the answer of a probe, bytes.
+const ANSWER_BYTES: u16 = 1024;
+
+impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
+    pub(super) fn begin_probe(&mut self, at: usize, now: Instant) {
+        self.send_probe(at, ProbeStep::Ready { tries: 0 }, now);
+    }
+
+    fn send_probe(&mut self, at: usize, step: ProbeStep, now: Instant) {
+        if let State::Online(connection) = &mut self.paths[at].state
+            && let Phase::Probing { step: current, .. } = &mut connection.phase
+        {
+            *current = step;
+        }
+        let (cdb, bytes) = match step {
+            ProbeStep::Ready { .. } => (cdb::test_unit_ready(), 0),
+            ProbeStep::Inquiry => (cdb::inquiry(96), 96),
+            ProbeStep::Ids => (cdb::inquiry_page(0x83, ANSWER_BYTES), ANSWER_BYTES),
+            ProbeStep::Capacity16 => (cdb::read_capacity_16(), 32),
+            ProbeStep::Capacity10 => (cdb::read_capacity_10(), 8),
+            ProbeStep::Groups => (cdb::report_target_port_groups(ANSWER_BYTES.into()), ANSWER_BYTES),
+        };
+        let Some(user) = self.slots.take() else {
+            return self.lun_unusable(at, "no room for one more command".into(), now);
+        };
+        let path = self.paths[at].index;
+        let slot = self.slots.get_mut(user);
+        slot.owner = Owner::Probe { path };
+        slot.data = Data::Control(vec![0; usize::from(bytes)]);
+        slot.cdb = cdb;
+        slot.direction = if bytes == 0 { Direction::None } else { Direction::Read };
+        slot.transfer_bytes = bytes.into();
+        slot.attempts = 0;
+        slot.submitted_at = now;
+        slot.place = Place::Bound { path };
+        self.paths[at].pending.push_front(user);
+    }
+
+    /// Asks for the access state again, unless the question is already on its way.
+    pub(super) fn read_access_state(&mut self, at: usize, now: Instant) {
+        let path = self.paths[at].index;
+        let is_probe = |owner| matches!(owner, Owner::Probe { path: of } if of == path);
+        if self.paths[at].is_serving() && !self.slots.live().any(|(_, slot)| is_probe(slot.owner)) {
+            self.send_probe(at, ProbeStep::Groups, now);
+        }
+    }
+
+    pub(super) fn probe_lost(&mut self, path: u8, now: Instant) {
+        self.lun_unusable(usize::from(path), "a command of the first look was aborted".into(), now);
+    }
+
+    fn lun_unusable(&mut self, at: usize, why: String, now: Instant) {
+        let portal = self.paths[at].portal.clone();
+        self.fail_path(at, &PathError::Lun { portal, why }, now);
+    }
+
+    pub(super) fn probe_done(&mut self, at: usize, user: u32, outcome: &TaskOutcome, now: Instant) {
+        let Data::Control(mut data) = self.slots.put(user) else {
+            unreachable!("a probe has a buffer of its own");
+        };
+        data.truncate(outcome.transferred_bytes as usize);
+        let State::Online(connection) = &self.paths[at].state else { return };
+        let step = match connection.phase {
+            Phase::Probing { step, .. } => step,
+            _ => ProbeStep::Groups,
+        };
+        let is_good = outcome.response == 0 && outcome.status == status::GOOD;
+        let next = match step {
+            ProbeStep::Ready { tries } => self.ready_answer(tries, outcome),
+            ProbeStep::Inquiry if is_good => inquiry_answer(&data),
+            ProbeStep::Inquiry => Err(format!("INQUIRY failed: {}", words(outcome))),
+            ProbeStep::Ids => self.ids_answer(at, is_good, &data),
+            ProbeStep::Capacity16 | ProbeStep::Capacity10 => {
+                self.capacity_answer(step, is_good, &data, outcome)
+            }
+            ProbeStep::Groups => self.groups_answer(at, is_good, &data, now),
+        };
+        match next {
+            Ok(Some(step)) => self.send_probe(at, step, now),
+            Ok(None) => self.serve(at, now),
+            Err(why) => self.lun_unusable(at, why, now),
+        }
+    }
+
+    fn ready_answer(&self, tries: u8, outcome: &TaskOutcome) -> Result<Option<ProbeStep>, String> {
+        let sense = Sense::parse(&outcome.sense);
+        let attention = sense.is_some_and(|sense| sense.key == crate::scsi::key::UNIT_ATTENTION);
+        match outcome.status {
+            status::CHECK_CONDITION if attention && tries < READY_TRIES_MAX => {
+                Ok(Some(ProbeStep::Ready { tries: tries + 1 }))
+            }
+            status::BUSY | status::TASK_SET_FULL => Err(words(outcome)),
+            // Standby ports and reserved units are looked at all the same: what they allow shows later.
+            _ => Ok(Some(ProbeStep::Inquiry)),
+        }
+    }
+
+    fn ids_answer(&mut self, at: usize, is_good: bool, data: &[u8]) -> Result<Option<ProbeStep>, String> {
+        // A unit without page 83 has no name; then two paths cannot be told apart, and none is refused.
+        let ids = if is_good { DeviceIds::parse(data).unwrap_or_default() } else { DeviceIds::default() };
+        self.paths[at].port_group = ids.target_port_group();
+        let wwid = ids.wwid();
+        match (&self.wwid, &wwid) {
+            (Some(known), Some(here)) if known != here => {
+                return Err(format!("it is another unit: {here}, not {known}"));
+            }
+            (None, Some(_)) => self.wwid = wwid,
+            _ => {}
+        }
+        Ok(Some(ProbeStep::Capacity16))
+    }
+
+    fn capacity_answer(
+        &mut self,
+        step: ProbeStep,
+        is_good: bool,
+        data: &[u8],
+        outcome: &TaskOutcome,
+    ) -> Result<Option<ProbeStep>, String> {
+        let next = Ok(Some(ProbeStep::Groups));
+        let capacity = match step {
+            ProbeStep::Capacity16 if !is_good => return Ok(Some(ProbeStep::Capacity10)),
+            ProbeStep::Capacity16 => Capacity::parse_16(data).map_err(|error| error.to_string())?,
+            // A standby port may refuse; that is in order if another path has told the size already.
+            _ if !is_good && self.capacity.is_some() => return next,
+            _ if !is_good => return Err(format!("READ CAPACITY failed: {}", words(outcome))),
+            _ => Capacity::parse_10(data)
+                .map_err(|error| error.to_string())?
+                .ok_or("the unit is too large for READ CAPACITY(10) and does not know the other form")?,
+        };
+        match self.capacity {
+            Some(known) if (known.blocks, known.block_bytes) != (capacity.blocks, capacity.block_bytes) => {
+                Err(format!("its size differs: {} bytes, not {}", capacity.bytes(), known.bytes()))
+            }
+            _ => {
+                self.capacity = Some(capacity);
+                next
+            }
+        }
+    }
+
+    fn groups_answer(
+        &mut self,
+        at: usize,
+        is_good: bool,
+        data: &[u8],
+        now: Instant,
+    ) -> Result<Option<ProbeStep>, String> {
+        let groups = if is_good { parse_port_groups(data).unwrap_or_default() } else { Vec::new() };
+        let own = self.paths[at].port_group;
+        let group = groups.iter().find(|group| own == Some(group.group));
+        // Without asymmetric access all paths are alike.
+        let access = group.map_or(AccessState::Optimized, |group| group.state);
+        self.set_access(at, access, now);
+        Ok(None)
+    }
+
+    fn serve(&mut self, at: usize, now: Instant) {
+        let path = &mut self.paths[at];
+        let State::Online(connection) = &mut path.state else { return };
+        if connection.phase == Phase::Serving {
+            return;
+        }
+        connection.phase = Phase::Serving;
+        path.attempts = 0;
+        path.was_silent = false;
+        path.backoff = std::time::Duration::ZERO;
+        path.last_error = None;
+        let (index, portal) = (path.index, path.portal.clone());
+        self.all_down_since = None;
+        self.log.push(now, Some(index), EventKind::PathUp { portal });
+    }
+}
+
+fn inquiry_answer(data: &[u8]) -> Result<Option<ProbeStep>, String> {
+    let inquiry = Inquiry::parse(data).map_err(|error| error.to_string())?;
+    if inquiry.qualifier != 0 {
+        return Err("the target has no such LUN".into());
+    }
+    if inquiry.device_type != 0 {
+        return Err(format!("it is not a disk (device type {:#04x})", inquiry.device_type));
+    }
+    // Even a unit without ALUA answers page 83; the groups are asked for last and may be refused.
+    let _: AluaSupport = inquiry.alua;
+    Ok(Some(ProbeStep::Ids))
+}
+
+fn words(outcome: &TaskOutcome) -> String {
+    Sense::parse(&outcome.sense).map_or_else(|| status::words(outcome.status).to_owned(), |s| s.to_string())
+}

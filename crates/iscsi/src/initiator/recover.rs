@@ -1,0 +1,315 @@
+//! Paths that fail and come back, and the fence that keeps old writes from arriving late.
+//!
+//! A write that was handed to a connection may sit in the target when the connection dies. If it were sent again on
+//! another path at once, the target could carry out the new one, then a newer write to the same block, and then the
+//! old one: silent corruption. So such writes wait, [`Place::Fenced`], until the target is known to have dropped the
+//! old task: a login with the same ISID reinstates the session, and the target ends its old tasks before it answers
+//! (RFC 7143 §6.3.5); a LUN reset ends them too. Our own socket is closed with a reset, so that nothing it still
+//! held can leave. Reads change nothing and go to another path at once.
+
+use std::time::{Duration, Instant};
+
+use super::Initiator;
+use crate::config::Fence;
+use crate::error::PathError;
+use crate::events::{EventKind, FencedBy};
+use crate::login::{LoginConfig, Negotiated};
+use crate::multipath::{Attempt, Connection, Path, Phase, ProbeStep, Purpose, State};
+use crate::pdu::Direction;
+use crate::scsi::AccessState;
+use crate::slots::{Owner, Place};
+use crate::transport::{LoginFailure, LoginOutcome, Wire, WireError};
+
+/// How long a connection that only ended an old session may take to log out.
+const LEAVE_LIMIT: Duration = Duration::from_secs(2);
+
+impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
+    pub(super) fn connection_failed(&mut self, at: usize, error: &WireError, now: Instant) {
+        self.drop_connection(at, error.to_string(), now);
+    }
+
+    pub(super) fn drop_connection(&mut self, at: usize, why: String, now: Instant) {
+        let portal = self.paths[at].portal.clone();
+        self.fail_path(at, &PathError::Connection { portal, why }, now);
+    }
+
+    /// Takes a path down: its commands go back, and it is tried again after a pause.
+    pub(super) fn fail_path(&mut self, at: usize, error: &PathError, now: Instant) {
+        let path = &mut self.paths[at];
+        let was_serving = path.is_serving();
+        let mut pause = if was_serving {
+            path.backoff = Duration::ZERO;
+            Duration::ZERO
+        } else {
+            Duration::ZERO
+        };
+        pause = pause.max(path.next_backoff(&self.config.timeouts));
+        if error.is_permanent() {
+            pause = self.config.timeouts.retry_max;
+        }
+        let old = std::mem::replace(&mut path.state, State::Down { retry_at: now });
+        if let State::Online(connection) = old {
+            // The target may ask for a pause before its sessions are reinstated.
+            let time2wait_s = connection.session.agreed().default_time2wait_s;
+            if was_serving {
+                pause = pause.max(Duration::from_secs(time2wait_s.into()));
+            }
+            connection.wire.abandon(&mut self.slots);
+        }
+        let path = &mut self.paths[at];
+        path.state = State::Down { retry_at: now + pause };
+        path.attempts = if was_serving { 0 } else { path.attempts + 1 };
+        path.was_silent = matches!(error, PathError::TimedOut { .. });
+        path.last_error = Some(error.to_string());
+        let (index, cause) = (path.index, error.to_string());
+        let (commands, fenced_writes) = self.take_back(at, now);
+        if was_serving {
+            self.paths[at].stats.failures += 1;
+            self.log.push(now, Some(index), EventKind::PathDown { cause, commands, fenced_writes });
+        } else {
+            self.log.push(now, Some(index), EventKind::RetryFailed { cause });
+        }
+        // A reset on its way covers only writes that were fenced before it was sent.
+        if fenced_writes > 0
+            && let Some((_, covered)) = &mut self.reset_in_air
+        {
+            *covered &= !(1 << index);
+        }
+        self.reset_in_air.take_if(|(by, _)| *by == index);
+    }
+
+    /// Frees a failed path of its commands; returns how many there were, and how many of them are fenced.
+    fn take_back(&mut self, at: usize, now: Instant) -> (u32, u32) {
+        let index = self.paths[at].index;
+        self.paths[at].pending.clear();
+        let is_here = |place| matches!(place, Place::Bound { path } | Place::Started { path } | Place::Sent { path } if path == index);
+        let mut users: Vec<(Instant, u32)> = Vec::new();
+        for (user, slot) in self.slots.live() {
+            if is_here(slot.place) {
+                users.push((slot.submitted_at, user));
+            }
+        }
+        users.sort_unstable();
+        let (mut commands, mut fenced_writes) = (0, 0);
+        for (_, user) in users {
+            let slot = self.slots.get_mut(user);
+            if let Owner::Probe { .. } = slot.owner {
+                self.slots.put(user);
+                continue;
+            }
+            commands += 1;
+            if matches!(slot.place, Place::Started { .. }) {
+                // A target that never takes it must not keep it for ever.
+                slot.attempts += 1;
+            }
+            if matches!(slot.place, Place::Sent { .. }) && slot.direction == Direction::Write {
+                slot.place = Place::Fenced { path: index };
+                fenced_writes += 1;
+            } else {
+                self.requeue(user, now, "its path failed");
+            }
+        }
+        let path = &mut self.paths[at];
+        path.fenced_count += fenced_writes;
+        path.stats.retries += u64::from(commands);
+        (commands, fenced_writes)
+    }
+
+    /// The old tasks of a path are known to be gone: its writes may be sent again.
+    fn release_fenced(&mut self, index: u8, by: FencedBy, now: Instant) {
+        let writes = std::mem::take(&mut self.paths[usize::from(index)].fenced_count);
+        if writes == 0 {
+            return;
+        }
+        self.log.push(now, Some(index), EventKind::Fenced { by, writes });
+        let is_fenced = |place| matches!(place, Place::Fenced { path } if path == index);
+        let live = self.slots.live().filter(|(_, slot)| is_fenced(slot.place));
+        let mut users: Vec<(Instant, u32)> = live.map(|(user, slot)| (slot.submitted_at, user)).collect();
+        users.sort_unstable();
+        for (_, user) in users {
+            self.requeue(user, now, "its path failed");
+        }
+    }
+
+    pub(super) fn reset_done(&mut self, by: u8, now: Instant) {
+        let Some((_, covered)) = self.reset_in_air.take_if(|(path, _)| *path == by) else { return };
+        for index in 0..self.paths.len() {
+            if covered & 1 << index != 0 {
+                self.release_fenced(self.paths[index].index, FencedBy::LogicalUnitReset, now);
+            }
+        }
+    }
+
+    /// Starts the next attempt of a path that is down.
+    pub(super) fn retry(&mut self, at: usize, now: Instant) {
+        let elsewhere = self.fence_portal(at);
+        let path = &mut self.paths[at];
+        // While writes wait, tries through another portal alternate with those through the path's own.
+        let turn_of_own = path.attempts.is_multiple_of(2) != path.was_silent;
+        let (purpose, portal) = match elsewhere {
+            Some(portal) if !turn_of_own => (Purpose::Fence, portal),
+            _ => (Purpose::Serve, path.portal.clone()),
+        };
+        if let Err(error) = path.begin(purpose, portal, 0, now, &self.config.timeouts) {
+            self.fail_path(at, &error, now);
+        }
+        self.reset_instead(at);
+    }
+
+    /// A portal of a serving path in the same portal group, through which the old session can be reinstated.
+    fn fence_portal(&self, at: usize) -> Option<String> {
+        let path = &self.paths[at];
+        let group = path.group.filter(|_| path.fenced_count > 0)?;
+        let other = self
+            .paths
+            .iter()
+            .find(|other| other.is_serving() && other.group == Some(group) && other.portal != path.portal)?;
+        Some(other.portal.clone())
+    }
+
+    /// Where no portal of the group is left, a LUN reset through any serving path ends the old tasks.
+    fn reset_instead(&mut self, at: usize) {
+        let path = &self.paths[at];
+        let wanted = self.config.fence == Fence::ReinstatementOrReset
+            && path.fenced_count > 0
+            && path.attempts > 0
+            && self.reset_in_air.is_none()
+            && self.fence_portal(at).is_none();
+        if !wanted {
+            return;
+        }
+        let is_down = |path: &&Path| !matches!(path.state, State::Online(_)) && path.fenced_count > 0;
+        let covered = self.paths.iter().filter(is_down).fold(0, |mask, path| mask | 1 << path.index);
+        let deadline = Instant::now() + self.config.timeouts.task_management;
+        let own_portal = self.paths[at].portal.clone();
+        for other in &mut self.paths {
+            let index = other.index;
+            if other.portal == own_portal {
+                continue;
+            }
+            if let Some(connection) = other.serving()
+                && connection.session.reset_logical_unit()
+            {
+                connection.manage_deadline = Some(deadline);
+                self.reset_in_air = Some((index, covered));
+                return;
+            }
+        }
+    }
+
+    /// Moves a path that is not online yet: its socket is ready for something.
+    pub(super) fn advance_login(&mut self, at: usize, now: Instant) {
+        let path = &mut self.paths[at];
+        let result = match std::mem::replace(&mut path.state, State::Down { retry_at: now }) {
+            State::Connecting(attempt, connecting) => match login_config(&self.config, path.isid) {
+                Ok(config) => Path::connected(attempt, connecting, config, now, &self.config.timeouts),
+                Err(source) => Err(PathError::Connect { portal: attempt.portal, source }),
+            },
+            state => Ok(state),
+        };
+        match result {
+            Ok(State::LoggingIn(attempt, login)) => match login.advance() {
+                Ok(LoginOutcome::Pending(login)) => self.paths[at].state = State::LoggingIn(attempt, login),
+                Ok(LoginOutcome::Done(wire, agreed)) => self.logged_in(at, &attempt, *wire, *agreed, now),
+                Ok(LoginOutcome::Redirect(address)) => self.redirected(at, &attempt, address, now),
+                Err(failure) => self.fail_path(at, &login_error(attempt.portal, failure), now),
+            },
+            Ok(state) => self.paths[at].state = state,
+            Err(error) => self.fail_path(at, &error, now),
+        }
+    }
+
+    fn redirected(&mut self, at: usize, attempt: &Attempt, address: String, now: Instant) {
+        let begun =
+            self.paths[at].begin(attempt.purpose, address, attempt.redirects + 1, now, &self.config.timeouts);
+        if let Err(error) = begun {
+            self.fail_path(at, &error, now);
+        }
+    }
+
+    fn logged_in(&mut self, at: usize, attempt: &Attempt, wire: Wire, agreed: Negotiated, now: Instant) {
+        let path = &mut self.paths[at];
+        let by = match attempt.purpose {
+            Purpose::Serve => FencedBy::Reinstatement,
+            Purpose::Fence => FencedBy::ReinstatementElsewhere,
+        };
+        // The group of the portal decides which sessions a login can reinstate.
+        let same_group = path.group.is_none() || path.group == agreed.target_portal_group;
+        if attempt.purpose == Purpose::Serve {
+            path.group = agreed.target_portal_group;
+        }
+        let phase = match attempt.purpose {
+            Purpose::Serve => {
+                let deadline = now + self.config.timeouts.login;
+                Phase::Probing { step: ProbeStep::Ready { tries: 0 }, deadline }
+            }
+            Purpose::Fence => Phase::Leaving { deadline: now + LEAVE_LIMIT },
+        };
+        let depth = self.config.path_depth;
+        path.depth_limit = depth;
+        let mut connection = Connection::new(wire, agreed, self.lun, depth, phase, now);
+        connection.next_ping_at = now + self.config.timeouts.ping_interval;
+        let index = path.index;
+        if attempt.purpose == Purpose::Fence {
+            connection.session.logout();
+        }
+        path.state = State::Online(Box::new(connection));
+        if same_group {
+            self.release_fenced(index, by, now);
+        }
+        if attempt.purpose == Purpose::Serve {
+            self.begin_probe(at, now);
+            // Some targets send the first response together with the last login response.
+            self.receive_now(at, now);
+        }
+    }
+
+    /// A logout was answered, or took too long: the connection ends without being a failure.
+    pub(super) fn left(&mut self, at: usize, now: Instant) {
+        let path = &mut self.paths[at];
+        let pause = path.next_backoff(&self.config.timeouts).max(self.config.timeouts.retry_min);
+        let was_serving = path.is_serving();
+        if let State::Online(connection) =
+            std::mem::replace(&mut path.state, State::Down { retry_at: now + pause })
+        {
+            connection.wire.abandon(&mut self.slots);
+        }
+        let path = &mut self.paths[at];
+        path.attempts += 1;
+        let index = path.index;
+        let (commands, fenced_writes) = self.take_back(at, now);
+        if was_serving {
+            let cause = "logged out, as the target asked".to_owned();
+            self.log.push(now, Some(index), EventKind::PathDown { cause, commands, fenced_writes });
+        }
+    }
+
+    pub(super) fn set_access(&mut self, at: usize, access: AccessState, now: Instant) {
+        let path = &mut self.paths[at];
+        if path.access != access {
+            path.access = access;
+            self.log.push(now, Some(path.index), EventKind::AccessState(access));
+        }
+    }
+}
+
+fn login_config(config: &crate::config::Config, isid: [u8; 6]) -> std::io::Result<LoginConfig> {
+    let mut challenge = [0; 16];
+    crate::random_bytes(&mut challenge)?;
+    Ok(LoginConfig {
+        initiator_name: config.initiator_name.clone(),
+        target_name: Some(config.target_name.clone()),
+        isid,
+        cid: 1,
+        chap: config.chap.clone(),
+        offer: config.offer.clone(),
+        challenge,
+    })
+}
+
+pub(crate) fn login_error(portal: String, failure: LoginFailure) -> PathError {
+    match failure {
+        LoginFailure::Wire(error) => PathError::Connection { portal, why: error.to_string() },
+        LoginFailure::Login(source) => PathError::Login { portal, source },
+    }
+}

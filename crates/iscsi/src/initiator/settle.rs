@@ -1,0 +1,311 @@
+//! What follows from the end of a task: done, failed, or again.
+
+use std::time::{Duration, Instant};
+
+use super::{Completion, Initiator};
+use crate::error::IoError;
+use crate::events::EventKind;
+use crate::multipath::{Phase, State};
+use crate::pdu::Direction;
+use crate::scsi::{AccessState, Sense, SenseAction, status};
+use crate::session::{SessionEvent, TaskOutcome};
+use crate::slots::{Data, Owner, Place};
+use crate::stats::nanos;
+
+/// How often a command is sent before it is given up.
+const ATTEMPTS_MAX: u32 = 16;
+/// First pause after BUSY; doubles with every try.
+const BUSY_PAUSE_MIN: Duration = Duration::from_millis(20);
+/// Longest pause after BUSY.
+const BUSY_PAUSE_MAX: Duration = Duration::from_secs(1);
+/// Good completions after which a depth lowered by TASK SET FULL is raised by one.
+const GOOD_TO_RAISE: u32 = 256;
+
+/// What to do with a command whose task ended badly.
+enum Verdict {
+    Good,
+    RetryNow,
+    RetryLater,
+    Fail(IoError),
+}
+
+impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
+    pub(super) fn on_event(&mut self, at: usize, event: SessionEvent, now: Instant) {
+        // Subtleness ahead! An earlier event of the same batch may have taken the path down, and all its commands
+        // back to be sent again. Then the end of such a command is no news any more: settling it here as well would
+        // complete it twice.
+        let index = self.paths[at].index;
+        if let SessionEvent::Done { user, .. } | SessionEvent::Aborted { user } = event
+            && self.slots.get(user).place != (Place::Sent { path: index })
+        {
+            return;
+        }
+        match event {
+            SessionEvent::Done { user, outcome } => {
+                let slot = self.slots.get_mut(user);
+                if slot.held_count > 0 {
+                    // The target answered before it had all data; the buffer is still in the sending queue.
+                    slot.place = Place::Ending;
+                    slot.outcome = Some(outcome);
+                    self.ending.push(user);
+                } else {
+                    self.settle(at, user, &outcome, now);
+                }
+            }
+            SessionEvent::Aborted { user } => self.aborted(at, user, now),
+            other => self.on_path_event(at, other, now),
+        }
+    }
+
+    /// Settles the commands whose buffers have left the sending queues.
+    pub(super) fn settle_released(&mut self, now: Instant) {
+        let mut ending = std::mem::take(&mut self.ending);
+        ending.retain(|&user| {
+            let slot = self.slots.get_mut(user);
+            if slot.held_count > 0 {
+                return true;
+            }
+            let at = usize::from(slot.last_path.expect("only sent commands end"));
+            match slot.outcome.take() {
+                Some(outcome) => self.settle(at, user, &outcome, now),
+                None => self.requeue(user, now, "aborted"),
+            }
+            false
+        });
+        self.ending.append(&mut ending);
+    }
+
+    fn settle(&mut self, at: usize, user: u32, outcome: &TaskOutcome, now: Instant) {
+        if let Owner::Probe { .. } = self.slots.get(user).owner {
+            return self.probe_done(at, user, outcome, now);
+        }
+        match self.judge(at, user, outcome, now) {
+            Verdict::Good => self.finish_good(at, user, outcome.transferred_bytes, now),
+            Verdict::Fail(error) => {
+                self.paths[at].stats.errors += 1;
+                self.finish(user, Err(error));
+            }
+            Verdict::RetryNow => {
+                let last = words(outcome);
+                self.paths[at].stats.retries += 1;
+                self.requeue(user, now, &last);
+            }
+            Verdict::RetryLater => self.pause(at, user, outcome, now),
+        }
+    }
+
+    fn judge(&mut self, at: usize, user: u32, outcome: &TaskOutcome, now: Instant) -> Verdict {
+        if outcome.response != 0 {
+            return Verdict::RetryLater;
+        }
+        match outcome.status {
+            status::GOOD | status::CONDITION_MET => self.judge_length(user, outcome),
+            status::CHECK_CONDITION => self.judge_sense(at, user, outcome, now),
+            status::BUSY => Verdict::RetryLater,
+            status::TASK_SET_FULL => {
+                // What is in the air now is what the target has room for.
+                let path = &mut self.paths[at];
+                if let State::Online(connection) = &path.state {
+                    path.depth_limit = connection.session.task_count().max(1);
+                    path.good_since_full = 0;
+                }
+                Verdict::RetryLater
+            }
+            status::TASK_ABORTED => Verdict::RetryNow,
+            status => Verdict::Fail(IoError::Scsi { status, sense: None }),
+        }
+    }
+
+    fn judge_length(&self, user: u32, outcome: &TaskOutcome) -> Verdict {
+        let slot = self.slots.get(user);
+        // Control commands ask for more than there may be; their callers look at the length themselves.
+        let is_exact = matches!(slot.owner, Owner::Caller { .. });
+        if is_exact && slot.direction != Direction::None && outcome.transferred_bytes != slot.transfer_bytes {
+            let (transferred_bytes, expected_bytes) = (outcome.transferred_bytes, slot.transfer_bytes);
+            return Verdict::Fail(IoError::Short { transferred_bytes, expected_bytes });
+        }
+        Verdict::Good
+    }
+
+    fn judge_sense(&mut self, at: usize, user: u32, outcome: &TaskOutcome, now: Instant) -> Verdict {
+        let sense = Sense::parse(&outcome.sense);
+        let Some(known) = sense else {
+            return Verdict::Fail(IoError::Scsi { status: outcome.status, sense });
+        };
+        if known.tells_of_access_state() {
+            self.read_access_state(at, now);
+        }
+        match known.action() {
+            SenseAction::Succeed => self.judge_length(user, outcome),
+            SenseAction::RetryNow => {
+                if known.key == crate::scsi::key::UNIT_ATTENTION {
+                    let path = self.paths[at].index;
+                    self.log.push(now, Some(path), EventKind::UnitAttention(known.to_string()));
+                }
+                Verdict::RetryNow
+            }
+            SenseAction::RetryLater => Verdict::RetryLater,
+            SenseAction::OtherPath => {
+                self.set_access(at, AccessState::Standby, now);
+                Verdict::RetryLater
+            }
+            SenseAction::Fail => Verdict::Fail(IoError::Scsi { status: outcome.status, sense }),
+        }
+    }
+
+    fn finish_good(&mut self, at: usize, user: u32, bytes: u32, now: Instant) {
+        let slot = self.slots.get(user);
+        let path = &mut self.paths[at];
+        let stats = &mut path.stats;
+        if let Owner::Caller { .. } = slot.owner {
+            match slot.direction {
+                Direction::Read => {
+                    (stats.reads, stats.read_bytes) = (stats.reads + 1, stats.read_bytes + u64::from(bytes))
+                }
+                Direction::Write => {
+                    (stats.writes, stats.write_bytes) =
+                        (stats.writes + 1, stats.write_bytes + u64::from(bytes));
+                }
+                Direction::None => {}
+            }
+            stats.latency_ns.saturating_record(nanos(now.saturating_duration_since(slot.sent_at)));
+        }
+        if path.depth_limit < self.config.path_depth {
+            path.good_since_full += 1;
+            if path.good_since_full >= GOOD_TO_RAISE {
+                path.good_since_full = 0;
+                path.depth_limit += 1;
+            }
+        }
+        self.finish(user, Ok(bytes));
+    }
+
+    /// The one way out for a command and its buffer.
+    pub(super) fn finish(&mut self, user: u32, result: Result<u32, IoError>) {
+        let slot = self.slots.get(user);
+        let path = slot.last_path;
+        match slot.owner {
+            Owner::Caller { tag } => {
+                let Data::User(buf) = self.slots.put(user) else {
+                    unreachable!("a caller's command has the caller's buffer");
+                };
+                self.ready.push_back(Completion { tag, buf, result, path });
+            }
+            // The slot stays taken until its sender has looked at the data.
+            Owner::Control => self.control_result = Some((user, result)),
+            Owner::Probe { .. } => drop(self.slots.put(user)),
+            Owner::Free => debug_assert!(false, "a command ends once"),
+        }
+    }
+
+    /// Puts a command back to be sent again, on any path, unless that happened too often.
+    pub(super) fn requeue(&mut self, user: u32, now: Instant, last: &str) {
+        let slot = self.slots.get_mut(user);
+        if let Owner::Probe { path } = slot.owner {
+            self.slots.put(user);
+            return self.probe_lost(path, now);
+        }
+        if let Some(lost) = &self.lost {
+            let error = IoError::NoPath { waited_s: lost.waited_s };
+            return self.finish(user, Err(error));
+        }
+        if slot.attempts >= ATTEMPTS_MAX {
+            let error = IoError::GivenUp { attempts: slot.attempts, last: last.to_owned() };
+            return self.finish(user, Err(error));
+        }
+        slot.place = Place::Waiting;
+        self.waiting.push_back(user);
+    }
+
+    fn pause(&mut self, at: usize, user: u32, outcome: &TaskOutcome, now: Instant) {
+        self.paths[at].stats.retries += 1;
+        let slot = self.slots.get_mut(user);
+        if self.lost.is_some() || now.duration_since(slot.submitted_at) > self.config.timeouts.busy {
+            let error = IoError::GivenUp { attempts: slot.attempts, last: words(outcome) };
+            self.paths[at].stats.errors += 1;
+            return self.finish(user, Err(error));
+        }
+        let doublings = slot.attempts.saturating_sub(1).min(10);
+        let pause = (BUSY_PAUSE_MIN * (1 << doublings)).min(BUSY_PAUSE_MAX);
+        slot.place = Place::Paused { until: now + pause };
+        self.paused_count += 1;
+    }
+
+    fn aborted(&mut self, at: usize, user: u32, now: Instant) {
+        self.paths[at].stats.retries += 1;
+        let after_ms = now.duration_since(self.slots.get(user).sent_at).as_millis();
+        let path = self.paths[at].index;
+        self.log.push(now, Some(path), EventKind::CommandAborted { after_ms });
+        if let State::Online(connection) = &mut self.paths[at].state {
+            connection.manage_deadline = None;
+        }
+        let slot = self.slots.get_mut(user);
+        if slot.held_count > 0 {
+            slot.place = Place::Ending;
+            slot.outcome = None;
+            self.ending.push(user);
+        } else {
+            self.requeue(user, now, "aborted after its time limit");
+        }
+    }
+
+    fn on_path_event(&mut self, at: usize, event: SessionEvent, now: Instant) {
+        let path = self.paths[at].index;
+        let State::Online(connection) = &mut self.paths[at].state else { return };
+        match event {
+            SessionEvent::Pong { itt } => {
+                if let Some(round_trip) = connection.on_pong(itt, now) {
+                    self.paths[at].stats.ping_ns.saturating_record(nanos(round_trip));
+                }
+            }
+            SessionEvent::ResetDone => {
+                connection.manage_deadline = None;
+                self.reset_done(path, now);
+            }
+            SessionEvent::TaskManagementFailed { response } => {
+                let why = format!("the target did not abort a command (response {response})");
+                self.drop_connection(at, why, now);
+            }
+            SessionEvent::LogoutRequested { event, .. } => {
+                self.log.push(now, Some(path), EventKind::TargetSays(message_words(event).to_owned()));
+                connection.is_leaving = true;
+            }
+            SessionEvent::AsyncSense { sense } => {
+                let words =
+                    Sense::parse(&sense).map_or_else(|| "asynchronous event".to_owned(), |s| s.to_string());
+                self.log.push(now, Some(path), EventKind::TargetSays(words));
+            }
+            SessionEvent::Rejected { reason, opcode } => {
+                let words = format!("our PDU {opcode:#04x} was rejected, reason {reason:#04x}");
+                self.log.push(now, Some(path), EventKind::TargetSays(words));
+            }
+            SessionEvent::LoggedOut => {
+                if !matches!(connection.phase, Phase::Leaving { .. }) && !connection.is_leaving {
+                    return self.drop_connection(
+                        at,
+                        "the target answered a logout we did not send".into(),
+                        now,
+                    );
+                }
+                self.left(at, now);
+            }
+            SessionEvent::Done { .. } | SessionEvent::Aborted { .. } => unreachable!("handled before"),
+        }
+    }
+}
+
+fn words(outcome: &TaskOutcome) -> String {
+    if outcome.response != 0 {
+        return format!("target failure (iSCSI response {:#04x})", outcome.response);
+    }
+    Sense::parse(&outcome.sense).map_or_else(|| status::words(outcome.status).to_owned(), |s| s.to_string())
+}
+
+fn message_words(event: u8) -> &'static str {
+    match event {
+        1 => "the target asks us to log out",
+        2 => "the target will drop the connection",
+        3 => "the target will drop the session",
+        _ => "the target wants to negotiate anew",
+    }
+}

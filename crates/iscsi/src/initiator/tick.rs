@@ -1,0 +1,213 @@
+//! What happens because time has passed: retries, time limits, pings, pauses.
+
+use std::time::Instant;
+
+use super::{Initiator, TICK};
+use crate::error::{IoError, Lost, PathError};
+use crate::events::EventKind;
+use crate::multipath::{Path, Phase, State};
+use crate::slots::{Owner, Place};
+
+/// What a path's timers ask for.
+enum Due {
+    Nothing,
+    Retry,
+    TimedOut(&'static str, std::time::Duration),
+    Left,
+}
+
+impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
+    pub(super) fn tick(&mut self, now: Instant) {
+        // A caller that did not poll for long finds everything overdue; first take what has come meanwhile.
+        if now.duration_since(self.next_tick_at) > TICK * 4 {
+            for at in 0..self.paths.len() {
+                self.receive_now(at, now);
+            }
+        }
+        self.next_tick_at = now + TICK;
+        self.resume_paused(now);
+        for at in 0..self.paths.len() {
+            match self.due(at, now) {
+                Due::Nothing => {}
+                Due::Retry => self.retry(at, now),
+                Due::TimedOut(what, limit) => self.time_out(at, what, limit, now),
+                Due::Left => self.left(at, now),
+            }
+        }
+        self.abort_overdue(now);
+        self.drop_closed_windows(now);
+        self.watch_paths(now);
+    }
+
+    pub(super) fn receive_now(&mut self, at: usize, now: Instant) {
+        if matches!(self.paths[at].state, State::Online(_)) {
+            self.receive_all(1 << at, now);
+        }
+    }
+
+    fn resume_paused(&mut self, now: Instant) {
+        if self.paused_count == 0 {
+            return;
+        }
+        let is_over = |place| matches!(place, Place::Paused { until } if until <= now);
+        let over: Vec<u32> =
+            self.slots.live().filter(|(_, slot)| is_over(slot.place)).map(|(user, _)| user).collect();
+        for user in over {
+            self.paused_count -= 1;
+            self.slots.get_mut(user).place = Place::Waiting;
+            self.waiting.push_back(user);
+        }
+    }
+
+    fn due(&mut self, at: usize, now: Instant) -> Due {
+        let timeouts = &self.config.timeouts;
+        match &mut self.paths[at].state {
+            State::Down { retry_at } if now >= *retry_at => Due::Retry,
+            State::Connecting(attempt, _) if now >= attempt.deadline => {
+                Due::TimedOut("connecting", timeouts.connect)
+            }
+            State::LoggingIn(attempt, _) if now >= attempt.deadline => {
+                Due::TimedOut("the login", timeouts.login)
+            }
+            State::Online(connection) => {
+                if connection.manage_deadline.is_some_and(|deadline| now >= deadline) {
+                    return Due::TimedOut("an abort or reset", timeouts.task_management);
+                }
+                match connection.phase {
+                    Phase::Probing { deadline, .. } if now >= deadline => {
+                        return Due::TimedOut("reading the identity of the LUN", timeouts.login);
+                    }
+                    Phase::Leaving { deadline } if now >= deadline => return Due::Left,
+                    _ => {}
+                }
+                if connection.is_leaving && connection.session.task_count() == 0 {
+                    let deadline = now + timeouts.task_management;
+                    connection.session.logout();
+                    connection.phase = Phase::Leaving { deadline };
+                }
+                match connection.keep_alive(now, timeouts.ping_interval, timeouts.ping) {
+                    Ok(()) => Due::Nothing,
+                    Err(()) => Due::TimedOut("the answer to a ping", timeouts.ping),
+                }
+            }
+            _ => Due::Nothing,
+        }
+    }
+
+    fn time_out(&mut self, at: usize, what: &'static str, limit: std::time::Duration, now: Instant) {
+        let portal = self.paths[at].portal.clone();
+        self.fail_path(at, &PathError::TimedOut { what, portal, limit_ms: limit.as_millis() }, now);
+    }
+
+    /// Aborts commands that are in the air for too long, one at a time per path.
+    fn abort_overdue(&mut self, now: Instant) {
+        let timeouts = &self.config.timeouts;
+        let limit = timeouts.command;
+        for path in &mut self.paths {
+            let index = path.index;
+            let State::Online(connection) = &mut path.state else { continue };
+            if connection.manage_deadline.is_some() {
+                continue;
+            }
+            let is_overdue = |place: Place, sent_at: Instant| {
+                matches!(place, Place::Sent { path } if path == index) && now.duration_since(sent_at) > limit
+            };
+            let overdue = self.slots.live().find(|(_, slot)| is_overdue(slot.place, slot.sent_at));
+            if let Some((user, _)) = overdue
+                && connection.session.abort(user)
+            {
+                connection.manage_deadline = Some(now + timeouts.task_management);
+            }
+        }
+    }
+
+    /// Drops connections whose target has nothing of ours in the air and takes nothing either: its command window
+    /// stays closed, and no answer will ever open it.
+    fn drop_closed_windows(&mut self, now: Instant) {
+        let limit = self.config.timeouts.command;
+        for at in 0..self.paths.len() {
+            let index = self.paths[at].index;
+            if !self.paths[at].is_serving() {
+                continue;
+            }
+            let in_air = self.slots.live().any(|(_, slot)| slot.place == Place::Sent { path: index });
+            let is_overdue = |since: Instant| now.duration_since(since) > limit;
+            let mut live = self.slots.live();
+            let stuck = live.any(|(_, slot)| {
+                slot.place == Place::Started { path: index }
+                    && is_overdue(slot.submitted_at.max(slot.sent_at))
+            });
+            drop(live);
+            if stuck && !in_air {
+                self.drop_connection(at, "the target keeps its command window closed".into(), now);
+            }
+        }
+    }
+
+    /// Notes when the last path goes, reads access states that may have improved, and gives up after the limit.
+    fn watch_paths(&mut self, now: Instant) {
+        let serves_io = |path: &Path| path.is_serving() && path.access.serves_io();
+        self.expire_fenced(now);
+        if self.paths.iter().any(serves_io) {
+            self.all_down_since = None;
+            return;
+        }
+        for at in 0..self.paths.len() {
+            self.read_access_state(at, now);
+        }
+        let Some(since) = self.all_down_since else {
+            self.all_down_since = Some(now);
+            return self.log.push(now, None, EventKind::AllPathsDown);
+        };
+        // Before the first path was up, `connect` has its own limit.
+        if now.duration_since(since) >= self.config.timeouts.no_path
+            && self.capacity.is_some()
+            && self.lost.is_none()
+        {
+            self.give_up(now.duration_since(since).as_secs());
+        }
+    }
+
+    fn expire_fenced(&mut self, now: Instant) {
+        if self.paths.iter().all(|path| path.fenced_count == 0) {
+            return;
+        }
+        let limit = self.config.timeouts.command + self.config.timeouts.no_path;
+        let fenced = self.slots.live().filter_map(|(user, slot)| match slot.place {
+            Place::Fenced { path } if now.duration_since(slot.sent_at) > limit => Some((user, path)),
+            _ => None,
+        });
+        for (user, path) in fenced.collect::<Vec<_>>() {
+            self.paths[usize::from(path)].fenced_count -= 1;
+            self.finish(user, Err(IoError::NoPath { waited_s: limit.as_secs() }));
+        }
+    }
+
+    /// No path came back: every command that waits fails, and the initiator stays lost.
+    fn give_up(&mut self, waited_s: u64) {
+        let last = self.paths.iter().find_map(|path| path.last_error.clone());
+        self.lost = Some(Lost { waited_s, last: last.unwrap_or_else(|| "none".into()) });
+        let waits = |place| matches!(place, Place::Waiting | Place::Paused { .. } | Place::Fenced { .. });
+        let users: Vec<u32> = self
+            .slots
+            .live()
+            .filter(|(_, slot)| waits(slot.place) && !matches!(slot.owner, Owner::Probe { .. }))
+            .map(|(user, _)| user)
+            .collect();
+        for user in users {
+            self.finish(user, Err(IoError::NoPath { waited_s }));
+        }
+        self.waiting.clear();
+        self.paused_count = 0;
+        self.paths.iter_mut().for_each(|path| path.fenced_count = 0);
+    }
+}
+
+impl Path {
+    /// Keeps a path that is down from being tried again.
+    pub(super) fn stay_down(&mut self) {
+        if let State::Down { retry_at } = &mut self.state {
+            *retry_at = Instant::now() + std::time::Duration::from_secs(3600);
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! A user-space iSCSI initiator (RFC 7143) with multipath, for test benches.
+//!
+//! [`Initiator`] opens sessions over all paths to one logical unit; [`Command`]s move in with their buffers and come
+//! back as [`Completion`]s. Below it lies a protocol core without I/O ([`pdu`], [`text`], [`login`], [`session`],
+//! [`scsi`]) that is tested byte by byte. The README of this crate says how the parts meet.
+#![forbid(unsafe_code)]
+
+pub mod chap;
+mod config;
+mod discovery;
+mod error;
+mod events;
+mod initiator;
+pub mod login;
+mod multipath;
+pub mod pdu;
+pub mod scsi;
+pub mod serial;
+pub mod session;
+mod slots;
+mod stats;
+pub mod text;
+mod transport;
+
+pub use config::{Config, Fence, Policy, Timeouts};
+pub use discovery::{DiscoveredPortal, DiscoveredTarget, discover};
+pub use error::{CommandError, ConnectError, DiscoveryError, IoError, Lost, PathError, PathErrors};
+pub use events::{Event, EventKind, FencedBy};
+pub(crate) use initiator::login_error as initiator_login_error;
+pub use initiator::{Command, Completion, Initiator, Kind, Transfer};
+pub use stats::{PathReport, PathStats};
+pub use transport::TcpFacts;
+
+/// Fills `bytes` with random bytes of the kernel.
+fn random_bytes(bytes: &mut [u8]) -> std::io::Result<()> {
+    let mut filled = 0;
+    while filled < bytes.len() {
+        filled += rustix::rand::getrandom(&mut bytes[filled..], rustix::rand::GetRandomFlags::empty())?;
+    }
+    Ok(())
+}

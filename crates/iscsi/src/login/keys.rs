@@ -1,0 +1,266 @@
+//! One result function per key: AND, OR, minimum, maximum, list, declaration (RFC 7143 §6.2 and §13).
+
+use super::LoginError;
+use super::params::{DATA_BYTES_MAX, DATA_BYTES_MIN, Negotiated, Offer};
+use crate::text;
+
+/// What to do after the target mentioned a key.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum KeyAnswer {
+    /// Nothing: it was an answer, or a declaration.
+    Settled,
+    /// Send this value back: the target made the offer.
+    Reply(String),
+}
+
+/// Every key that is negotiated in the operational stage, with our offer.
+pub(super) fn operational_offer(offer: &Offer, normal_session: bool) -> Vec<(&'static str, String)> {
+    let yes_no = |yes: bool| if yes { "Yes" } else { "No" }.to_owned();
+    let mut pairs = vec![
+        ("HeaderDigest", offer.header_digest.value().to_owned()),
+        ("DataDigest", offer.data_digest.value().to_owned()),
+        ("MaxRecvDataSegmentLength", offer.max_recv_segment_bytes.to_string()),
+        ("DefaultTime2Wait", "0".to_owned()),
+        ("DefaultTime2Retain", "0".to_owned()),
+        ("ErrorRecoveryLevel", "0".to_owned()),
+    ];
+    // These have no meaning in a discovery session, and some targets refuse them there.
+    if normal_session {
+        pairs.extend([
+            ("MaxConnections", "1".to_owned()),
+            ("InitialR2T", yes_no(offer.initial_r2t)),
+            ("ImmediateData", yes_no(offer.immediate_data)),
+            ("MaxBurstLength", offer.max_burst_bytes.to_string()),
+            ("FirstBurstLength", offer.first_burst_bytes.min(offer.max_burst_bytes).to_string()),
+            ("MaxOutstandingR2T", offer.max_outstanding_r2t.to_string()),
+            ("DataPDUInOrder", yes_no(offer.data_pdu_in_order)),
+            ("DataSequenceInOrder", yes_no(offer.data_sequence_in_order)),
+        ]);
+    }
+    pairs
+}
+
+/// Applies a key the target mentioned to `agreed`. `offered` says whether we had offered this key before.
+pub(super) fn settle(
+    key: &str,
+    value: &str,
+    offered: bool,
+    offer: &Offer,
+    agreed: &mut Negotiated,
+) -> Result<KeyAnswer, LoginError> {
+    // A key refused in one of these words keeps its default; a target that cannot live with it fails the login.
+    if offered && matches!(value, "Reject" | "Irrelevant" | "NotUnderstood") {
+        return Ok(KeyAnswer::Settled);
+    }
+    let number = |low, high| number(key, value, low, high);
+    let result = match key {
+        "HeaderDigest" => {
+            set_digest(&mut agreed.header_digest, key, value, offered, offer.header_digest.value())?
+        }
+        "DataDigest" => set_digest(&mut agreed.data_digest, key, value, offered, offer.data_digest.value())?,
+        "InitialR2T" => set_bool(&mut agreed.initial_r2t, offer.initial_r2t | yes_no(key, value)?),
+        "ImmediateData" => set_bool(&mut agreed.immediate_data, offer.immediate_data & yes_no(key, value)?),
+        "DataPDUInOrder" => {
+            set_bool(&mut agreed.data_pdu_in_order, offer.data_pdu_in_order | yes_no(key, value)?)
+        }
+        "DataSequenceInOrder" => {
+            set_bool(&mut agreed.data_sequence_in_order, offer.data_sequence_in_order | yes_no(key, value)?)
+        }
+        "MaxBurstLength" => set_number(
+            &mut agreed.max_burst_bytes,
+            number(DATA_BYTES_MIN, DATA_BYTES_MAX)?.min(offer.max_burst_bytes),
+        ),
+        "FirstBurstLength" => set_number(
+            &mut agreed.first_burst_bytes,
+            number(DATA_BYTES_MIN, DATA_BYTES_MAX)?.min(offer.first_burst_bytes),
+        ),
+        "MaxOutstandingR2T" => {
+            set_number(&mut agreed.max_outstanding_r2t, number(1, 65_535)?.min(offer.max_outstanding_r2t))
+        }
+        "MaxConnections" => set_number(&mut agreed.max_connections, number(1, 65_535)?.min(1)),
+        "ErrorRecoveryLevel" => minimum_with_zero(&mut agreed.error_recovery_level, number(0, 2)?),
+        "DefaultTime2Wait" => set_number(&mut agreed.default_time2wait_s, number(0, 3600)?),
+        "DefaultTime2Retain" => minimum_with_zero(&mut agreed.default_time2retain_s, number(0, 3600)?),
+        _ => return declaration(key, value, agreed),
+    };
+    Ok(if offered { KeyAnswer::Settled } else { KeyAnswer::Reply(result) })
+}
+
+fn declaration(key: &str, value: &str, agreed: &mut Negotiated) -> Result<KeyAnswer, LoginError> {
+    match key {
+        "MaxRecvDataSegmentLength" => {
+            agreed.max_send_segment_bytes = number(key, value, DATA_BYTES_MIN, DATA_BYTES_MAX)?;
+        }
+        "TargetPortalGroupTag" => {
+            let tag = number(key, value, 0, u32::from(u16::MAX))?;
+            agreed.target_portal_group = Some(u16::try_from(tag).expect("bounded by the line above"));
+        }
+        "TargetAlias" => agreed.target_alias = Some(text::shorten(value)),
+        "TargetAddress" | "AuthMethod" | "SessionType" => {}
+        // Markers are gone since RFC 7143; No is the only answer that leaves the byte stream alone.
+        "IFMarker" | "OFMarker" => return Ok(KeyAnswer::Reply("No".into())),
+        "IFMarkInt" | "OFMarkInt" => return Ok(KeyAnswer::Reply("Irrelevant".into())),
+        "TaskReporting" => return Ok(KeyAnswer::Reply("RFC3720".into())),
+        // An answer that nobody understands must not be answered again.
+        _ if value == "NotUnderstood" => {}
+        _ => return Ok(KeyAnswer::Reply("NotUnderstood".into())),
+    }
+    Ok(KeyAnswer::Settled)
+}
+
+fn set_bool(field: &mut bool, result: bool) -> String {
+    *field = result;
+    if result { "Yes" } else { "No" }.to_owned()
+}
+
+fn set_number(field: &mut u32, result: u32) -> String {
+    *field = result;
+    result.to_string()
+}
+
+/// We offer zero, so the minimum is zero whatever the target says; its value only has to be legal.
+fn minimum_with_zero(field: &mut u32, _theirs: u32) -> String {
+    set_number(field, 0)
+}
+
+fn set_digest(
+    field: &mut bool,
+    key: &str,
+    value: &str,
+    offered: bool,
+    ours: &'static str,
+) -> Result<String, LoginError> {
+    // An answer is one value out of our list; an offer is a list, of which the first we also have is taken.
+    let allowed = |choice: &&str| ours.split(',').any(|mine| mine == *choice);
+    let choice = if offered { Some(value).filter(allowed) } else { value.split(',').find(allowed) };
+    let choice = choice.ok_or_else(|| LoginError::bad_value(key, value, ours))?;
+    *field = choice == "CRC32C";
+    Ok(choice.to_owned())
+}
+
+fn yes_no(key: &str, value: &str) -> Result<bool, LoginError> {
+    match value {
+        "Yes" => Ok(true),
+        "No" => Ok(false),
+        _ => Err(LoginError::bad_value(key, value, "Yes or No")),
+    }
+}
+
+fn number(key: &str, value: &str, low: u32, high: u32) -> Result<u32, LoginError> {
+    let parsed = match value.strip_prefix("0x").or_else(|| value.strip_prefix("0X")) {
+        Some(digits) => u32::from_str_radix(digits, 16).ok(),
+        None => value.parse().ok(),
+    };
+    parsed
+        .filter(|number| (low..=high).contains(number))
+        .ok_or_else(|| LoginError::bad_value(key, value, &format!("a number from {low} to {high}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::params::DigestOffer;
+    use super::*;
+
+    /// What becomes of `key` when we offer `ours` and the target says `value`.
+    #[expect(clippy::needless_pass_by_value, reason = "one line per key reads better so")]
+    fn check<T: PartialEq + std::fmt::Debug>(
+        key: &str,
+        ours: Offer,
+        value: &str,
+        field: fn(&Negotiated) -> T,
+        expected: T,
+    ) {
+        for offered in [true, false] {
+            let mut agreed = Negotiated::defaults(&ours);
+            let answer = settle(key, value, offered, &ours, &mut agreed).unwrap();
+            assert_eq!(field(&agreed), expected, "{key}={value}");
+            assert_eq!(
+                matches!(answer, KeyAnswer::Reply(_)),
+                !offered,
+                "{key}={value}: answers go one way only"
+            );
+        }
+    }
+
+    #[test]
+    fn every_key_has_its_result_function() {
+        let offer = Offer::default;
+        for (ours, theirs, result) in [(true, "No", true), (false, "Yes", true), (false, "No", false)] {
+            check("InitialR2T", Offer { initial_r2t: ours, ..offer() }, theirs, |n| n.initial_r2t, result);
+            check(
+                "DataPDUInOrder",
+                Offer { data_pdu_in_order: ours, ..offer() },
+                theirs,
+                |n| n.data_pdu_in_order,
+                result,
+            );
+            let sequence = Offer { data_sequence_in_order: ours, ..offer() };
+            check("DataSequenceInOrder", sequence, theirs, |n| n.data_sequence_in_order, result);
+        }
+        for (ours, theirs, result) in [(true, "Yes", true), (true, "No", false), (false, "Yes", false)] {
+            check(
+                "ImmediateData",
+                Offer { immediate_data: ours, ..offer() },
+                theirs,
+                |n| n.immediate_data,
+                result,
+            );
+        }
+        let bursts = Offer { max_burst_bytes: 1 << 20, first_burst_bytes: 1 << 16, ..offer() };
+        check("MaxBurstLength", bursts.clone(), "16776192", |n| n.max_burst_bytes, 1 << 20);
+        check("MaxBurstLength", bursts.clone(), "8192", |n| n.max_burst_bytes, 8192);
+        check("FirstBurstLength", bursts, "0x800", |n| n.first_burst_bytes, 2048);
+        check("MaxOutstandingR2T", offer(), "1", |n| n.max_outstanding_r2t, 1);
+        check("MaxConnections", offer(), "8", |n| n.max_connections, 1);
+        check("ErrorRecoveryLevel", offer(), "2", |n| n.error_recovery_level, 0);
+        check("DefaultTime2Wait", offer(), "5", |n| n.default_time2wait_s, 5);
+        check("DefaultTime2Retain", offer(), "5", |n| n.default_time2retain_s, 0);
+        let digests = Offer { header_digest: DigestOffer::PreferCrc32c, ..offer() };
+        check("HeaderDigest", digests.clone(), "CRC32C", |n| n.header_digest, true);
+        check("HeaderDigest", digests, "None", |n| n.header_digest, false);
+        check(
+            "DataDigest",
+            Offer { data_digest: DigestOffer::Always, ..offer() },
+            "CRC32C",
+            |n| n.data_digest,
+            true,
+        );
+    }
+
+    #[test]
+    fn declarations_are_taken_and_unknown_keys_answered() {
+        let offer = Offer::default();
+        let mut agreed = Negotiated::defaults(&offer);
+        let mut say = |key, value| settle(key, value, false, &offer, &mut agreed).unwrap();
+        assert_eq!(say("MaxRecvDataSegmentLength", "65536"), KeyAnswer::Settled);
+        assert_eq!(say("TargetPortalGroupTag", "3"), KeyAnswer::Settled);
+        assert_eq!(say("TargetAlias", "box"), KeyAnswer::Settled);
+        assert_eq!(say("IFMarker", "Yes"), KeyAnswer::Reply("No".into()));
+        assert_eq!(say("X-com.example.key", "1"), KeyAnswer::Reply("NotUnderstood".into()));
+        assert_eq!(say("X-com.example.key", "NotUnderstood"), KeyAnswer::Settled);
+        assert_eq!((agreed.max_send_segment_bytes, agreed.target_portal_group), (65_536, Some(3)));
+    }
+
+    #[test]
+    fn values_outside_the_standard_fail_the_login() {
+        let offer = Offer { data_digest: DigestOffer::Always, ..Offer::default() };
+        let mut agreed = Negotiated::defaults(&offer);
+        for (key, value) in [
+            ("MaxBurstLength", "511"),
+            ("MaxBurstLength", "16777216"),
+            ("FirstBurstLength", "many"),
+            ("MaxRecvDataSegmentLength", "0"),
+            ("InitialR2T", "maybe"),
+            ("DataDigest", "None"),
+            ("HeaderDigest", "CRC64"),
+            ("MaxOutstandingR2T", "0"),
+            ("TargetPortalGroupTag", "65536"),
+        ] {
+            assert!(settle(key, value, true, &offer, &mut agreed).is_err(), "{key}={value}");
+        }
+        assert_eq!(
+            settle("MaxBurstLength", "Irrelevant", true, &offer, &mut agreed).unwrap(),
+            KeyAnswer::Settled
+        );
+    }
+}

@@ -1,0 +1,447 @@
+//! The login phase as a state machine without I/O (RFC 7143 §6.3, §12, §13).
+//!
+//! [`Login`] makes the first request and turns every response into a [`LoginStep`]: send this, or done with these
+//! [`Negotiated`] values, or go to another address. Every count and length is bounded, so that no target can keep a
+//! login going forever.
+
+mod keys;
+mod params;
+
+pub use params::{DigestOffer, Negotiated, Offer};
+
+use crate::chap::{ChapAlgorithm, ChapConfig, equal_in_constant_time};
+use crate::pdu::{Bhs, LoginRequest, LoginResponse, PduError, Response};
+use crate::text::{self, Pairs, TextError};
+use keys::{KeyAnswer, operational_offer, settle};
+
+/// Requests one login may take; a usual one takes two to five.
+const ROUNDS_MAX: u32 = 32;
+/// Text one answer may have, over all its continued PDUs.
+const TEXT_BYTES_MAX: usize = 64 * 1024;
+/// CHAP challenges longer than this are refused (RFC 7143 §12.1.3).
+const CHALLENGE_BYTES_MAX: usize = 1024;
+
+const SECURITY: u8 = 0;
+const OPERATIONAL: u8 = 1;
+const FULL_FEATURE: u8 = 3;
+
+/// Why a login failed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LoginError {
+    /// The target refused.
+    #[error("the target refused the login: {} (status {class:#04x}{detail:02x})", status_words(*class, *detail))]
+    Refused {
+        /// Status class.
+        class: u8,
+        /// Status detail.
+        detail: u8,
+    },
+    /// A value the standard or our offer does not allow.
+    #[error("the target answered {key}={value}, expected {expected}")]
+    BadValue {
+        /// The key.
+        key: String,
+        /// The value, shortened.
+        value: String,
+        /// What would be right.
+        expected: String,
+    },
+    /// A key that must be there is not.
+    #[error("the target left out {0}, which this step of the login needs")]
+    MissingKey(&'static str),
+    /// The target asks for an authentication we have no credentials for.
+    #[error("the target wants authentication {0}; give a CHAP name and secret")]
+    AuthenticationNeeded(String),
+    /// The target went on without the authentication we insist on.
+    #[error("the target did not authenticate although mutual CHAP was asked for")]
+    AuthenticationSkipped,
+    /// The target does not know the secret it should know.
+    #[error("the target's answer to our CHAP challenge is wrong: it does not know the mutual secret")]
+    TargetNotGenuine,
+    /// The target sent our own challenge back (a reflection attack, or a loop).
+    #[error("the target sent our own CHAP challenge back")]
+    ChallengeReflected,
+    /// Not a login response.
+    #[error("the target answered the login with opcode {0:#04x}")]
+    UnexpectedPdu(u8),
+    /// Stages do not fit.
+    #[error("the target is in login stage {got}, expected {expected}")]
+    WrongStage {
+        /// Stage of the response.
+        got: u8,
+        /// Our stage.
+        expected: u8,
+    },
+    /// Too many rounds.
+    #[error("the login did not end after {ROUNDS_MAX} rounds")]
+    TooLong,
+    /// Too much text.
+    #[error("the target sent more than {TEXT_BYTES_MAX} bytes of login text")]
+    TooMuchText,
+    /// Broken header.
+    #[error(transparent)]
+    Pdu(#[from] PduError),
+    /// Broken text.
+    #[error(transparent)]
+    Text(#[from] TextError),
+}
+
+impl LoginError {
+    fn bad_value(key: &str, value: &str, expected: &str) -> Self {
+        Self::BadValue { key: text::shorten(key), value: text::shorten(value), expected: expected.to_owned() }
+    }
+
+    /// True if trying again cannot help as long as nobody changes a setting.
+    #[must_use]
+    pub fn is_permanent(&self) -> bool {
+        match self {
+            Self::Refused { class, .. } => *class == 2,
+            Self::AuthenticationNeeded(_) | Self::AuthenticationSkipped | Self::TargetNotGenuine => true,
+            _ => false,
+        }
+    }
+}
+
+/// Login status in words (RFC 7143 §11.13.5).
+#[must_use]
+pub fn status_words(class: u8, detail: u8) -> &'static str {
+    match (class, detail) {
+        (0, _) => "success",
+        (1, 1) => "the target has moved temporarily",
+        (1, 2) => "the target has moved permanently",
+        (2, 0) => "initiator error",
+        (2, 1) => "authentication failed: check CHAP name and secret",
+        (2, 2) => "this initiator name is not allowed to use the target: check the access list",
+        (2, 3) => "no such target: check the target name",
+        (2, 4) => "the target was removed and has no new address",
+        (2, 5) => "unsupported protocol version",
+        (2, 6) => "too many connections in this session",
+        (2, 7) => "a required parameter is missing: the target may want CHAP",
+        (2, 8) => "this connection cannot join the session",
+        (2, 9) => "session type is not supported",
+        (2, 10) => "the session does not exist",
+        (2, 11) => "invalid request during login",
+        (3, 0) => "target hardware or software error",
+        (3, 1) => "the service is not available at the moment",
+        (3, 2) => "the target is out of resources",
+        _ => "unknown login status",
+    }
+}
+
+/// What a login needs to know.
+#[derive(Debug, Clone)]
+pub struct LoginConfig {
+    /// Name of the initiator (iqn., eui., naa.).
+    pub initiator_name: String,
+    /// Name of the target; `None` opens a discovery session.
+    pub target_name: Option<String>,
+    /// Initiator part of the session identifier. The same value again reinstates the session: the target ends the
+    /// old one with all its tasks first.
+    pub isid: [u8; 6],
+    /// Connection identifier.
+    pub cid: u16,
+    /// Credentials.
+    pub chap: Option<ChapConfig>,
+    /// Our side of the operational keys.
+    pub offer: Offer,
+    /// Our CHAP challenge for mutual authentication: fresh random bytes for each login.
+    pub challenge: [u8; 16],
+}
+
+/// A request to send: header and text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoginPdu {
+    /// Header.
+    pub bhs: Bhs,
+    /// Text, unpadded.
+    pub data: Vec<u8>,
+}
+
+/// What follows from a response.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LoginStep {
+    /// Send this and wait for the next response.
+    Send(LoginPdu),
+    /// Full feature phase: digests apply from the next byte on.
+    Done(Box<Negotiated>),
+    /// The target is at this address (`host:port`, possibly with `,group`).
+    Redirect(String),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Waiting {
+    Method,
+    Challenge,
+    Verdict { algorithm: ChapAlgorithm },
+    Operational,
+}
+
+/// One login.
+#[derive(Debug)]
+pub struct Login {
+    config: LoginConfig,
+
+    waiting: Waiting,
+    agreed: Negotiated,
+    exp_stat_sn: u32,
+    tsih: u16,
+    rounds: u32,
+    text: Vec<u8>,
+    operational_sent: bool,
+    chap_done: bool,
+}
+
+impl Login {
+    /// A login that has not begun.
+    #[must_use]
+    pub fn new(config: LoginConfig) -> Self {
+        let agreed = Negotiated::defaults(&config.offer);
+        Self {
+            config,
+            waiting: Waiting::Method,
+            agreed,
+            exp_stat_sn: 0,
+            tsih: 0,
+            rounds: 0,
+            text: Vec::new(),
+            operational_sent: false,
+            chap_done: false,
+        }
+    }
+
+    /// The first request.
+    pub fn begin(&mut self) -> LoginPdu {
+        let mut data = Vec::new();
+        text::push(&mut data, "InitiatorName", &self.config.initiator_name);
+        match &self.config.target_name {
+            Some(name) => {
+                text::push(&mut data, "SessionType", "Normal");
+                text::push(&mut data, "TargetName", name);
+            }
+            None => text::push(&mut data, "SessionType", "Discovery"),
+        }
+        let method = match &self.config.chap {
+            None => "None",
+            // With mutual authentication a target that skips it must not get through.
+            Some(chap) if chap.target.is_some() => "CHAP",
+            Some(_) => "CHAP,None",
+        };
+        text::push(&mut data, "AuthMethod", method);
+        self.request(self.config.chap.is_none(), data)
+    }
+
+    /// Takes one response with its whole data segment.
+    pub fn on_response(&mut self, bhs: &Bhs, data: &[u8]) -> Result<LoginStep, LoginError> {
+        let Response::Login(response) = Response::decode(bhs)? else {
+            return Err(LoginError::UnexpectedPdu(bhs.opcode()));
+        };
+        self.rounds += 1;
+        if self.rounds > ROUNDS_MAX {
+            return Err(LoginError::TooLong);
+        }
+        if self.text.len() + data.len() > TEXT_BYTES_MAX {
+            return Err(LoginError::TooMuchText);
+        }
+        self.text.extend_from_slice(data);
+        self.exp_stat_sn = response.numbers.stat_sn.wrapping_add(1);
+        if response.status_class > 1 {
+            return Err(LoginError::Refused { class: response.status_class, detail: response.status_detail });
+        }
+        if response.continues {
+            return Ok(LoginStep::Send(self.request(false, Vec::new())));
+        }
+        let pairs = text::parse(&std::mem::take(&mut self.text))?;
+        if response.status_class == 1 {
+            return Ok(LoginStep::Redirect(require(&pairs, "TargetAddress")?.to_owned()));
+        }
+        if response.stage != self.stage() {
+            return Err(LoginError::WrongStage { got: response.stage, expected: self.stage() });
+        }
+        self.tsih = response.tsih;
+        match self.waiting {
+            Waiting::Operational => self.operational(&response, &pairs),
+            _ => self.security(&response, &pairs),
+        }
+    }
+
+    fn stage(&self) -> u8 {
+        if self.waiting == Waiting::Operational { OPERATIONAL } else { SECURITY }
+    }
+
+    fn request(&self, transit: bool, data: Vec<u8>) -> LoginPdu {
+        let stage = self.stage();
+        let request = LoginRequest {
+            transit,
+            stage,
+            next_stage: if stage == SECURITY { OPERATIONAL } else { FULL_FEATURE },
+            isid: self.config.isid,
+            tsih: self.tsih,
+            itt: LOGIN_ITT,
+            cid: self.config.cid,
+            cmd_sn: INITIAL_CMD_SN,
+            exp_stat_sn: self.exp_stat_sn,
+            data_bytes: u32::try_from(data.len()).expect("login texts are a few kilobytes"),
+        };
+        LoginPdu { bhs: request.encode(), data }
+    }
+
+    fn security(&mut self, response: &LoginResponse, pairs: &Pairs) -> Result<LoginStep, LoginError> {
+        let mut reply = self.settle_all(pairs.iter().filter(|(key, _)| !is_security_key(key)))?;
+        match self.waiting {
+            Waiting::Method => self.choose_method(pairs, &mut reply)?,
+            Waiting::Challenge => self.answer_challenge(pairs, &mut reply)?,
+            Waiting::Verdict { algorithm } => self.check_target(algorithm, response.transit, pairs)?,
+            Waiting::Operational => unreachable!("operational responses do not come here"),
+        }
+        let authenticating = matches!(self.waiting, Waiting::Challenge)
+            || matches!(self.waiting, Waiting::Verdict { .. }) && !self.chap_done;
+        if !response.transit || authenticating {
+            if response.transit && !self.may_leave_security() {
+                return Err(LoginError::AuthenticationSkipped);
+            }
+            return Ok(LoginStep::Send(self.request(!matches!(self.waiting, Waiting::Challenge), reply)));
+        }
+        if response.next_stage != OPERATIONAL {
+            return Err(LoginError::WrongStage { got: response.next_stage, expected: OPERATIONAL });
+        }
+        self.waiting = Waiting::Operational;
+        self.operational_sent = true;
+        for (key, value) in operational_offer(&self.config.offer, self.config.target_name.is_some()) {
+            text::push(&mut reply, key, &value);
+        }
+        Ok(LoginStep::Send(self.request(true, reply)))
+    }
+
+    fn may_leave_security(&self) -> bool {
+        self.config.chap.is_none() || self.agreed.authentication == "None" || self.chap_done
+    }
+
+    fn choose_method(&mut self, pairs: &Pairs, reply: &mut Vec<u8>) -> Result<(), LoginError> {
+        // A target that wants no authentication may leave the key out.
+        let method = find(pairs, "AuthMethod").unwrap_or("None");
+        match (&self.config.chap, method) {
+            (Some(_), "CHAP") => {
+                let numbers = ChapAlgorithm::ALL.map(ChapAlgorithm::number).join(",");
+                text::push(reply, "CHAP_A", &numbers);
+                self.agreed.authentication = "CHAP".into();
+                self.waiting = Waiting::Challenge;
+                Ok(())
+            }
+            (Some(chap), "None") if chap.target.is_some() => Err(LoginError::AuthenticationSkipped),
+            (_, "None") => Ok(()),
+            (None, other) => Err(LoginError::AuthenticationNeeded(text::shorten(other))),
+            (Some(_), other) => Err(LoginError::bad_value("AuthMethod", other, "CHAP or None")),
+        }
+    }
+
+    fn answer_challenge(&mut self, pairs: &Pairs, reply: &mut Vec<u8>) -> Result<(), LoginError> {
+        let chap = self.config.chap.as_ref().expect("only a login with credentials waits for a challenge");
+        let number = require(pairs, "CHAP_A")?;
+        let algorithm = ChapAlgorithm::from_number(number)
+            .ok_or_else(|| LoginError::bad_value("CHAP_A", number, "one of 5, 6, 7"))?;
+        let identifier = identifier(require(pairs, "CHAP_I")?)?;
+        let challenge = text::decode_binary("CHAP_C", require(pairs, "CHAP_C")?)?;
+        if challenge.is_empty() || challenge.len() > CHALLENGE_BYTES_MAX {
+            return Err(LoginError::bad_value("CHAP_C", "(its length)", "1 to 1024 bytes"));
+        }
+        if challenge == self.config.challenge {
+            return Err(LoginError::ChallengeReflected);
+        }
+        let response = algorithm.response(identifier, &chap.initiator.secret, &challenge);
+        text::push(reply, "CHAP_N", &chap.initiator.name);
+        text::push(reply, "CHAP_R", &text::encode_binary(&response));
+        if chap.target.is_some() {
+            text::push(reply, "CHAP_I", &OUR_IDENTIFIER.to_string());
+            text::push(reply, "CHAP_C", &text::encode_binary(&self.config.challenge));
+        }
+        self.agreed.authentication = format!("CHAP ({algorithm:?})");
+        self.waiting = Waiting::Verdict { algorithm };
+        Ok(())
+    }
+
+    fn check_target(
+        &mut self,
+        algorithm: ChapAlgorithm,
+        transit: bool,
+        pairs: &Pairs,
+    ) -> Result<(), LoginError> {
+        let chap = self.config.chap.as_ref().expect("only a login with credentials waits for a verdict");
+        let Some(target) = &chap.target else {
+            self.chap_done = true;
+            return Ok(());
+        };
+        if self.chap_done || (find(pairs, "CHAP_R").is_none() && !transit) {
+            return Ok(());
+        }
+        let response = text::decode_binary("CHAP_R", require(pairs, "CHAP_R")?)?;
+        let expected = algorithm.response(OUR_IDENTIFIER, &target.secret, &self.config.challenge);
+        let name_fits = require(pairs, "CHAP_N")? == target.name;
+        if !name_fits || !equal_in_constant_time(&response, &expected) {
+            return Err(LoginError::TargetNotGenuine);
+        }
+        self.agreed.authentication.push_str(", mutual");
+        self.chap_done = true;
+        Ok(())
+    }
+
+    fn operational(&mut self, response: &LoginResponse, pairs: &Pairs) -> Result<LoginStep, LoginError> {
+        let reply = self.settle_all(pairs.iter())?;
+        // A target that answers our last word with T=1 and an offer of its own would leave that offer open.
+        if !response.transit || !reply.is_empty() {
+            return Ok(LoginStep::Send(self.request(true, reply)));
+        }
+        if response.next_stage != FULL_FEATURE {
+            return Err(LoginError::WrongStage { got: response.next_stage, expected: FULL_FEATURE });
+        }
+        self.agreed.first_burst_bytes = self.agreed.first_burst_bytes.min(self.agreed.max_burst_bytes);
+        self.agreed.tsih = self.tsih;
+        self.agreed.cmd_sn = INITIAL_CMD_SN;
+        self.agreed.exp_stat_sn = self.exp_stat_sn;
+        self.agreed.max_cmd_sn = response.numbers.max_cmd_sn;
+        Ok(LoginStep::Done(Box::new(self.agreed.clone())))
+    }
+
+    fn settle_all<'a>(
+        &mut self,
+        pairs: impl Iterator<Item = &'a (String, String)>,
+    ) -> Result<Vec<u8>, LoginError> {
+        let mut reply = Vec::new();
+        for (key, value) in pairs {
+            let answer = settle(key, value, self.operational_sent, &self.config.offer, &mut self.agreed)?;
+            if let KeyAnswer::Reply(value) = answer {
+                text::push(&mut reply, key, &value);
+            }
+        }
+        Ok(reply)
+    }
+}
+
+/// The tag of all requests of a login; nothing else is in flight then.
+const LOGIN_ITT: u32 = 0;
+/// The first CmdSN. Login requests are immediate and do not use it up.
+const INITIAL_CMD_SN: u32 = 1;
+/// Identifier of our own CHAP challenge.
+const OUR_IDENTIFIER: u8 = 0x5a;
+
+fn is_security_key(key: &str) -> bool {
+    key == "AuthMethod" || key.starts_with("CHAP_")
+}
+
+fn find<'a>(pairs: &'a Pairs, key: &str) -> Option<&'a str> {
+    pairs.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
+}
+
+fn require<'a>(pairs: &'a Pairs, key: &'static str) -> Result<&'a str, LoginError> {
+    find(pairs, key).ok_or(LoginError::MissingKey(key))
+}
+
+fn identifier(value: &str) -> Result<u8, LoginError> {
+    let parsed = match value.strip_prefix("0x").or_else(|| value.strip_prefix("0X")) {
+        Some(digits) => u8::from_str_radix(digits, 16).ok(),
+        None => value.parse().ok(),
+    };
+    parsed.ok_or_else(|| LoginError::bad_value("CHAP_I", value, "a number from 0 to 255"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,155 @@
+//! What both sides may ask for and what they agreed on: every operational key of RFC 7143 §13.
+
+/// A digest list to offer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DigestOffer {
+    /// `None` only.
+    Never,
+    /// `None,CRC32C`: none if the target agrees.
+    PreferNone,
+    /// `CRC32C,None`: checked if the target can.
+    PreferCrc32c,
+    /// `CRC32C` only; a target that cannot fails the login.
+    Always,
+}
+
+impl DigestOffer {
+    /// The value on the wire.
+    #[must_use]
+    pub fn value(self) -> &'static str {
+        match self {
+            Self::Never => "None",
+            Self::PreferNone => "None,CRC32C",
+            Self::PreferCrc32c => "CRC32C,None",
+            Self::Always => "CRC32C",
+        }
+    }
+}
+
+/// What the initiator offers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one key of the standard that says Yes or No")]
+pub struct Offer {
+    /// Digest over headers.
+    pub header_digest: DigestOffer,
+    /// Digest over data segments.
+    pub data_digest: DigestOffer,
+    /// Write data waits for an R2T (result: OR).
+    pub initial_r2t: bool,
+    /// Write data may ride in the command PDU (result: AND).
+    pub immediate_data: bool,
+    /// Largest data segment we take, bytes, in [512, 2^24 - 1].
+    pub max_recv_segment_bytes: u32,
+    /// Largest solicited burst, bytes, in [512, 2^24 - 1] (result: minimum).
+    pub max_burst_bytes: u32,
+    /// Largest unsolicited burst, bytes, in [512, 2^24 - 1] (result: minimum).
+    pub first_burst_bytes: u32,
+    /// R2Ts the target may have open per command, in [1, 65535] (result: minimum).
+    pub max_outstanding_r2t: u32,
+    /// Data PDUs of a sequence come in order (result: OR).
+    pub data_pdu_in_order: bool,
+    /// Sequences come in order (result: OR).
+    pub data_sequence_in_order: bool,
+}
+
+impl Default for Offer {
+    /// No digests, and large bursts: what gives the best throughput where the target agrees.
+    fn default() -> Self {
+        Self {
+            header_digest: DigestOffer::PreferNone,
+            data_digest: DigestOffer::PreferNone,
+            initial_r2t: false,
+            immediate_data: true,
+            max_recv_segment_bytes: 256 * 1024,
+            max_burst_bytes: DATA_BYTES_MAX,
+            first_burst_bytes: 256 * 1024,
+            max_outstanding_r2t: 8,
+            data_pdu_in_order: true,
+            data_sequence_in_order: true,
+        }
+    }
+}
+
+/// Bounds of the length keys, bytes.
+pub(super) const DATA_BYTES_MIN: u32 = 512;
+pub(super) const DATA_BYTES_MAX: u32 = 0x00ff_ffff;
+
+/// What was agreed on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one key of the standard that says Yes or No")]
+pub struct Negotiated {
+    /// CRC32C over headers.
+    pub header_digest: bool,
+    /// CRC32C over data segments.
+    pub data_digest: bool,
+    /// Write data waits for an R2T.
+    pub initial_r2t: bool,
+    /// Write data may ride in the command PDU.
+    pub immediate_data: bool,
+    /// Largest data segment we may send, bytes (the target's MaxRecvDataSegmentLength).
+    pub max_send_segment_bytes: u32,
+    /// Largest data segment we declared to take, bytes.
+    pub max_recv_segment_bytes: u32,
+    /// Largest solicited burst, bytes.
+    pub max_burst_bytes: u32,
+    /// Largest unsolicited burst, bytes.
+    pub first_burst_bytes: u32,
+    /// R2Ts open per command.
+    pub max_outstanding_r2t: u32,
+    /// Data PDUs of a sequence come in order.
+    pub data_pdu_in_order: bool,
+    /// Sequences come in order.
+    pub data_sequence_in_order: bool,
+    /// Connections per session; this initiator opens one.
+    pub max_connections: u32,
+    /// Error recovery level; this initiator offers 0.
+    pub error_recovery_level: u32,
+    /// Seconds to wait before reconnecting after a failure.
+    pub default_time2wait_s: u32,
+    /// Seconds the target keeps tasks after a failure.
+    pub default_time2retain_s: u32,
+    /// Portal group of the portal, when the target said so.
+    pub target_portal_group: Option<u16>,
+    /// Name for people.
+    pub target_alias: Option<String>,
+    /// Authentication that took place: `None` or `CHAP` with its digest number.
+    pub authentication: String,
+    /// Session identifying handle.
+    pub tsih: u16,
+    /// Next command sequence number to use.
+    pub cmd_sn: u32,
+    /// Next status number to expect.
+    pub exp_stat_sn: u32,
+    /// Last command sequence number the target accepts.
+    pub max_cmd_sn: u32,
+}
+
+impl Negotiated {
+    /// The values in force when a key is never mentioned (RFC 7143 §13), with what we declare ourselves.
+    pub(super) fn defaults(offer: &Offer) -> Self {
+        Self {
+            header_digest: false,
+            data_digest: false,
+            initial_r2t: true,
+            immediate_data: true,
+            max_send_segment_bytes: 8192,
+            max_recv_segment_bytes: offer.max_recv_segment_bytes,
+            max_burst_bytes: 262_144,
+            first_burst_bytes: 65_536,
+            max_outstanding_r2t: 1,
+            data_pdu_in_order: true,
+            data_sequence_in_order: true,
+            max_connections: 1,
+            error_recovery_level: 0,
+            default_time2wait_s: 2,
+            default_time2retain_s: 20,
+            target_portal_group: None,
+            target_alias: None,
+            authentication: "None".into(),
+            tsih: 0,
+            cmd_sn: 1,
+            exp_stat_sn: 0,
+            max_cmd_sn: 1,
+        }
+    }
+}

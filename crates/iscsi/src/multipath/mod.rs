@@ -1,0 +1,9 @@
+//! Paths, and which of them the next command takes.
+
+mod connection;
+mod path;
+mod policy;
+
+pub(crate) use connection::{Connection, Phase, ProbeStep};
+pub(crate) use path::{Attempt, Path, Purpose, State};
+pub(crate) use policy::{Candidate, Spread};

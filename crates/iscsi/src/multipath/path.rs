@@ -1,0 +1,177 @@
+//! One path: a portal, an ISID, and the state of the connection between them.
+
+use std::collections::VecDeque;
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use super::connection::{Connection, Phase};
+use crate::config::Timeouts;
+use crate::error::PathError;
+use crate::login::LoginConfig;
+use crate::scsi::AccessState;
+use crate::stats::PathStats;
+use crate::transport::{Connecting, LoggingIn, resolve};
+
+/// Redirections followed in one attempt.
+const REDIRECTS_MAX: u8 = 3;
+
+/// Why a connection is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// To serve I/O through the path's own portal.
+    Serve,
+    /// To end the path's old session through another portal of the same group.
+    Fence,
+}
+
+/// An attempt to log in.
+#[derive(Debug)]
+pub(crate) struct Attempt {
+    pub purpose: Purpose,
+    pub portal: String,
+    pub redirects: u8,
+    pub deadline: Instant,
+}
+
+/// Where the path stands.
+#[derive(Debug)]
+pub(crate) enum State {
+    Down { retry_at: Instant },
+    Connecting(Attempt, Connecting),
+    LoggingIn(Attempt, Box<LoggingIn>),
+    Online(Box<Connection>),
+}
+
+/// One path.
+#[derive(Debug)]
+pub(crate) struct Path {
+    pub index: u8,
+    pub portal: String,
+    pub isid: [u8; 6],
+
+    pub state: State,
+    /// Commands bound to this path that its session has not taken yet.
+    pub pending: VecDeque<u32>,
+    pub access: AccessState,
+    /// Portal group, known after the first login.
+    pub group: Option<u16>,
+    /// ALUA group of the port, known after the probe.
+    pub port_group: Option<u16>,
+    /// Commands in the air allowed; lowered by TASK SET FULL.
+    pub depth_limit: u16,
+    /// Good completions since the limit was lowered.
+    pub good_since_full: u32,
+    /// Writes that wait for a fence of this path.
+    pub fenced_count: u32,
+    /// Attempts since the path went down.
+    pub attempts: u32,
+    /// The last failure was silence: the own portal is probably out of reach.
+    pub was_silent: bool,
+    pub backoff: Duration,
+    pub last_error: Option<String>,
+    pub stats: PathStats,
+}
+
+impl Path {
+    pub(crate) fn new(
+        index: u8,
+        portal: String,
+        isid: [u8; 6],
+        depth: u16,
+        slots: usize,
+        now: Instant,
+    ) -> Self {
+        Self {
+            index,
+            portal,
+            isid,
+            state: State::Down { retry_at: now },
+            pending: VecDeque::with_capacity(slots),
+            access: AccessState::Optimized,
+            group: None,
+            port_group: None,
+            depth_limit: depth,
+            good_since_full: 0,
+            fenced_count: 0,
+            attempts: 0,
+            was_silent: false,
+            backoff: Duration::ZERO,
+            last_error: None,
+            stats: PathStats::new(),
+        }
+    }
+
+    /// The connection, if the path serves I/O.
+    pub(crate) fn serving(&mut self) -> Option<&mut Connection> {
+        match &mut self.state {
+            State::Online(connection) if connection.phase == Phase::Serving => Some(connection),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn is_serving(&self) -> bool {
+        matches!(&self.state, State::Online(connection) if connection.phase == Phase::Serving)
+    }
+
+    /// Commands bound to the path.
+    pub(crate) fn outstanding(&self) -> u32 {
+        let tasks = match &self.state {
+            State::Online(connection) => u32::from(connection.session.task_count()),
+            _ => 0,
+        };
+        tasks + u32::try_from(self.pending.len()).expect("bounded by the number of slots")
+    }
+
+    /// The stream to wait on, and whether it is to be waited for writing.
+    pub(crate) fn interest(&self) -> Option<(&TcpStream, bool)> {
+        match &self.state {
+            State::Down { .. } => None,
+            State::Connecting(_, connecting) => Some((connecting.stream(), true)),
+            State::LoggingIn(_, login) => Some((login.wire().stream(), login.wire().wants_to_send())),
+            State::Online(connection) => Some((connection.wire.stream(), connection.wire.wants_to_send())),
+        }
+    }
+
+    /// Starts an attempt; the path is down again if not even that works.
+    pub(crate) fn begin(
+        &mut self,
+        purpose: Purpose,
+        portal: String,
+        redirects: u8,
+        now: Instant,
+        timeouts: &Timeouts,
+    ) -> Result<(), PathError> {
+        if redirects > REDIRECTS_MAX {
+            return Err(PathError::RedirectLoop { portal });
+        }
+        let address =
+            resolve(&portal).map_err(|source| PathError::Resolve { portal: portal.clone(), source })?;
+        let connecting = Connecting::begin(address)
+            .map_err(|source| PathError::Connect { portal: portal.clone(), source })?;
+        let attempt = Attempt { purpose, portal, redirects, deadline: now + timeouts.connect };
+        self.state = State::Connecting(attempt, connecting);
+        Ok(())
+    }
+
+    /// The TCP connection is there, or not: starts the login.
+    pub(crate) fn connected(
+        mut attempt: Attempt,
+        connecting: Connecting,
+        config: LoginConfig,
+        now: Instant,
+        timeouts: &Timeouts,
+    ) -> Result<State, PathError> {
+        let stream = connecting
+            .finish()
+            .map_err(|source| PathError::Connect { portal: attempt.portal.clone(), source })?;
+        attempt.deadline = now + timeouts.login;
+        Ok(State::LoggingIn(attempt, Box::new(LoggingIn::begin(stream, config))))
+    }
+
+    /// The pause before the next try, which grows with every failure.
+    pub(crate) fn next_backoff(&mut self, timeouts: &Timeouts) -> Duration {
+        let pause = self.backoff;
+        self.backoff = (pause * 2).max(timeouts.retry_min).min(timeouts.retry_max);
+        pause
+    }
+}

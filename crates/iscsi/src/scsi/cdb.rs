@@ -1,0 +1,164 @@
+//! Command descriptor blocks, zero padded to the 16 bytes of the iSCSI header.
+
+/// A command descriptor block.
+pub type Cdb = [u8; 16];
+
+/// Force unit access: the data goes to, or comes from, the medium.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fua {
+    /// A volatile cache may answer.
+    Off,
+    /// The medium must.
+    On,
+}
+
+fn cdb(bytes: &[u8]) -> Cdb {
+    let mut cdb = [0; 16];
+    cdb[..bytes.len()].copy_from_slice(bytes);
+    cdb
+}
+
+/// TEST UNIT READY.
+#[must_use]
+pub fn test_unit_ready() -> Cdb {
+    [0; 16]
+}
+
+/// INQUIRY, standard data.
+#[must_use]
+pub fn inquiry(allocation_bytes: u16) -> Cdb {
+    let [a, b] = allocation_bytes.to_be_bytes();
+    cdb(&[0x12, 0, 0, a, b])
+}
+
+/// INQUIRY, vital product data page.
+#[must_use]
+pub fn inquiry_page(page: u8, allocation_bytes: u16) -> Cdb {
+    let [a, b] = allocation_bytes.to_be_bytes();
+    cdb(&[0x12, 1, page, a, b])
+}
+
+/// REPORT LUNS, all.
+#[must_use]
+pub fn report_luns(allocation_bytes: u32) -> Cdb {
+    let [a, b, c, d] = allocation_bytes.to_be_bytes();
+    cdb(&[0xa0, 0, 0, 0, 0, 0, a, b, c, d])
+}
+
+/// READ CAPACITY (10).
+#[must_use]
+pub fn read_capacity_10() -> Cdb {
+    cdb(&[0x25])
+}
+
+/// READ CAPACITY (16).
+#[must_use]
+pub fn read_capacity_16() -> Cdb {
+    cdb(&[0x9e, 0x10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 32])
+}
+
+/// MODE SENSE (6) of one page; block descriptors are left out.
+#[must_use]
+pub fn mode_sense_6(page: u8) -> Cdb {
+    cdb(&[0x1a, 8, page, 0, 255])
+}
+
+/// MODE SENSE (10) of one page; block descriptors are left out.
+#[must_use]
+pub fn mode_sense_10(page: u8) -> Cdb {
+    cdb(&[0x5a, 8, page, 0, 0, 0, 0, 2, 0])
+}
+
+/// READ: the 10-byte form where it reaches, else the 16-byte form. `blocks` in [1, 2^32 - 1].
+#[must_use]
+pub fn read(lba: u64, blocks: u32, fua: Fua) -> Cdb {
+    block_command(0x28, 0x88, lba, blocks, fua)
+}
+
+/// WRITE: the 10-byte form where it reaches, else the 16-byte form. `blocks` in [1, 2^32 - 1].
+#[must_use]
+pub fn write(lba: u64, blocks: u32, fua: Fua) -> Cdb {
+    block_command(0x2a, 0x8a, lba, blocks, fua)
+}
+
+fn block_command(opcode_10: u8, opcode_16: u8, lba: u64, blocks: u32, fua: Fua) -> Cdb {
+    let flags = if fua == Fua::On { 0x08 } else { 0 };
+    let mut cdb = [0; 16];
+    cdb[1] = flags;
+    match (u32::try_from(lba), u16::try_from(blocks)) {
+        (Ok(lba), Ok(blocks)) => {
+            cdb[0] = opcode_10;
+            cdb[2..6].copy_from_slice(&lba.to_be_bytes());
+            cdb[7..9].copy_from_slice(&blocks.to_be_bytes());
+        }
+        _ => {
+            cdb[0] = opcode_16;
+            cdb[2..10].copy_from_slice(&lba.to_be_bytes());
+            cdb[10..14].copy_from_slice(&blocks.to_be_bytes());
+        }
+    }
+    cdb
+}
+
+/// SYNCHRONIZE CACHE (10) of the whole logical unit.
+#[must_use]
+pub fn synchronize_cache_10() -> Cdb {
+    cdb(&[0x35])
+}
+
+/// SYNCHRONIZE CACHE (16); `blocks` 0 means up to the end.
+#[must_use]
+pub fn synchronize_cache_16(lba: u64, blocks: u32) -> Cdb {
+    let mut cdb = cdb(&[0x91]);
+    cdb[2..10].copy_from_slice(&lba.to_be_bytes());
+    cdb[10..14].copy_from_slice(&blocks.to_be_bytes());
+    cdb
+}
+
+/// UNMAP; `parameter_bytes` is the length of [`unmap_parameters`].
+#[must_use]
+pub fn unmap(parameter_bytes: u16) -> Cdb {
+    let [a, b] = parameter_bytes.to_be_bytes();
+    cdb(&[0x42, 0, 0, 0, 0, 0, 0, a, b])
+}
+
+/// Parameter list of UNMAP for one range.
+#[must_use]
+pub fn unmap_parameters(lba: u64, blocks: u32) -> [u8; 24] {
+    let mut list = [0; 24];
+    list[1] = 22;
+    list[3] = 16;
+    list[8..16].copy_from_slice(&lba.to_be_bytes());
+    list[16..20].copy_from_slice(&blocks.to_be_bytes());
+    list
+}
+
+/// GET LBA STATUS from `lba` on.
+#[must_use]
+pub fn get_lba_status(lba: u64, allocation_bytes: u32) -> Cdb {
+    let mut cdb = cdb(&[0x9e, 0x12]);
+    cdb[2..10].copy_from_slice(&lba.to_be_bytes());
+    cdb[10..14].copy_from_slice(&allocation_bytes.to_be_bytes());
+    cdb
+}
+
+/// PERSISTENT RESERVE IN, READ KEYS.
+#[must_use]
+pub fn read_reservation_keys(allocation_bytes: u16) -> Cdb {
+    let [a, b] = allocation_bytes.to_be_bytes();
+    cdb(&[0x5e, 0, 0, 0, 0, 0, 0, a, b])
+}
+
+/// PERSISTENT RESERVE IN, READ RESERVATION.
+#[must_use]
+pub fn read_reservation(allocation_bytes: u16) -> Cdb {
+    let [a, b] = allocation_bytes.to_be_bytes();
+    cdb(&[0x5e, 1, 0, 0, 0, 0, 0, a, b])
+}
+
+/// REPORT TARGET PORT GROUPS.
+#[must_use]
+pub fn report_target_port_groups(allocation_bytes: u32) -> Cdb {
+    let [a, b, c, d] = allocation_bytes.to_be_bytes();
+    cdb(&[0xa3, 0x0a, 0, 0, 0, 0, a, b, c, d])
+}

@@ -1,0 +1,91 @@
+//! Sequence numbers of one connection: the command window and the status number.
+
+use super::SessionError;
+use crate::pdu::{Numbers, Response};
+use crate::serial::{at_or_before, before};
+
+/// Command window and status number.
+#[derive(Debug, Clone)]
+pub(super) struct Window {
+    cmd_sn: u32,
+    max_cmd_sn: u32,
+    exp_stat_sn: u32,
+}
+
+impl Window {
+    pub(super) fn new(cmd_sn: u32, max_cmd_sn: u32, exp_stat_sn: u32) -> Self {
+        Self { cmd_sn, max_cmd_sn, exp_stat_sn }
+    }
+
+    /// CmdSN the next command will have.
+    pub(super) fn cmd_sn(&self) -> u32 {
+        self.cmd_sn
+    }
+
+    /// ExpStatSN to put into every request: acknowledges all status before it.
+    pub(super) fn exp_stat_sn(&self) -> u32 {
+        self.exp_stat_sn
+    }
+
+    /// True if the target takes one more command that is not immediate.
+    pub(super) fn is_open(&self) -> bool {
+        at_or_before(self.cmd_sn, self.max_cmd_sn)
+    }
+
+    /// Uses up one command number.
+    pub(super) fn take_cmd_sn(&mut self) -> u32 {
+        let cmd_sn = self.cmd_sn;
+        self.cmd_sn = self.cmd_sn.wrapping_add(1);
+        cmd_sn
+    }
+
+    /// Takes over the numbers of a response.
+    pub(super) fn update(&mut self, response: &Response) -> Result<(), SessionError> {
+        let Numbers { stat_sn, exp_cmd_sn, max_cmd_sn } = response.numbers();
+        // A window that ends before it begins by more than "closed" is to be ignored (RFC 7143 §4.2.2.1), as is one
+        // that moves back: PDUs of the target may overtake each other only across connections, but cost nothing.
+        let valid = !before(max_cmd_sn, exp_cmd_sn.wrapping_sub(1)) && at_or_before(exp_cmd_sn, self.cmd_sn);
+        if valid && before(self.max_cmd_sn, max_cmd_sn) {
+            self.max_cmd_sn = max_cmd_sn;
+        }
+        if response.advances_stat_sn() {
+            if stat_sn != self.exp_stat_sn {
+                return Err(SessionError::StatusGap { got: stat_sn, expected: self.exp_stat_sn });
+            }
+            self.exp_stat_sn = self.exp_stat_sn.wrapping_add(1);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn done(stat_sn: u32, exp_cmd_sn: u32, max_cmd_sn: u32) -> Response {
+        Response::TaskManagement { itt: 0, numbers: Numbers { stat_sn, exp_cmd_sn, max_cmd_sn }, response: 0 }
+    }
+
+    #[test]
+    fn the_window_opens_closes_and_wraps() {
+        let mut window = Window::new(u32::MAX, 0, 5);
+        assert!(window.is_open());
+        assert_eq!(window.take_cmd_sn(), u32::MAX);
+        assert!(window.is_open());
+        assert_eq!(window.take_cmd_sn(), 0);
+        assert!(!window.is_open());
+        window.update(&done(5, 1, 3)).unwrap();
+        assert!(window.is_open());
+        assert_eq!(window.exp_stat_sn(), 6);
+    }
+
+    #[test]
+    fn nonsense_windows_are_ignored_and_status_gaps_are_errors() {
+        let mut window = Window::new(10, 20, 5);
+        window.update(&done(5, 10, 15)).unwrap();
+        window.update(&done(6, 10, 8)).unwrap();
+        window.update(&done(7, 11, 90)).unwrap();
+        assert_eq!(window.max_cmd_sn, 20);
+        assert_eq!(window.update(&done(9, 10, 20)), Err(SessionError::StatusGap { got: 9, expected: 8 }));
+    }
+}

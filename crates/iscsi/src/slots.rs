@@ -1,0 +1,171 @@
+//! Where commands and their buffers live while the initiator owns them.
+//!
+//! A slot keeps its buffer through every move of the command: from waiting to a path, back after a failure, and out
+//! with the completion. Nothing here is allocated after the start.
+
+use std::time::Instant;
+
+use crate::pdu::Direction;
+use crate::scsi::cdb::Cdb;
+use crate::session::{Request, TaskOutcome};
+use crate::transport::Buffers;
+
+/// The payload of a slot.
+#[derive(Debug)]
+pub(crate) enum Data<B> {
+    None,
+    User(B),
+    Control(Vec<u8>),
+}
+
+impl<B: AsRef<[u8]> + AsMut<[u8]>> Data<B> {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Self::None => &[],
+            Self::User(buffer) => buffer.as_ref(),
+            Self::Control(bytes) => bytes,
+        }
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        match self {
+            Self::None => &mut [],
+            Self::User(buffer) => buffer.as_mut(),
+            Self::Control(bytes) => bytes,
+        }
+    }
+}
+
+/// Who gets the result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// Nobody: the slot is free.
+    Free,
+    /// The caller of `submit`.
+    Caller { tag: u64 },
+    /// A control command, waited for by its sender.
+    Control,
+    /// The bring-up of a path; it goes down with the path.
+    Probe { path: u8 },
+}
+
+/// Where a command is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// In the queue for any path.
+    Waiting,
+    /// Bound to a path, not handed to its session yet.
+    Bound { path: u8 },
+    /// In the session of a path, not in the socket's reach yet.
+    Started { path: u8 },
+    /// Handed to the connection of a path: the target may know it.
+    Sent { path: u8 },
+    /// Sent on a path that failed; must not be sent again before the old task is known to be gone.
+    Fenced { path: u8 },
+    /// Waits until a time.
+    Paused { until: Instant },
+    /// Ended; waits for its last bytes to leave the socket's queue.
+    Ending,
+}
+
+/// One command.
+#[derive(Debug)]
+pub(crate) struct Slot<B> {
+    pub owner: Owner,
+    pub place: Place,
+    pub data: Data<B>,
+    pub cdb: Cdb,
+    pub direction: Direction,
+    pub transfer_bytes: u32,
+    /// Path the last attempt was sent on.
+    pub last_path: Option<u8>,
+    pub attempts: u32,
+    pub submitted_at: Instant,
+    pub sent_at: Instant,
+    /// Outcome that waits while `held_count` is not zero.
+    pub outcome: Option<TaskOutcome>,
+    /// Pieces of the buffer in the sending queue of a connection.
+    pub held_count: u32,
+}
+
+/// All slots.
+#[derive(Debug)]
+pub(crate) struct Slots<B> {
+    slots: Vec<Slot<B>>,
+    free: Vec<u32>,
+}
+
+impl<B> Slots<B> {
+    pub(crate) fn new(count: u32, now: Instant) -> Self {
+        let empty = || Slot {
+            owner: Owner::Free,
+            place: Place::Waiting,
+            data: Data::None,
+            cdb: [0; 16],
+            direction: Direction::None,
+            transfer_bytes: 0,
+            last_path: None,
+            attempts: 0,
+            submitted_at: now,
+            sent_at: now,
+            outcome: None,
+            held_count: 0,
+        };
+        Self { slots: (0..count).map(|_| empty()).collect(), free: (0..count).rev().collect() }
+    }
+
+    pub(crate) fn take(&mut self) -> Option<u32> {
+        self.free.pop()
+    }
+
+    /// Frees a slot and gives its data out.
+    pub(crate) fn put(&mut self, index: u32) -> Data<B> {
+        let slot = &mut self.slots[index as usize];
+        debug_assert!(slot.owner != Owner::Free, "a command ends once");
+        debug_assert!(slot.held_count == 0, "a buffer must not leave while its bytes wait to be sent");
+        slot.owner = Owner::Free;
+        // A place that stayed would make a late end of this command look like that of a live one.
+        slot.place = Place::Waiting;
+        slot.outcome = None;
+        self.free.push(index);
+        std::mem::replace(&mut slot.data, Data::None)
+    }
+
+    pub(crate) fn get(&self, index: u32) -> &Slot<B> {
+        &self.slots[index as usize]
+    }
+
+    pub(crate) fn get_mut(&mut self, index: u32) -> &mut Slot<B> {
+        &mut self.slots[index as usize]
+    }
+
+    /// All commands, with their numbers.
+    pub(crate) fn live(&self) -> impl Iterator<Item = (u32, &Slot<B>)> {
+        (0u32..).zip(&self.slots).filter(|(_, slot)| slot.owner != Owner::Free)
+    }
+
+    pub(crate) fn request(&self, index: u32) -> Request {
+        let slot = self.get(index);
+        Request { user: index, cdb: slot.cdb, direction: slot.direction, transfer_bytes: slot.transfer_bytes }
+    }
+}
+
+impl<B: AsRef<[u8]> + AsMut<[u8]>> Slots<B> {
+    pub(crate) fn incoming(&mut self, user: u32, start: u32, end: u32) -> &mut [u8] {
+        &mut self.get_mut(user).data.bytes_mut()[start as usize..end as usize]
+    }
+}
+
+impl<B: AsRef<[u8]> + AsMut<[u8]>> Buffers for Slots<B> {
+    fn outgoing(&self, user: u32, start: u32, end: u32) -> &[u8] {
+        &self.get(user).data.bytes()[start as usize..end as usize]
+    }
+
+    fn hold(&mut self, user: u32) {
+        self.get_mut(user).held_count += 1;
+    }
+
+    fn release(&mut self, user: u32) {
+        self.get_mut(user).held_count -= 1;
+    }
+}

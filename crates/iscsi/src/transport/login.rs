@@ -1,0 +1,109 @@
+//! Drives a login over a wire; shared by paths and by discovery.
+
+use std::net::TcpStream;
+
+use super::{Buffers, Flow, Patience, Sink, Wire, WireError};
+use crate::login::{Login, LoginConfig, LoginError, LoginPdu, LoginStep, Negotiated};
+use crate::pdu::Bhs;
+use crate::session::{OutPdu, Payload, Placement};
+
+/// A connection in its login phase.
+#[derive(Debug)]
+pub(crate) struct LoggingIn {
+    wire: Wire,
+    login: Login,
+}
+
+/// How a login ended.
+#[derive(Debug)]
+pub(crate) enum LoginOutcome {
+    /// In full feature phase.
+    Done(Box<Wire>, Box<Negotiated>),
+    /// To be tried at another address.
+    Redirect(String),
+    /// Not yet.
+    Pending(Box<LoggingIn>),
+}
+
+/// Why a login failed.
+#[derive(Debug)]
+pub(crate) enum LoginFailure {
+    Wire(WireError),
+    Login(LoginError),
+}
+
+impl From<WireError> for LoginFailure {
+    fn from(error: WireError) -> Self {
+        Self::Wire(error)
+    }
+}
+
+impl LoggingIn {
+    pub(crate) fn begin(stream: TcpStream, config: LoginConfig) -> Self {
+        let mut login = Login::new(config);
+        let first = login.begin();
+        let mut wire = Wire::new(stream);
+        wire.push(out_pdu(first), &mut NoBuffers);
+        Self { wire, login }
+    }
+
+    pub(crate) fn wire(&self) -> &Wire {
+        &self.wire
+    }
+
+    /// Sends and receives what is possible without waiting.
+    pub(crate) fn advance(mut self: Box<Self>) -> Result<LoginOutcome, LoginFailure> {
+        self.wire.flush(&mut NoBuffers)?;
+        let mut sink = OnePdu::default();
+        self.wire.receive(Patience::Now, &mut sink)?;
+        let Some((bhs, data)) = sink.pdu else { return Ok(LoginOutcome::Pending(self)) };
+        match self.login.on_response(&bhs, &data).map_err(LoginFailure::Login)? {
+            LoginStep::Send(pdu) => {
+                self.wire.push(out_pdu(pdu), &mut NoBuffers);
+                self.wire.flush(&mut NoBuffers)?;
+                Ok(LoginOutcome::Pending(self))
+            }
+            LoginStep::Done(agreed) => {
+                self.wire.set_digests(agreed.header_digest, agreed.data_digest);
+                Ok(LoginOutcome::Done(Box::new(self.wire), agreed))
+            }
+            LoginStep::Redirect(address) => Ok(LoginOutcome::Redirect(address)),
+        }
+    }
+}
+
+fn out_pdu(pdu: LoginPdu) -> OutPdu {
+    OutPdu { bhs: pdu.bhs, payload: Payload::Owned(pdu.data), started: None }
+}
+
+/// Control traffic has no task buffers.
+pub(crate) struct NoBuffers;
+
+impl Buffers for NoBuffers {
+    fn outgoing(&self, _user: u32, _start: u32, _end: u32) -> &[u8] {
+        &[]
+    }
+    fn hold(&mut self, _user: u32) {}
+    fn release(&mut self, _user: u32) {}
+}
+
+/// Takes one PDU and stops: the next one may have digests, or belong to somebody else.
+#[derive(Default)]
+pub(crate) struct OnePdu {
+    pub(crate) pdu: Option<(Bhs, Vec<u8>)>,
+}
+
+impl Sink for OnePdu {
+    fn header(&mut self, _bhs: &Bhs) -> Result<Placement, WireError> {
+        Ok(Placement::Control)
+    }
+
+    fn incoming(&mut self, _user: u32, _start: u32, _end: u32) -> &mut [u8] {
+        &mut []
+    }
+
+    fn complete(&mut self, bhs: &Bhs, control: &[u8]) -> Result<Flow, WireError> {
+        self.pdu = Some((*bhs, control.to_vec()));
+        Ok(Flow::Stop)
+    }
+}

@@ -1,0 +1,121 @@
+//! Bytes between a socket and the sans-I/O core: one non-blocking TCP stream per connection.
+//!
+//! A [`Wire`] is the stream with its [`Tx`] and [`Rx`] halves. It knows neither login nor session: what to do with a
+//! received PDU is its [`Sink`]'s business, and payload lives in [`Buffers`].
+
+mod connect;
+mod login;
+mod rx;
+mod tcp_facts;
+mod tx;
+
+pub(crate) use connect::{Connecting, READ_LIMIT, resolve};
+pub(crate) use login::{LoggingIn, LoginFailure, LoginOutcome, NoBuffers, OnePdu};
+pub(crate) use rx::{Flow, Patience};
+pub use tcp_facts::TcpFacts;
+pub(crate) use tcp_facts::TcpFactsReader;
+
+use std::io;
+use std::net::TcpStream;
+
+use crate::pdu::Bhs;
+use crate::session::{OutPdu, Placement, SessionError};
+use rx::{Received, Rx};
+use tx::Tx;
+
+/// The payload buffers of tasks. A task with bytes waiting to be sent is held, so that its buffer stays.
+pub(crate) trait Buffers {
+    /// Bytes to send.
+    fn outgoing(&self, user: u32, start: u32, end: u32) -> &[u8];
+    /// One more piece of the buffer waits to be sent.
+    fn hold(&mut self, user: u32);
+    /// One piece less waits.
+    fn release(&mut self, user: u32);
+}
+
+/// What receives PDUs.
+pub(crate) trait Sink {
+    /// A header came; where does its data go?
+    fn header(&mut self, bhs: &Bhs) -> Result<Placement, WireError>;
+    /// Space for payload of a task; the range was given out by `header`.
+    fn incoming(&mut self, user: u32, start: u32, end: u32) -> &mut [u8];
+    /// The PDU is complete and its digests are right. `control` is its data if that was placed there.
+    fn complete(&mut self, bhs: &Bhs, control: &[u8]) -> Result<Flow, WireError>;
+}
+
+/// Why a connection ended.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum WireError {
+    #[error("the target closed the connection")]
+    Closed,
+    #[error("the connection broke: {0}")]
+    Io(#[source] io::Error),
+    #[error("a header digest is wrong: bytes were damaged on the way")]
+    HeaderDigest,
+    #[error("a data digest is wrong: bytes were damaged on the way")]
+    DataDigest,
+    #[error("a control PDU announces {data_bytes} bytes of data, which is beyond reason")]
+    ControlTooLong { data_bytes: u32 },
+    #[error("the target broke the protocol: {0}")]
+    Protocol(#[from] SessionError),
+}
+
+/// A connected stream.
+#[derive(Debug)]
+pub(crate) struct Wire {
+    stream: TcpStream,
+    tx: Tx,
+    rx: Rx,
+}
+
+impl Wire {
+    pub(crate) fn new(stream: TcpStream) -> Self {
+        Self { stream, tx: Tx::new(), rx: Rx::new() }
+    }
+
+    pub(crate) fn stream(&self) -> &TcpStream {
+        &self.stream
+    }
+
+    pub(crate) fn set_digests(&mut self, header: bool, data: bool) {
+        self.tx.set_digests(header, data);
+        self.rx.set_digests(header, data);
+    }
+
+    pub(crate) fn has_room(&self) -> bool {
+        self.tx.has_room()
+    }
+
+    pub(crate) fn wants_to_send(&self) -> bool {
+        !self.tx.is_empty()
+    }
+
+    pub(crate) fn push<T: Buffers>(&mut self, pdu: OutPdu, buffers: &mut T) {
+        self.tx.push(pdu, buffers);
+    }
+
+    pub(crate) fn flush<T: Buffers>(&mut self, buffers: &mut T) -> Result<bool, WireError> {
+        self.tx.flush(&self.stream, buffers).map_err(WireError::Io)
+    }
+
+    pub(crate) fn receive<S: Sink>(
+        &mut self,
+        patience: Patience,
+        sink: &mut S,
+    ) -> Result<Received, WireError> {
+        self.rx.receive(&self.stream, patience, sink)
+    }
+
+    /// Ends the connection so that nothing of it can arrive later: the kernel drops what it has not sent, and sends
+    /// a reset. A write that still sat in the socket must not reach the target after it was sent again elsewhere.
+    pub(crate) fn abandon<T: Buffers>(mut self, buffers: &mut T) {
+        self.tx.abandon(buffers);
+        // If the option cannot be set the socket is broken already, and closing it is all that is left.
+        let _ = rustix::net::sockopt::set_socket_linger(&self.stream, Some(std::time::Duration::ZERO));
+    }
+}
+
+/// Lengths inside one PDU or one read fit into 32 bits.
+fn u32_of(length: usize) -> u32 {
+    u32::try_from(length).expect("bounded by the 24-bit length of a data segment")
+}

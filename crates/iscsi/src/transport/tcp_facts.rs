@@ -1,0 +1,165 @@
+//! What the kernel knows about a TCP connection, read over netlink (`NETLINK_SOCK_DIAG`).
+//!
+//! `getsockopt(TCP_INFO)` has no safe interface in the crates we use; `INET_DIAG` delivers the same structure for
+//! one connection, named by its addresses, as plain bytes.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::os::fd::OwnedFd;
+
+use rustix::net::netlink::{SOCK_DIAG, SocketAddrNetlink};
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
+
+/// Facts about one connection at one moment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TcpFacts {
+    /// Smoothed round trip time, µs.
+    pub rtt_us: u32,
+    /// Mean deviation of the round trip time, µs.
+    pub rtt_deviation_us: u32,
+    /// Segments sent again since the connection was opened.
+    pub retransmits_total: u32,
+    /// Segments sent and not acknowledged.
+    pub unacknowledged_segments: u32,
+    /// Largest segment we send, bytes.
+    pub send_mss_bytes: u32,
+    /// Largest segment received, bytes.
+    pub receive_mss_bytes: u32,
+    /// Path MTU, bytes.
+    pub path_mtu_bytes: u32,
+    /// Congestion window, segments.
+    pub congestion_window_segments: u32,
+    /// Slow start threshold, segments.
+    pub slow_start_threshold_segments: u32,
+}
+
+/// A netlink socket to ask the kernel through. It sees the network namespace it was opened in.
+#[derive(Debug)]
+pub(crate) struct TcpFactsReader {
+    socket: OwnedFd,
+    sequence: u32,
+}
+
+const SOCK_DIAG_BY_FAMILY: u16 = 20;
+const NLM_F_REQUEST: u16 = 1;
+const NLMSG_ERROR: u16 = 2;
+const INET_DIAG_INFO: u16 = 2;
+const IPPROTO_TCP: u8 = 6;
+const HEADER_BYTES: usize = 16;
+const REQUEST_BYTES: usize = HEADER_BYTES + 56;
+/// `struct inet_diag_msg`, after which the attributes begin.
+const MESSAGE_BYTES: usize = 72;
+
+impl TcpFactsReader {
+    pub(crate) fn open() -> io::Result<Self> {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let socket =
+            rustix::net::socket_with(AddressFamily::NETLINK, SocketType::DGRAM, flags, Some(SOCK_DIAG))?;
+        Ok(Self { socket, sequence: 0 })
+    }
+
+    /// Facts about `stream`. Takes some microseconds: to be called once a second, not per I/O.
+    pub(crate) fn read(&mut self, stream: &TcpStream) -> io::Result<TcpFacts> {
+        self.sequence = self.sequence.wrapping_add(1);
+        let request = request(stream.local_addr()?, stream.peer_addr()?, self.sequence);
+        rustix::net::sendto(&self.socket, &request, SendFlags::empty(), &SocketAddrNetlink::new(0, 0))?;
+        let mut answer = [0u8; 8192];
+        // The kernel answers before sendto returns; a few rounds drop answers to earlier, interrupted questions.
+        for _ in 0..4 {
+            let (bytes, _) = rustix::net::recv(&self.socket, &mut answer[..], RecvFlags::empty())?;
+            let answer = &answer[..bytes];
+            if bytes >= HEADER_BYTES && u32_at(answer, 8) == Some(self.sequence) {
+                return parse_answer(answer);
+            }
+        }
+        Err(io::Error::new(io::ErrorKind::InvalidData, "netlink did not answer our question"))
+    }
+}
+
+/// `struct nlmsghdr` and `struct inet_diag_req_v2`; integers in host order, addresses and ports in network order.
+fn request(local: SocketAddr, peer: SocketAddr, sequence: u32) -> [u8; REQUEST_BYTES] {
+    let mut bytes = [0; REQUEST_BYTES];
+    bytes[..4].copy_from_slice(&super::u32_of(REQUEST_BYTES).to_ne_bytes());
+    bytes[4..6].copy_from_slice(&SOCK_DIAG_BY_FAMILY.to_ne_bytes());
+    bytes[6..8].copy_from_slice(&NLM_F_REQUEST.to_ne_bytes());
+    bytes[8..12].copy_from_slice(&sequence.to_ne_bytes());
+    let family = if local.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    bytes[16] = u8::try_from(family.as_raw()).expect("both families have small numbers");
+    bytes[17] = IPPROTO_TCP;
+    bytes[18] = 1 << (INET_DIAG_INFO - 1);
+    bytes[20..24].copy_from_slice(&u32::MAX.to_ne_bytes()); // Any state.
+    bytes[24..26].copy_from_slice(&local.port().to_be_bytes());
+    bytes[26..28].copy_from_slice(&peer.port().to_be_bytes());
+    put_address(&mut bytes[28..44], local.ip());
+    put_address(&mut bytes[44..60], peer.ip());
+    bytes[64..72].copy_from_slice(&[0xff; 8]); // No cookie: any socket with these addresses.
+    bytes
+}
+
+fn put_address(place: &mut [u8], address: IpAddr) {
+    match address {
+        IpAddr::V4(v4) => place[..4].copy_from_slice(&v4.octets()),
+        IpAddr::V6(v6) => place.copy_from_slice(&v6.octets()),
+    }
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes.get(at..)?.first_chunk().map(|word| u32::from_ne_bytes(*word))
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    bytes.get(at..)?.first_chunk().map(|half| u16::from_ne_bytes(*half))
+}
+
+fn parse_answer(answer: &[u8]) -> io::Result<TcpFacts> {
+    let missing = || io::Error::new(io::ErrorKind::InvalidData, "netlink did not tell TCP facts");
+    if u16_at(answer, 4) == Some(NLMSG_ERROR) {
+        let code = u32_at(answer, HEADER_BYTES).ok_or_else(missing)?;
+        return Err(io::Error::from_raw_os_error(code.wrapping_neg().cast_signed()));
+    }
+    let mut rest = answer.get(HEADER_BYTES + MESSAGE_BYTES..).ok_or_else(missing)?;
+    while let (Some(length), Some(kind)) = (u16_at(rest, 0), u16_at(rest, 2)) {
+        let length = usize::from(length);
+        let value = rest.get(4..length).ok_or_else(missing)?;
+        if kind == INET_DIAG_INFO {
+            return parse_tcp_info(value).ok_or_else(missing);
+        }
+        rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
+    }
+    Err(missing())
+}
+
+/// `struct tcp_info` of linux/tcp.h: eight bytes, then 32-bit words, the first of them `tcpi_rto`.
+fn parse_tcp_info(info: &[u8]) -> Option<TcpFacts> {
+    let word = |index: usize| u32_at(info, 8 + index * 4);
+    Some(TcpFacts {
+        send_mss_bytes: word(2)?,
+        receive_mss_bytes: word(3)?,
+        unacknowledged_segments: word(4)?,
+        path_mtu_bytes: word(13)?,
+        rtt_us: word(15)?,
+        rtt_deviation_us: word(16)?,
+        slow_start_threshold_segments: word(17)?,
+        congestion_window_segments: word(18)?,
+        retransmits_total: word(23)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernel_tells_about_a_loopback_connection() {
+        for address in ["127.0.0.1:0", "[::1]:0"] {
+            let Ok(listener) = std::net::TcpListener::bind(address) else {
+                eprintln!("skipped: {address} cannot be bound");
+                continue;
+            };
+            let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            let facts = TcpFactsReader::open().unwrap().read(&stream).unwrap();
+            assert!(facts.send_mss_bytes >= 512 && facts.congestion_window_segments > 0, "{facts:?}");
+            assert!(facts.path_mtu_bytes > facts.send_mss_bytes && facts.retransmits_total == 0, "{facts:?}");
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Sending: PDUs become segments of one vectored write; payload leaves straight from the caller's buffer.
+
+use std::collections::VecDeque;
+use std::io::{self, IoSlice};
+use std::net::TcpStream;
+
+use rustix::net::{SendAncillaryBuffer, SendFlags};
+
+use super::Buffers;
+use crate::pdu::{BHS_BYTES, DIGEST_BYTES, digest_bytes, padding};
+use crate::session::{OutPdu, Payload};
+
+/// Slices of one `sendmsg`; beyond this the call's own cost no longer shows.
+const SLICES_MAX: usize = 64;
+/// Segments waiting before no more PDUs are taken: enough for two full calls.
+const SEGMENTS_MAX: usize = 128;
+/// Header bytes waiting before no more PDUs are taken.
+const ARENA_BYTES_MAX: usize = 32 * 1024;
+
+/// A piece of the byte stream.
+#[derive(Debug)]
+enum Segment {
+    /// Bytes of the arena: headers, digests, padding.
+    Arena { start: usize, end: usize },
+    /// Bytes of a task's buffer.
+    Task { user: u32, start: u32, end: u32 },
+    /// Control data.
+    Owned { bytes: Vec<u8>, start: usize },
+}
+
+/// The sending half of a connection.
+#[derive(Debug)]
+pub(crate) struct Tx {
+    segments: VecDeque<Segment>,
+    arena: Vec<u8>,
+    header_digest: bool,
+    data_digest: bool,
+}
+
+impl Tx {
+    pub(crate) fn new() -> Self {
+        Self {
+            segments: VecDeque::with_capacity(SEGMENTS_MAX + 4),
+            arena: Vec::with_capacity(ARENA_BYTES_MAX + 256),
+            header_digest: false,
+            data_digest: false,
+        }
+    }
+
+    /// Digests apply to everything pushed from now on.
+    pub(crate) fn set_digests(&mut self, header: bool, data: bool) {
+        self.header_digest = header;
+        self.data_digest = data;
+    }
+
+    pub(crate) fn has_room(&self) -> bool {
+        self.segments.len() < SEGMENTS_MAX && self.arena.len() < ARENA_BYTES_MAX
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.segments.is_empty()
+    }
+
+    /// Appends a PDU to the stream.
+    pub(crate) fn push<T: Buffers>(&mut self, pdu: OutPdu, buffers: &mut T) {
+        let data_bytes = pdu.bhs.data_bytes();
+        self.push_header(&pdu.bhs.0);
+        let crc = match pdu.payload {
+            Payload::None => return,
+            Payload::Task { user, offset_bytes, data_bytes } => {
+                let end = offset_bytes + data_bytes;
+                let crc = self.data_digest.then(|| crc32c::crc32c(buffers.outgoing(user, offset_bytes, end)));
+                buffers.hold(user);
+                self.segments.push_back(Segment::Task { user, start: offset_bytes, end });
+                crc
+            }
+            Payload::Owned(bytes) => {
+                let crc = self.data_digest.then(|| crc32c::crc32c(&bytes));
+                self.segments.push_back(Segment::Owned { bytes, start: 0 });
+                crc
+            }
+        };
+        self.push_trailer(padding(data_bytes), crc);
+    }
+
+    fn push_header(&mut self, bhs: &[u8; BHS_BYTES]) {
+        let start = self.arena.len();
+        self.arena.extend_from_slice(bhs);
+        if self.header_digest {
+            self.arena.extend_from_slice(&digest_bytes(crc32c::crc32c(bhs)));
+        }
+        self.push_arena(start);
+    }
+
+    fn push_trailer(&mut self, padding_bytes: usize, crc: Option<u32>) {
+        let start = self.arena.len();
+        let zeroes = [0; DIGEST_BYTES];
+        self.arena.extend_from_slice(&zeroes[..padding_bytes]);
+        if let Some(crc) = crc {
+            // The digest covers the padding too (RFC 7143 §11.2.3).
+            let crc = crc32c::crc32c_append(crc, &zeroes[..padding_bytes]);
+            self.arena.extend_from_slice(&digest_bytes(crc));
+        }
+        self.push_arena(start);
+    }
+
+    /// Makes a segment of the arena's end; neighbours in the arena become one segment.
+    fn push_arena(&mut self, start: usize) {
+        let end = self.arena.len();
+        match self.segments.back_mut() {
+            _ if start == end => {}
+            Some(Segment::Arena { end: previous, .. }) if *previous == start => *previous = end,
+            _ => self.segments.push_back(Segment::Arena { start, end }),
+        }
+    }
+
+    /// Sends what the socket takes with one call. True if everything is gone.
+    pub(crate) fn flush<T: Buffers>(&mut self, stream: &TcpStream, buffers: &mut T) -> io::Result<bool> {
+        if self.segments.is_empty() {
+            return Ok(true);
+        }
+        let sent = {
+            let mut slices = [IoSlice::new(&[]); SLICES_MAX];
+            let mut count = 0;
+            for (slice, segment) in slices.iter_mut().zip(&self.segments) {
+                *slice = IoSlice::new(match segment {
+                    Segment::Arena { start, end } => &self.arena[*start..*end],
+                    Segment::Task { user, start, end } => buffers.outgoing(*user, *start, *end),
+                    Segment::Owned { bytes, start } => &bytes[*start..],
+                });
+                count += 1;
+            }
+            let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+            match rustix::net::sendmsg(stream, &slices[..count], &mut SendAncillaryBuffer::default(), flags) {
+                Ok(sent) => sent,
+                Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => return Ok(false),
+                Err(error) => return Err(error.into()),
+            }
+        };
+        self.advance(sent, buffers);
+        Ok(self.segments.is_empty())
+    }
+
+    fn advance<T: Buffers>(&mut self, mut sent: usize, buffers: &mut T) {
+        while let Some(segment) = self.segments.front_mut() {
+            let length = match segment {
+                Segment::Arena { start, end } => *end - *start,
+                Segment::Task { start, end, .. } => (*end - *start) as usize,
+                Segment::Owned { bytes, start } => bytes.len() - *start,
+            };
+            if sent < length {
+                match segment {
+                    Segment::Arena { start, .. } | Segment::Owned { start, .. } => *start += sent,
+                    Segment::Task { start, .. } => *start += super::u32_of(sent),
+                }
+                return;
+            }
+            sent -= length;
+            if let Some(Segment::Task { user, .. }) = self.segments.pop_front() {
+                buffers.release(user);
+            }
+        }
+        self.arena.clear();
+    }
+
+    /// Gives back every buffer that waited to be sent; the connection is gone.
+    pub(crate) fn abandon<T: Buffers>(&mut self, buffers: &mut T) {
+        for segment in self.segments.drain(..) {
+            if let Segment::Task { user, .. } = segment {
+                buffers.release(user);
+            }
+        }
+        self.arena.clear();
+    }
+}

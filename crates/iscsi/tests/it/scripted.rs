@@ -1,0 +1,296 @@
+//! A target that does what a test tells it: for what tgt never does (ALUA, BUSY, silence, nonsense). It speaks just
+//! enough iSCSI for that, byte by byte; everything that tgt can do is tested against tgt.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use assay_iscsi::pdu::{Bhs, opcode, padding};
+
+pub const BLOCKS: u64 = 4096;
+
+/// What the target does with a READ or WRITE.
+#[derive(Clone, Debug)]
+pub enum Answer {
+    Good,
+    Status(u8),
+    Sense(u8, u8, u8),
+    /// Nothing, until it is aborted.
+    Never,
+    /// Ends the connection.
+    Hang,
+    /// These bytes instead of a PDU.
+    Bytes(Vec<u8>),
+    /// Another answer of the target first, built from header bytes.
+    First(Box<Bhs>, Box<Answer>),
+}
+
+/// What a test sees and steers.
+pub struct Stage {
+    pub group: u16,
+    pub port_group: u16,
+    pub wwid: u64,
+    /// Access state codes by port group, 1 and 2.
+    pub access: Mutex<[u8; 2]>,
+    pub answer: Box<dyn Fn(u8, u32) -> Answer + Send + Sync>,
+    /// Opcodes received, and for commands the operation code, in order.
+    pub seen: Mutex<Vec<(u8, u8)>>,
+    /// Blocks as written.
+    pub disk: Mutex<Vec<u8>>,
+    /// Commands the target takes beyond those it has; 0 closes the window.
+    pub window: AtomicU32,
+    stop: AtomicBool,
+}
+
+pub struct Scripted {
+    pub portal: String,
+    pub stage: Arc<Stage>,
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+impl Scripted {
+    /// `answer` is asked for every READ and WRITE: operation code, and how many came before.
+    pub fn start(group: u16, wwid: u64, answer: impl Fn(u8, u32) -> Answer + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let portal = listener.local_addr().unwrap().to_string();
+        let stage = Arc::new(Stage {
+            group,
+            port_group: group,
+            wwid,
+            access: Mutex::new([0, 0]),
+            answer: Box::new(answer),
+            seen: Mutex::new(Vec::new()),
+            disk: Mutex::new(vec![0; BLOCKS as usize * 512]),
+            window: AtomicU32::new(32),
+            stop: AtomicBool::new(false),
+        });
+        let shared = stage.clone();
+        let thread = std::thread::spawn(move || {
+            let count = Arc::new(AtomicU32::new(0));
+            let mut threads = Vec::new();
+            while !shared.stop.load(Ordering::SeqCst) {
+                match listener.accept() {
+                    Ok((stream, _)) => {
+                        let (stage, count) = (shared.clone(), count.clone());
+                        threads.push(std::thread::spawn(move || {
+                            Target::new(stream, &stage, &count).serve();
+                        }));
+                    }
+                    Err(_) => std::thread::sleep(Duration::from_millis(5)),
+                }
+            }
+            threads.into_iter().for_each(|thread| thread.join().unwrap());
+        });
+        Self { portal, stage, thread: Some(thread) }
+    }
+
+    pub fn saw(&self, opcode: u8, operation: u8) -> usize {
+        self.stage.seen.lock().unwrap().iter().filter(|seen| **seen == (opcode, operation)).count()
+    }
+}
+
+impl Drop for Scripted {
+    fn drop(&mut self) {
+        self.stage.stop.store(true, Ordering::SeqCst);
+        self.thread.take().unwrap().join().unwrap();
+    }
+}
+
+struct Target<'a> {
+    stream: TcpStream,
+    stage: &'a Stage,
+    count: &'a AtomicU32,
+    stat_sn: u32,
+    exp_cmd_sn: u32,
+}
+
+impl<'a> Target<'a> {
+    fn new(stream: TcpStream, stage: &'a Stage, count: &'a AtomicU32) -> Self {
+        stream.set_nonblocking(false).unwrap();
+        stream.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
+        Self { stream, stage, count, stat_sn: 1, exp_cmd_sn: 1 }
+    }
+
+    /// Reads exactly so many bytes; `None` at the end of the connection or the test.
+    fn read(&mut self, bytes: usize) -> Option<Vec<u8>> {
+        let (mut data, mut filled) = (vec![0; bytes], 0);
+        while filled < bytes {
+            match self.stream.read(&mut data[filled..]) {
+                Ok(0) => return None,
+                Ok(got) => filled += got,
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
+                    if self.stage.stop.load(Ordering::SeqCst) {
+                        return None;
+                    }
+                }
+                Err(_) => return None,
+            }
+        }
+        Some(data)
+    }
+
+    fn serve(mut self) -> Option<()> {
+        loop {
+            let header = self.read(48)?;
+            let request = Bhs(header.try_into().unwrap());
+            let bytes = request.data_bytes();
+            let mut data = self.read(bytes as usize + padding(bytes))?;
+            data.truncate(bytes as usize);
+            let operation =
+                if request.opcode() == opcode::SCSI_COMMAND { request.0[32] } else { request.0[1] & 0x7f };
+            self.stage.seen.lock().unwrap().push((request.opcode(), operation));
+            if request.0[0] & 0x40 == 0 && request.opcode() != opcode::DATA_OUT {
+                self.exp_cmd_sn = request.word(24) + 1;
+            }
+            match request.opcode() {
+                opcode::LOGIN => self.login(&request)?,
+                opcode::SCSI_COMMAND => self.command(&request, &data)?,
+                opcode::TASK_MANAGEMENT => {
+                    self.send(opcode::TASK_MANAGEMENT_RESPONSE, &request, |_| {}, &[])?
+                }
+                opcode::NOP_OUT if request.itt() != 0xffff_ffff => {
+                    self.send(
+                        opcode::NOP_IN,
+                        &request,
+                        |bhs| {
+                            bhs.set_word(20, 0xffff_ffff);
+                        },
+                        &[],
+                    )?;
+                }
+                opcode::LOGOUT => {
+                    self.send(opcode::LOGOUT_RESPONSE, &request, |_| {}, &[])?;
+                    return None;
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn send(&mut self, op: u8, request: &Bhs, fill: impl FnOnce(&mut Bhs), data: &[u8]) -> Option<()> {
+        let mut bhs = Bhs::default();
+        bhs.0[0] = op;
+        bhs.0[1] = 0x80;
+        bhs.set_word(16, request.itt()).set_word(24, self.stat_sn);
+        bhs.set_word(28, self.exp_cmd_sn)
+            .set_word(32, self.exp_cmd_sn - 1 + self.stage.window.load(Ordering::SeqCst));
+        bhs.set_data_bytes(data.len() as u32);
+        fill(&mut bhs);
+        self.stat_sn += 1;
+        let mut bytes = bhs.0.to_vec();
+        bytes.extend_from_slice(data);
+        bytes.resize(bytes.len() + padding(data.len() as u32), 0);
+        self.stream.write_all(&bytes).ok()
+    }
+
+    fn login(&mut self, request: &Bhs) -> Option<()> {
+        let stages = request.0[1];
+        let text = match stages >> 2 & 3 {
+            0 => format!("AuthMethod=None\0TargetPortalGroupTag={}\0", self.stage.group),
+            _ => {
+                "InitialR2T=Yes\0ImmediateData=Yes\0DefaultTime2Wait=0\0HeaderDigest=None\0DataDigest=None\0\
+                  MaxRecvDataSegmentLength=262144\0FirstBurstLength=262144\0MaxBurstLength=262144\0"
+                    .into()
+            }
+        };
+        let isid = request.0[8..14].to_owned();
+        let fill = |bhs: &mut Bhs| {
+            bhs.0[1] = stages;
+            bhs.0[8..14].copy_from_slice(&isid);
+            bhs.0[15] = 1;
+        };
+        self.send(opcode::LOGIN_RESPONSE, request, fill, text.as_bytes())
+    }
+
+    fn status(&mut self, request: &Bhs, status: u8, data: &[u8]) -> Option<()> {
+        self.send(opcode::SCSI_RESPONSE, request, |bhs| bhs.0[3] = status, data)
+    }
+
+    fn data_in(&mut self, request: &Bhs, data: &[u8]) -> Option<()> {
+        let left = request.word(20) - data.len() as u32;
+        let fill = |bhs: &mut Bhs| {
+            bhs.0[1] = if left > 0 { 0x83 } else { 0x81 };
+            bhs.set_word(20, 0xffff_ffff).set_word(44, left);
+        };
+        self.send(opcode::DATA_IN, request, fill, data)
+    }
+
+    fn command(&mut self, request: &Bhs, data: &[u8]) -> Option<()> {
+        let cdb = &request.0[32..48];
+        let stage = self.stage;
+        match (cdb[0], cdb[1], cdb[2]) {
+            (0x28 | 0x2a | 0x88 | 0x8a, ..) => {
+                let count = self.count.fetch_add(1, Ordering::SeqCst);
+                self.act(request, data, (stage.answer)(cdb[0], count))
+            }
+            (0x12, 0, _) => {
+                let mut inquiry = [b' '; 36];
+                inquiry[..8].copy_from_slice(&[0, 0, 5, 2, 31, 0x10, 0, 2]);
+                self.data_in(request, &inquiry)
+            }
+            (0x12, 1, 0x83) => {
+                let mut page = vec![0, 0x83, 0, 20, 1, 3, 0, 8];
+                page.extend(stage.wwid.to_be_bytes());
+                page.extend([1, 0x15, 0, 4, 0, 0, 0, stage.port_group as u8]);
+                self.data_in(request, &page)
+            }
+            (0x9e, 0x10, _) => {
+                let mut capacity = [0; 32];
+                capacity[..8].copy_from_slice(&(BLOCKS - 1).to_be_bytes());
+                capacity[10] = 2;
+                self.data_in(request, &capacity)
+            }
+            (0xa3, 0x0a, _) => {
+                let access = *stage.access.lock().unwrap();
+                let mut groups = vec![0, 0, 0, 24];
+                for (group, state) in (1..).zip(access) {
+                    groups.extend([state, 0x0f, 0, group, 0, 0, 0, 1, 0, 0, 0, group]);
+                }
+                self.data_in(request, &groups)
+            }
+            (0x00 | 0x35, ..) => self.status(request, 0, &[]),
+            _ => self.sense(request, 5, 0x20, 0),
+        }
+    }
+
+    fn sense(&mut self, request: &Bhs, key: u8, asc: u8, ascq: u8) -> Option<()> {
+        let mut data = vec![0, 18, 0x70, 0, key, 0, 0, 0, 0, 10];
+        data.resize(20, 0);
+        data[14] = asc;
+        data[15] = ascq;
+        self.status(request, 2, &data)
+    }
+
+    fn act(&mut self, request: &Bhs, data: &[u8], answer: Answer) -> Option<()> {
+        match answer {
+            Answer::Good => {
+                let at = request.word(34) as usize * 512;
+                let end = at + request.word(20) as usize;
+                if request.0[1] & 0x20 != 0 {
+                    self.stage.disk.lock().unwrap()[at..end].copy_from_slice(data);
+                    return self.status(request, 0, &[]);
+                }
+                let data = self.stage.disk.lock().unwrap()[at..end].to_vec();
+                self.data_in(request, &data)
+            }
+            Answer::Status(status) => self.status(request, status, &[]),
+            Answer::Sense(key, asc, ascq) => self.sense(request, key, asc, ascq),
+            Answer::Never => Some(()),
+            Answer::Hang => None,
+            Answer::Bytes(bytes) => self.stream.write_all(&bytes).ok(),
+            Answer::First(mut bhs, then) => {
+                bhs.set_word(24, self.stat_sn)
+                    .set_word(28, self.exp_cmd_sn)
+                    .set_word(32, self.exp_cmd_sn + 32);
+                if bhs.opcode() != opcode::NOP_IN {
+                    self.stat_sn += 1;
+                }
+                self.stream.write_all(&bhs.0).ok()?;
+                self.act(request, data, *then)
+            }
+        }
+    }
+}
