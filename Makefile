@@ -1,12 +1,28 @@
 # `make run` and `make test` are the two commands; see README.md.
 CARGO ?= cargo
+# Where `make run` puts its test file; removed afterwards.
+RUN_FOLDER ?= target/run
+# What tests use besides Rust, gcc and make.
+NEEDS = git losetup unshare wipefs mkswap sfdisk mkfs.ext4
 
 .PHONY: run test check bench
 
-check: ## fmt + clippy (warnings denied) + unit tests, for every commit
+run: ## build, and run the VMware forum suite, shortened, on a file of 1 GiB
+	$(CARGO) build --release --package assay-cli
+	mkdir -p $(RUN_FOLDER)
+	$${CARGO_TARGET_DIR:-target}/release/assay run vmware $(RUN_FOLDER)/t.dat --size 1GiB --quick --remove
+
+test: ## all tests; installs what they need where it may
+	@scripts/need.sh $(NEEDS)
+	@[ "$$(id -u)" = 0 ] || echo "not root: tests that attach loop devices are skipped"
+	SLOW_TESTS=1 $(CARGO) test --workspace
+
+check: ## fmt + clippy (warnings denied) + tidy + unit tests, for every commit
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
+	$(CARGO) test --package xtask --test tidy --quiet
 	$(CARGO) test --workspace --lib --bins --quiet
 
-test:
-	$(CARGO) test --workspace
+bench: ## compare with fio; BENCH="--case tmpfs --rounds 3" for a part of it
+	@scripts/need.sh fio chrt taskset
+	$(CARGO) xtask bench $(BENCH)

@@ -1,0 +1,134 @@
+//! The cases: what is compared, and which ratio is aimed at.
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+
+use super::runners::{Load, Measured, assay_memory_mib, assay_null, assay_run, fio_null, fio_run};
+use super::table::{Goal, Row};
+use super::{Options, Place};
+
+/// One comparison.
+pub(crate) enum Case {
+    /// The tester itself, storage that costs nothing.
+    Null,
+    /// The same file read or written by both.
+    File { name: String, folder: PathBuf, load: Load, medium: Medium },
+    /// What Assay takes beyond its buffers.
+    Memory,
+}
+
+/// What is under the file decides what can be aimed at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Medium {
+    /// The kernel serves an I/O within the call that starts it: the tester is the limit, and by Little's law latency
+    /// is depth / IOPS. So IOPS and CPU are compared; latency is shown without a goal, as a faster tester has less.
+    Memory,
+    /// The device is the limit: both testers must see the same latency.
+    Disk,
+}
+
+const DEPTHS: [u32; 3] = [1, 32, 128];
+
+pub(crate) fn cases(options: &Options) -> Vec<Case> {
+    let loads = [
+        ("4k random read QD32", Load { rw: "randread", block: 4096, depth: 32 }),
+        ("128k sequential read QD32", Load { rw: "read", block: 131_072, depth: 32 }),
+        ("4k random write QD32", Load { rw: "randwrite", block: 4096, depth: 32 }),
+    ];
+    let media =
+        [("tmpfs", PathBuf::from("/dev/shm"), Medium::Memory), ("disk", options.disk.clone(), Medium::Disk)];
+    let mut cases = vec![Case::Null];
+    for (medium_name, folder, medium) in media {
+        for (name, load) in loads {
+            let (name, folder) = (format!("{medium_name} {name}"), folder.clone());
+            cases.push(Case::File { name, folder, load, medium });
+        }
+    }
+    cases.push(Case::Memory);
+    cases
+}
+
+impl Case {
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Null => "null",
+            Self::File { name, .. } => name,
+            Self::Memory => "memory",
+        }
+    }
+
+    pub(crate) fn run(&self, place: &Place, options: &Options) -> anyhow::Result<Vec<Row>> {
+        match self {
+            Self::Null => null(place, options),
+            Self::File { name, folder, load, medium } => {
+                let path = folder.join(format!("assay-bench-{}.dat", std::process::id()));
+                let rows = file(name, &path, load, *medium, place, options);
+                // What could not be created need not be removed.
+                let _ = std::fs::remove_file(&path);
+                rows
+            }
+            Self::Memory => memory(place, options),
+        }
+    }
+}
+
+fn null(place: &Place, options: &Options) -> anyhow::Result<Vec<Row>> {
+    let mut rounds = Vec::new();
+    for _ in 0..options.rounds {
+        let ours = assay_null(place, options.seconds, &DEPTHS)?;
+        let theirs = DEPTHS.iter().map(|depth| fio_null(*depth, options.seconds));
+        rounds.push((ours, theirs.collect::<anyhow::Result<Vec<f64>>>()?));
+    }
+    let rows = DEPTHS.iter().enumerate().flat_map(|(index, depth)| {
+        let pairs: Vec<_> = rounds.iter().map(|(ours, theirs)| (ours[index], theirs[index])).collect();
+        let name = format!("null QD{depth}");
+        // One I/O at a time pays for a whole turn each: the goals are for queues.
+        let (ratio, own) = match depth {
+            1 => (Goal::None, Goal::None),
+            _ => (Goal::RatioAtLeast(8.0), Goal::OursAtLeast(15e6)),
+        };
+        [Row::new(&name, "IOPS / fio", &pairs, ratio), Row::new(&name, "IOPS per core", &pairs, own)]
+    });
+    Ok(rows.collect())
+}
+
+fn file(
+    name: &str,
+    path: &std::path::Path,
+    load: &Load,
+    medium: Medium,
+    place: &Place,
+    options: &Options,
+) -> anyhow::Result<Vec<Row>> {
+    // Prepares the file; what it measures is thrown away.
+    assay_run(place, load, path, options, 1).with_context(|| format!("cannot prepare {}", path.display()))?;
+    let mut pairs = Vec::new();
+    for _ in 0..options.rounds {
+        let ours = assay_run(place, load, path, options, options.seconds)?;
+        pairs.push((ours, fio_run(load, path, options)?));
+    }
+    let row = |what, of: fn(&Measured) -> f64, goal| {
+        let pairs: Vec<_> = pairs.iter().map(|(ours, theirs)| (of(ours), of(theirs))).collect();
+        Row::new(name, what, &pairs, goal)
+    };
+    let (iops, cpu, latency) = match medium {
+        Medium::Memory => (Goal::RatioAtLeast(1.05), Goal::RatioAtMost(0.9), Goal::None),
+        Medium::Disk => (Goal::None, Goal::None, Goal::Within(0.03)),
+    };
+    Ok(vec![
+        row("IOPS", |m| m.iops, iops),
+        row("CPU us per I/O", |m| m.cpu_us_per_io, cpu),
+        row("p50 us", |m| m.p50_us, latency),
+        row("p99 us", |m| m.p99_us, latency),
+    ])
+}
+
+/// Beyond the buffers, at 4 workers of 128.
+fn memory(place: &Place, options: &Options) -> anyhow::Result<Vec<Row>> {
+    let path = PathBuf::from(format!("/dev/shm/assay-bench-{}.dat", std::process::id()));
+    let mib = assay_memory_mib(place, &path, options);
+    let _ = std::fs::remove_file(&path);
+    let pairs = [(mib?, f64::NAN)];
+    Ok(vec![Row::new("memory QD128 x 4", "MiB beyond buffers", &pairs, Goal::OursBelow(64.0))])
+}

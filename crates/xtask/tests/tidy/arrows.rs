@@ -1,0 +1,113 @@
+//! Which room may use which: a boundary is a dependency firewall (ARCHITECTURE.md, docs/design/001-rooms.md).
+
+use std::collections::BTreeSet;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::{none, root};
+
+/// Room and the rooms it may use; `cli` may use all.
+const ARROWS: [(&str, &[&str]); 15] = [
+    ("spec", &[]),
+    ("iscsi", &[]),
+    ("xtask", &[]),
+    ("record", &["spec"]),
+    ("interop", &["spec", "record"]),
+    ("host", &["record", "spec"]),
+    ("target", &["spec", "iscsi"]),
+    ("engine", &["spec", "target", "record", "host"]),
+    ("model", &["spec"]),
+    ("analysis", &["spec", "record", "model"]),
+    ("store", &["spec", "record"]),
+    ("report", &["spec", "record", "analysis", "model"]),
+    ("fleet", &["spec", "record", "engine"]),
+    ("web", &["spec", "record", "analysis", "model", "store", "report", "fleet"]),
+    (
+        "cli",
+        &[
+            "spec", "iscsi", "record", "interop", "host", "target", "engine", "model", "analysis", "store",
+            "report", "fleet", "web",
+        ],
+    ),
+];
+
+fn packages() -> Vec<Value> {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--format-version=1", "--offline"])
+        .current_dir(root())
+        .output()
+        .expect("cargo runs this test");
+    assert!(output.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&output.stderr));
+    let document: Value = serde_json::from_slice(&output.stdout).expect("cargo prints JSON");
+    document["packages"].as_array().expect("a list of packages").clone()
+}
+
+fn text<'v>(value: &'v Value, key: &str) -> &'v str {
+    value[key].as_str().unwrap_or_default()
+}
+
+/// `assay-spec` is the room `spec`; xtask is called as cargo's habit wants it.
+fn room(package: &str) -> &str {
+    package.strip_prefix("assay-").unwrap_or(package)
+}
+
+/// The rooms that a package uses for more than its tests.
+fn uses(package: &Value) -> BTreeSet<String> {
+    let dependencies = package["dependencies"].as_array().expect("a list of dependencies");
+    let is_room = |d: &&Value| d["path"].is_string() && d["kind"].is_null();
+    dependencies.iter().filter(is_room).map(|d| room(text(d, "name")).to_owned()).collect()
+}
+
+#[test]
+fn rooms_use_only_the_rooms_they_may() {
+    let mut offenders = Vec::new();
+    for package in packages() {
+        let name = room(text(&package, "name"));
+        let Some((_, allowed)) = ARROWS.iter().find(|(room, _)| *room == name) else {
+            offenders.push(format!("{name}: is not in the list of rooms"));
+            continue;
+        };
+        let wrong = uses(&package).into_iter().filter(|used| !allowed.contains(&used.as_str()));
+        offenders.extend(wrong.map(|used| format!("crates/{name}/Cargo.toml: {name} -> {used}")));
+    }
+    none(
+        &offenders,
+        "move what is needed to a room both may use, or write a decision in docs/design and the arrow here",
+    );
+}
+
+#[test]
+fn folder_name_is_crate_name() {
+    let wrong = packages().into_iter().filter_map(|package| {
+        let name = text(&package, "name");
+        let expected = format!("crates/{}/Cargo.toml", room(name));
+        let is_named_so = name == "xtask" || name.starts_with("assay-");
+        let is_right = is_named_so && text(&package, "manifest_path").ends_with(&expected);
+        (!is_right).then(|| format!("{name} is at {}", text(&package, "manifest_path")))
+    });
+    none(&wrong.collect::<Vec<_>>(), "call the crate in crates/ROOM `assay-ROOM`");
+}
+
+#[test]
+fn every_room_says_what_it_is_and_only_target_has_unsafe_code() {
+    let mut offenders = Vec::new();
+    for package in packages() {
+        let name = room(text(&package, "name"));
+        let folder = root().join("crates").join(name).join("src");
+        let entries: Vec<_> =
+            ["lib.rs", "main.rs"].iter().map(|f| folder.join(f)).filter(|f| f.is_file()).collect();
+        assert!(!entries.is_empty(), "crates/{name} has neither lib.rs nor main.rs");
+        for entry in entries {
+            let place = format!("crates/{name}/src/{}:1", entry.file_name().expect("a file").display());
+            let code = std::fs::read_to_string(&entry).expect("it is a text file");
+            if !code.starts_with("//! ") {
+                offenders.push(format!("{place}: begin with a module doc: the nouns and how they meet"));
+            }
+            if name != "target" && !code.contains("#![forbid(unsafe_code)]") {
+                offenders.push(format!("{place}: add #![forbid(unsafe_code)]"));
+            }
+        }
+    }
+    none(&offenders, "rooms that break the house rules");
+}

@@ -1,0 +1,56 @@
+//! What no file of the project may contain or be.
+
+use crate::{none, root, sources, tracked};
+
+/// The largest file, bytes: larger ones make every clone slow for ever.
+const FILE_BYTES_MAX: u64 = 512 * 1024;
+
+/// What to look for, and what to do about it. Written in two parts, so that this file is not its own offender.
+const FORBIDDEN: [(&str, &str); 6] = [
+    (concat!("FIX", "ME"), "do it now, or write an issue"),
+    (concat!("XX", "X"), "do it now, or write an issue"),
+    (concat!("db", "g!("), "remove the debugging aid"),
+    (concat!("to", "do!("), "write it, or leave the path out"),
+    (concat!("/wo", "rk/"), "use a relative path or a temporary folder"),
+    (concat!("/ro", "ot/"), "use a relative path or a temporary folder"),
+];
+
+#[test]
+fn nothing_unfinished_and_no_path_of_one_machine() {
+    let mut offenders = Vec::new();
+    for source in sources() {
+        for (number, line) in (1..).zip(source.text.lines()) {
+            let found = FORBIDDEN.iter().filter(|(word, _)| contains_word(line, word));
+            offenders
+                .extend(found.map(|(word, remedy)| format!("{}:{number}: {word} {remedy}", source.path)));
+        }
+    }
+    none(&offenders, "remove these");
+}
+
+/// Whether `word` occurs, not as part of a longer word in capitals (a template like mkstemp's has six of a letter).
+fn contains_word(line: &str, word: &str) -> bool {
+    let is_inside = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
+    line.match_indices(word).any(|(at, _)| {
+        let (before, after) = (line[..at].chars().next_back(), line[at + word.len()..].chars().next());
+        !is_inside(before) && (word.ends_with(['/', '(']) || !is_inside(after))
+    })
+}
+
+#[test]
+fn a_word_within_a_word_is_not_found() {
+    assert!(contains_word("// ab: later", "ab"));
+    assert!(!contains_word("mktemp -d /tmp/t.ababab", "ab"));
+    assert!(contains_word("cd /a/b", "/a/"));
+}
+
+#[test]
+fn no_large_files() {
+    let size = |path: &String| root().join(path).metadata().map_or(0, |m| m.len());
+    let large: Vec<_> = tracked()
+        .iter()
+        .filter(|path| size(path) > FILE_BYTES_MAX)
+        .map(|path| format!("{path}: {} bytes", size(path)))
+        .collect();
+    none(&large, "make it when it is needed, or keep it outside of the repository");
+}

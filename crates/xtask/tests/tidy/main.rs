@@ -1,0 +1,63 @@
+//! The rules of the house that a program can check. Each lists its offenders with what to do.
+
+mod arrows;
+mod files;
+mod lengths;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Where the workspace is.
+fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().nth(2).expect("this package is in crates/").to_owned()
+}
+
+/// A text file of the project.
+struct Source {
+    /// From the workspace's root.
+    path: String,
+    text: String,
+}
+
+impl Source {
+    fn is_rust(&self) -> bool {
+        self.path.ends_with(".rs")
+    }
+
+    /// Whether the whole file is test code.
+    fn is_test(&self) -> bool {
+        self.path.contains("/tests/") || self.path.ends_with("/tests.rs")
+    }
+}
+
+/// Everything git tracks or is about to, so that a rule speaks before the commit.
+fn tracked() -> Vec<String> {
+    let output = Command::new("git")
+        .args(["-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+        .current_dir(root())
+        .output()
+        .expect("git must be installed");
+    assert!(output.status.success(), "git ls-files: {}", String::from_utf8_lossy(&output.stderr));
+    let list = String::from_utf8(output.stdout).expect("paths are UTF-8");
+    let mut paths: Vec<String> = list.split_terminator('\0').map(str::to_owned).collect();
+    // Deleted but not yet staged files are still listed.
+    paths.retain(|path| root().join(path).is_file());
+    assert!(paths.len() > 20, "git ls-files lists hardly anything: {paths:?}");
+    paths
+}
+
+/// The tracked files that are text.
+fn sources() -> Vec<Source> {
+    let read = |path: String| {
+        let text = String::from_utf8(std::fs::read(root().join(&path)).ok()?).ok()?;
+        Some(Source { path, text })
+    };
+    tracked().into_iter().filter_map(read).collect()
+}
+
+/// Fails with the list when there is one.
+#[track_caller]
+fn none(offenders: &[String], what_to_do: &str) {
+    assert!(offenders.is_empty(), "{what_to_do}:\n  {}\n", offenders.join("\n  "));
+}
