@@ -139,14 +139,12 @@ pub enum PrepareError {
         asked: Bytes,
     },
     /// Something on or above the device speaks against writing.
-    #[error("refusing to write to {path}:{holds}\nNothing was written.{next}")]
+    #[error("refusing to write to {path}:{holds}\nNothing was written.")]
     DeviceHeld {
         /// The path.
         path: String,
         /// One line for each thing that was found, each with a line break before it.
         holds: String,
-        /// What to do.
-        next: String,
     },
     /// The device was not named for overwriting.
     #[error(

@@ -5,7 +5,6 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use assay_host::HoldKind;
 use assay_record::{DeviceFacts, FilesystemFacts, HostFacts};
 use assay_spec::units::{Bytes, GIB, MIB};
 use assay_spec::{Address, Plan, Span, Test};
@@ -349,12 +348,7 @@ fn check_may_write(
         assay_host::probe(path).map_err(|e| PrepareError::Probe { path: text(path), why: e.to_string() })?;
     if !holds.is_empty() {
         let lines: String = holds.iter().map(|hold| format!("\n  - {}", hold.says)).collect();
-        let next = if holds.iter().all(|h| h.what == HoldKind::Content) {
-            format!(" If nobody needs it any more, wipe it yourself first (wipefs -a {}).", path.display())
-        } else {
-            String::new()
-        };
-        return Err(PrepareError::DeviceHeld { path: text(path), holds: lines, next });
+        return Err(PrepareError::DeviceHeld { path: text(path), holds: lines });
     }
     if options.overwrite.iter().any(|given| assay_host::is_identity_of(device, given)) {
         return Ok(());
