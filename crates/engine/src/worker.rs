@@ -228,6 +228,13 @@ impl<'s, T: Target> Worker<'s, T> {
         while let Some((tag, _)) = self.replies.pop_front() {
             self.flights.release(tag);
         }
+        // One that closed while a reply was owed has nothing left that could end and reopen it.
+        for member in 0..self.setup.member_names.len() {
+            let member = u32::try_from(member).expect("members are few");
+            if self.flights.wants_reopen(member) {
+                self.reopen(member)?;
+            }
+        }
         Ok(())
     }
 
@@ -299,7 +306,8 @@ impl<'s, T: Target> Worker<'s, T> {
                 self.settle_failure(&flight, counts, outcome.err().map(|f| f.errno), outcome.unwrap_or(0))
             }
         }
-        let owes_reply = self.has_replies && !flight.is_reply && self.is_issuing;
+        let owes_reply =
+            self.has_replies && self.is_issuing && !flight.is_reply && self.planner.has_reply(flight.access);
         if owes_reply {
             self.replies.push_back((tag, None));
         } else {

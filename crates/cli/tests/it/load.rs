@@ -147,6 +147,29 @@ fn a_reply_goes_the_other_way_after_each_request() {
     }
 }
 
+/// A member that is to be reopened while a reply is owed must be reopened all the same, or nothing is ever issued.
+#[test]
+fn a_mix_with_and_without_replies_goes_on_over_every_reopen() {
+    for (semantics, warmup) in [("assay", "0s"), ("assay", "50ms"), ("iometer", "0s"), ("iometer", "50ms")] {
+        for outstanding in ["outstanding=1", "outstanding=3"] {
+            let lines = format!(
+                "semantics = \"{semantics}\"\n---reconnect_every = 10\nwarmup = \"{warmup}\"\n\
+                 access = [{{ size = \"4KiB\", read = 67, reply = \"8KiB\", weight = 40 }}, \
+                 {{ size = \"512\", read = 0, weight = 60 }}]"
+            );
+            let story = Story::new();
+            let (head, lines) = lines.split_once("---").unwrap();
+            story.write("plan.toml", format!("{head}\n[[test]]\nname = \"t\"\n{lines}\n"));
+            let set = ["--set", "ops=2000", "--set", "run=10s", "--set", outstanding];
+            let args = [&["run", "plan.toml", "null:", "--json"][..], &set].concat();
+            let document = story.assay(&args).ends(DONE).json();
+            let (seconds, ops) =
+                (number(&document, "/tests/0/seconds"), count(&document, "/tests/0/total/ops"));
+            assert!(ops >= 1900 && seconds < 9.0, "{semantics} {warmup} {outstanding}: {ops} in {seconds} s");
+        }
+    }
+}
+
 #[test]
 fn weights_share_the_bursts() {
     let lines =
