@@ -333,7 +333,15 @@ impl<'s, T: Target> Worker<'s, T> {
             self.first_ns = now_ns;
             return false;
         }
-        self.flights.uncounted_in_flight() == 0 && now_ns <= self.deadline_ns
+        if self.flights.uncounted_in_flight() > 0 {
+            // It was issued before recording began, so it is none of those the plan asks for.
+            if !flight.is_reply {
+                self.ops_left = self.ops_left.saturating_add(1);
+                self.bytes_left = self.bytes_left.saturating_add(u64::from(flight.size_bytes));
+            }
+            return false;
+        }
+        now_ns <= self.deadline_ns
     }
 
     #[cold]

@@ -44,10 +44,18 @@ fn a_stop_by_operations_or_bytes_is_exact() {
 #[test]
 fn iometer_stops_by_operations_exactly_too_and_drains_every_500() {
     let story = Story::new();
-    let document = story.assay(&["run", "vmware", "null:", "--set", "ops=2000", "--json"]).ends(DONE).json();
-    for test in tests(&document) {
-        assert_eq!(count(test, "/total/ops"), 2000);
-        assert!((3..=4).contains(&count(test, "/jobs/0/reconnects")), "{test:#}");
+    for (warmup, reconnects) in [("warmup=0s", 3..=4), ("warmup=50ms", 3..=5)] {
+        let args = ["run", "vmware", "null:", "--set", "ops=2000", "--set", warmup, "--json"];
+        for test in tests(&story.assay(&args).ends(DONE).json()) {
+            assert_eq!(count(test, "/total/ops"), 2000, "{warmup}");
+            assert!(reconnects.contains(&count(test, "/jobs/0/reconnects")), "{warmup}: {test:#}");
+        }
+    }
+    // Storage that takes its time, so that the warm-up's last I/Os end among those that are counted.
+    let args =
+        ["run", "vmware", "t.dat", "--size", "4MiB", "--set", "ops=300", "--set", "warmup=50ms", "--json"];
+    for test in tests(&story.assay(&args).ends(DONE).json()) {
+        assert_eq!(count(test, "/total/ops"), 300);
     }
 }
 
