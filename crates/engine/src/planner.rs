@@ -157,6 +157,11 @@ impl Planner {
         self.lines.iter().any(|line| line.reply_bytes > 0)
     }
 
+    /// Whether I/Os of this line are followed by replies.
+    pub(crate) fn has_reply(&self, access: u32) -> bool {
+        self.lines[access as usize].reply_bytes > 0
+    }
+
     /// A member was reopened: sequential I/O starts again from the beginning.
     pub(crate) fn rewind(&mut self, member: usize) {
         match &mut self.rules {

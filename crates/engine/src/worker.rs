@@ -95,8 +95,8 @@ pub(crate) struct Worker<'s, T> {
     closed_ns: u64,
     /// Drawn, but in conflict with one in flight (verify mode): tried again next turn.
     held: Option<(u32, Draw)>,
-    /// Slots whose reply is due.
-    replies: VecDeque<u32>,
+    /// Slots whose reply is due; drawn already where it had to wait for an I/O on the same blocks (verify mode).
+    replies: VecDeque<(u32, Option<Draw>)>,
     done: Vec<Completion>,
     /// Tags issued in this turn.
     issued: Vec<u32>,
@@ -225,8 +225,15 @@ impl<'s, T: Target> Worker<'s, T> {
         }
         // What was held or owed a reply belongs to the phase that is over.
         self.held = None;
-        while let Some(tag) = self.replies.pop_front() {
+        while let Some((tag, _)) = self.replies.pop_front() {
             self.flights.release(tag);
+        }
+        // One that closed while a reply was owed has nothing left that could end and reopen it.
+        for member in 0..self.setup.member_names.len() {
+            let member = u32::try_from(member).expect("members are few");
+            if self.flights.wants_reopen(member) {
+                self.reopen(member)?;
+            }
         }
         Ok(())
     }
@@ -299,9 +306,10 @@ impl<'s, T: Target> Worker<'s, T> {
                 self.settle_failure(&flight, counts, outcome.err().map(|f| f.errno), outcome.unwrap_or(0))
             }
         }
-        let owes_reply = self.has_replies && !flight.is_reply && self.is_issuing;
+        let owes_reply =
+            self.has_replies && self.is_issuing && !flight.is_reply && self.planner.has_reply(flight.access);
         if owes_reply {
-            self.replies.push_back(tag);
+            self.replies.push_back((tag, None));
         } else {
             self.flights.release(tag);
         }
@@ -325,7 +333,15 @@ impl<'s, T: Target> Worker<'s, T> {
             self.first_ns = now_ns;
             return false;
         }
-        self.flights.uncounted_in_flight() == 0 && now_ns <= self.deadline_ns
+        if self.flights.uncounted_in_flight() > 0 {
+            // It was issued before recording began, so it is none of those the plan asks for.
+            if !flight.is_reply {
+                self.ops_left = self.ops_left.saturating_add(1);
+                self.bytes_left = self.bytes_left.saturating_add(u64::from(flight.size_bytes));
+            }
+            return false;
+        }
+        now_ns <= self.deadline_ns
     }
 
     #[cold]
@@ -391,8 +407,11 @@ impl<'s, T: Target> Worker<'s, T> {
     /// nothing was issued.
     #[inline]
     fn issue(&mut self, now_ns: u64) -> u64 {
-        while let Some(tag) = self.replies.pop_front() {
-            self.issue_reply(tag);
+        // Each once: one that has to wait is tried again next turn.
+        for _ in 0..self.replies.len() {
+            if let Some((tag, drawn)) = self.replies.pop_front() {
+                self.issue_reply(tag, drawn);
+            }
         }
         while self.issue_one(now_ns) {}
         if self.issued.is_empty() {
@@ -423,9 +442,7 @@ impl<'s, T: Target> Worker<'s, T> {
         let Some((tag, member)) = self.flights.take() else { return false };
         let buf = self.flights.buffer(tag);
         let (member, draw) = self.held.take().unwrap_or_else(|| (member, self.planner.draw(member as usize)));
-        if !self.setup.stamps.is_empty()
-            && self.flights.conflicts(member, draw.kind, draw.offset_bytes, draw.size_bytes)
-        {
+        if self.must_wait(member, &draw) {
             self.held = Some((member, draw));
             self.flights.put_back(tag, buf);
             return false;
@@ -445,15 +462,23 @@ impl<'s, T: Target> Worker<'s, T> {
     }
 
     #[cold]
-    fn issue_reply(&mut self, tag: u32) {
+    fn issue_reply(&mut self, tag: u32, drawn: Option<Draw>) {
         let (access, kind, member) = self.flights.landed(tag);
-        match self.planner.reply(access, kind, member as usize) {
-            Some(draw) => {
-                let buf = self.flights.buffer(tag);
-                self.submit(tag, member, &draw, buf, 0, true);
-            }
-            None => self.flights.release(tag),
+        let Some(draw) = drawn.or_else(|| self.planner.reply(access, kind, member as usize)) else {
+            return self.flights.release(tag);
+        };
+        if self.must_wait(member, &draw) {
+            return self.replies.push_back((tag, Some(draw)));
         }
+        let buf = self.flights.buffer(tag);
+        self.submit(tag, member, &draw, buf, 0, true);
+    }
+
+    /// Blocks that are checked must not change while they are read or written.
+    #[inline]
+    fn must_wait(&self, member: u32, draw: &Draw) -> bool {
+        !self.setup.stamps.is_empty()
+            && self.flights.conflicts(member, draw.kind, draw.offset_bytes, draw.size_bytes)
     }
 
     /// Hands an I/O to the target; `false` when it has no room, and then the slot is free again.

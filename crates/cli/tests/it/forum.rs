@@ -183,7 +183,9 @@ fn the_modern_suite_keeps_the_queue_full() {
     let document = forum(&story, "vmware-modern", &["--json", "--set", "run=10s"]).json();
     for test in tests(&document) {
         check_test(test);
-        assert!(number(test, "/outstanding_effective") >= 63.5, "{test:#}");
+        // Filling buffers takes time in which a slot is empty, and more of it without full optimisation.
+        let least = if cfg!(debug_assertions) { 58.0 } else { 63.5 };
+        assert!(number(test, "/outstanding_effective") >= least, "{test:#}");
     }
 }
 

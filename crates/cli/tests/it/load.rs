@@ -44,10 +44,18 @@ fn a_stop_by_operations_or_bytes_is_exact() {
 #[test]
 fn iometer_stops_by_operations_exactly_too_and_drains_every_500() {
     let story = Story::new();
-    let document = story.assay(&["run", "vmware", "null:", "--set", "ops=2000", "--json"]).ends(DONE).json();
-    for test in tests(&document) {
-        assert_eq!(count(test, "/total/ops"), 2000);
-        assert!((3..=4).contains(&count(test, "/jobs/0/reconnects")), "{test:#}");
+    for (warmup, reconnects) in [("warmup=0s", 3..=4), ("warmup=50ms", 3..=5)] {
+        let args = ["run", "vmware", "null:", "--set", "ops=2000", "--set", warmup, "--json"];
+        for test in tests(&story.assay(&args).ends(DONE).json()) {
+            assert_eq!(count(test, "/total/ops"), 2000, "{warmup}");
+            assert!(reconnects.contains(&count(test, "/jobs/0/reconnects")), "{warmup}: {test:#}");
+        }
+    }
+    // Storage that takes its time, so that the warm-up's last I/Os end among those that are counted.
+    let args =
+        ["run", "vmware", "t.dat", "--size", "4MiB", "--set", "ops=300", "--set", "warmup=50ms", "--json"];
+    for test in tests(&story.assay(&args).ends(DONE).json()) {
+        assert_eq!(count(test, "/total/ops"), 300);
     }
 }
 
@@ -144,6 +152,29 @@ fn a_reply_goes_the_other_way_after_each_request() {
         assert_eq!(reads, 1000, "{semantics}");
         assert!(writes <= reads && writes >= reads - 8, "{semantics}: {reads} reads, {writes} replies");
         near("8 KiB", number(&test, "/write/mib_per_s") / number(&test, "/write/iops"), 8.0 / 1024.0, 1e-3);
+    }
+}
+
+/// A member that is to be reopened while a reply is owed must be reopened all the same, or nothing is ever issued.
+#[test]
+fn a_mix_with_and_without_replies_goes_on_over_every_reopen() {
+    for (semantics, warmup) in [("assay", "0s"), ("assay", "50ms"), ("iometer", "0s"), ("iometer", "50ms")] {
+        for outstanding in ["outstanding=1", "outstanding=3"] {
+            let lines = format!(
+                "semantics = \"{semantics}\"\n---reconnect_every = 10\nwarmup = \"{warmup}\"\n\
+                 access = [{{ size = \"4KiB\", read = 67, reply = \"8KiB\", weight = 40 }}, \
+                 {{ size = \"512\", read = 0, weight = 60 }}]"
+            );
+            let story = Story::new();
+            let (head, lines) = lines.split_once("---").unwrap();
+            story.write("plan.toml", format!("{head}\n[[test]]\nname = \"t\"\n{lines}\n"));
+            let set = ["--set", "ops=2000", "--set", "run=10s", "--set", outstanding];
+            let args = [&["run", "plan.toml", "null:", "--json"][..], &set].concat();
+            let document = story.assay(&args).ends(DONE).json();
+            let (seconds, ops) =
+                (number(&document, "/tests/0/seconds"), count(&document, "/tests/0/total/ops"));
+            assert!(ops >= 1900 && seconds < 9.0, "{semantics} {warmup} {outstanding}: {ops} in {seconds} s");
+        }
     }
 }
 

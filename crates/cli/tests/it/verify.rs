@@ -36,6 +36,46 @@ fn check(story: &Story) -> Told {
     story.assay(&["run", "check.toml", "t.dat", "--json"])
 }
 
+#[test]
+fn good_storage_passes_whatever_the_load() {
+    const ALL: &str = r#"
+size = "2MiB"
+[defaults]
+verify = true
+workers = 3
+outstanding = 8
+ops = 6000
+[[test]]
+name = "replies and bursts"
+access = [{ size = "4KiB", read = 50, random = 100, reply = "8KiB", burst = 3 }]
+[[test]]
+name = "sizes that overlap"
+access = [{ size = "12KiB", align = "512", read = 40, random = 70 }]
+[[test]]
+name = "open"
+pace = { rate = "20000/s", arrivals = "poisson" }
+access = [{ size = "4KiB", read = 30, random = 100 }]
+[[test]]
+name = "reopened"
+reconnect_every = 50
+access = [{ size = "4KiB", read = 50, random = 50 }]
+[[test]]
+name = "not checked"
+verify = false
+access = [{ size = "8KiB", read = 0, random = 100 }]
+[[test]]
+name = "checked again"
+access = [{ size = "4KiB", read = 90, random = 100 }]
+"#;
+    let story = Story::new();
+    story.write("all.toml", ALL);
+    for how in [&["--io", "uring"][..], &["--io", "psync"], &["--cached"]] {
+        let args = [&["run", "all.toml", "t.dat", "--json"], how].concat();
+        let document = story.assay(&args).ends(DONE).json();
+        assert_eq!(crate::story::tests(&document).len(), 6);
+    }
+}
+
 /// Changes bytes behind Assay's back: the time of the last change is put back, as failing storage would leave it.
 fn corrupt(story: &Story, change: impl Fn(&mut Vec<u8>)) {
     let (file, times) = (story.path("t.dat"), story.path("times"));
