@@ -71,7 +71,8 @@ fn options(args: &[String], target: &Path) -> anyhow::Result<Options> {
         match flag.as_str() {
             "--case" => options.only.push(value.clone()),
             "--rounds" => options.rounds = number()?,
-            "--seconds" => options.seconds = number()?,
+            // Below 2 s nothing is left in which the load is certainly on.
+            "--seconds" => options.seconds = number()?.max(2),
             "--size-mib" => options.size_mib = number()?.into(),
             "--disk" => options.disk = value.into(),
             _ => bail!("there is no option {flag}"),

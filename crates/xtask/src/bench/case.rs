@@ -102,7 +102,7 @@ fn file(
     options: &Options,
 ) -> anyhow::Result<Vec<Row>> {
     // Prepares the file; what it measures is thrown away.
-    assay_run(place, load, path, options, 1).with_context(|| format!("cannot prepare {}", path.display()))?;
+    assay_run(place, load, path, options, 2).with_context(|| format!("cannot prepare {}", path.display()))?;
     let mut pairs = Vec::new();
     for _ in 0..options.rounds {
         let ours = assay_run(place, load, path, options, options.seconds)?;

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 use serde_json::Value;
@@ -62,11 +62,13 @@ pub(crate) fn assay_run(
     options: &Options,
     seconds: u32,
 ) -> anyhow::Result<Measured> {
-    let document = json_of(&mut assay(place, load, path, options, 1, seconds)?)?;
+    let (document, cpus_busy) =
+        json_and_cpu_of(&mut assay(place, load, path, options, 1, seconds)?, seconds)?;
     let total = |what: &str| number(&document, &format!("/tests/0/total/{what}"));
+    let iops = total("iops")?;
     Ok(Measured {
-        iops: total("iops")?,
-        cpu_us_per_io: number(&document, "/tests/0/cpu/tester_us_per_io")?,
+        iops,
+        cpu_us_per_io: cpus_busy * 1e6 / iops,
         p50_us: total("service_us/p50")?,
         p99_us: total("service_us/p99")?,
     })
@@ -106,15 +108,13 @@ pub(crate) fn fio_run(load: &Load, path: &Path, options: &Options) -> anyhow::Re
     let mut command = fio(load, options.seconds);
     command.args(["--ioengine=io_uring", "--direct=1", "--registerfiles=1", "--fixedbufs=1"]);
     command.arg(format!("--filename={}", path.display())).arg(format!("--size={}m", options.size_mib));
-    let document = json_of(&mut command)?;
+    let (document, cpus_busy) = json_and_cpu_of(&mut command, options.seconds)?;
     let side = if load.rw.ends_with("write") { "write" } else { "read" };
     let of = |what: &str| number(&document, &format!("/jobs/0/{side}/{what}"));
-    let job = |what: &str| number(&document, &format!("/jobs/0/{what}"));
-    // CPU in percent of the run time, which is in ms.
-    let cpu_us = (job("usr_cpu")? + job("sys_cpu")?) / 100.0 * of("runtime")? * 1e3;
+    let iops = of("iops")?;
     Ok(Measured {
-        iops: of("iops")?,
-        cpu_us_per_io: cpu_us / of("total_ios")?,
+        iops,
+        cpu_us_per_io: cpus_busy * 1e6 / iops,
         p50_us: of("lat_ns/percentile/50.000000")? / 1e3,
         p99_us: of("lat_ns/percentile/99.000000")? / 1e3,
     })
@@ -161,9 +161,50 @@ fn peak_in(status: &str) -> u64 {
     line.and_then(|rest| rest.trim().strip_suffix(" kB")?.trim().parse().ok()).unwrap_or(0)
 }
 
+/// When a run's load is certainly on: fio starts for a third of a second, and both warm up.
+const SETTLED: Duration = Duration::from_millis(800);
+/// Clock ticks of /proc/PID/stat per second, on every architecture Linux offers to programs.
+const TICKS_PER_S: f64 = 100.0;
+
+/// A run's document, and how many CPUs its whole process kept busy while the load was on.
+///
+/// Both testers are measured from outside by the same instrument. fio's own `usr_cpu` and `sys_cpu` are those of the
+/// job's thread: what the kernel's io_uring helper threads do for it is left out, and on tmpfs that is half.
+fn json_and_cpu_of(command: &mut Command, seconds: u32) -> anyhow::Result<(Value, f64)> {
+    let program = command.get_program().display().to_string();
+    let started = Instant::now();
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let child = child.with_context(|| format!("cannot start {program}"))?;
+    let window = Duration::from_secs(seconds.into()).saturating_sub(SETTLED);
+    std::thread::sleep(SETTLED.saturating_sub(started.elapsed()));
+    let (began, at_begin) = (Instant::now(), ticks_of(child.id()));
+    std::thread::sleep(window);
+    let (elapsed_s, at_end) = (began.elapsed().as_secs_f64(), ticks_of(child.id()));
+    let document = document_of(&program, &child.wait_with_output()?)?;
+    let cpus_busy = match (at_begin, at_end) {
+        (Some(begin), Some(end)) => (end - begin) / TICKS_PER_S / elapsed_s,
+        _ => bail!("{program} ended before its time"),
+    };
+    Ok((document, cpus_busy))
+}
+
+/// CPU time of a process with all its threads, the kernel's helpers included, ticks.
+fn ticks_of(process: u32) -> Option<f64> {
+    ticks_in(&std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?)
+}
+
+/// Fields 14 and 15; the name in field 2 may hold anything, so counting begins behind it.
+fn ticks_in(stat: &str) -> Option<f64> {
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
+    Some(fields.next()?.parse::<f64>().ok()? + fields.next()?.parse::<f64>().ok()?)
+}
+
 fn json_of(command: &mut Command) -> anyhow::Result<Value> {
     let program = command.get_program().display().to_string();
-    let output = command.output().with_context(|| format!("cannot start {program}"))?;
+    document_of(&program, &command.output().with_context(|| format!("cannot start {program}"))?)
+}
+
+fn document_of(program: &str, output: &Output) -> anyhow::Result<Value> {
     if !output.status.success() {
         bail!("{program} ended with {}: {}", output.status, String::from_utf8_lossy(&output.stderr));
     }
@@ -185,6 +226,12 @@ mod tests {
     fn peak_memory_is_read_as_the_kernel_writes_it() {
         assert_eq!(peak_in("VmPeak:\t  9 kB\nVmHWM:\t   12345 kB\n"), 12345);
         assert_eq!(peak_in(""), 0);
+    }
+
+    #[test]
+    fn cpu_time_is_found_behind_a_name_with_blanks_and_brackets() {
+        let stat = "7 (a b) c) S 1 2 3 4 5 6 7 8 9 10 250 50 0 0 20";
+        assert_eq!(ticks_in(stat), Some(300.0));
     }
 
     #[test]
