@@ -5,7 +5,7 @@ use assay_spec::{Job, Semantics, Step};
 
 use crate::planner::least_span;
 use crate::preparation::PreparedTargets;
-use crate::step::depth;
+use crate::step::{depth, spare_buffers};
 
 /// Whether a step can run.
 pub(crate) enum Fit {
@@ -74,8 +74,10 @@ fn span_misfit(job: &Job, place: &Place) -> Option<String> {
 }
 
 fn memory_misfit(job: &Job, semantics: Semantics, place: &Place) -> Option<String> {
-    let slots = u64::from(depth(semantics, job, place.spans.len())) * u64::from(job.workers);
-    let wanted = slots * job.size_max().0.next_multiple_of(4096);
+    let depth = depth(semantics, job, place.spans.len());
+    let slots = u64::from(depth) * u64::from(job.workers);
+    let buffers = u64::from(depth + spare_buffers(job, depth)) * u64::from(job.workers);
+    let wanted = buffers * job.size_max().0.next_multiple_of(4096);
     (wanted > place.memory_bytes).then(|| {
         format!(
             "{slots} I/Os in flight of up to {} take {} of buffers; at most {} (half of the memory) may be used: \

@@ -19,6 +19,7 @@ mod planner;
 mod preparation;
 mod rng;
 mod run;
+mod spares;
 mod stamp;
 mod step;
 mod tally;

@@ -15,6 +15,7 @@ use crate::fill::Filler;
 use crate::planner::{Planner, PlannerSetup};
 use crate::rng::derive;
 use crate::run::{Emitter, RunError};
+use crate::spares::{SPARES_MAX, Spares};
 use crate::stamp::StampTable;
 use crate::tally::{INTERVAL_NS, Tally, TallyDrain, add};
 use crate::worker::{Worker, WorkerEnd, WorkerSetup};
@@ -123,7 +124,8 @@ fn work<T: Target>(
     let (job, target) = (&context.step.jobs[job_index as usize], &context.targets[job_index as usize]);
     let depth = depth(context.semantics, job, target.spans.len());
     let size_max = u32::try_from(job.size_max().0).expect("the plan keeps I/Os below 64 MiB");
-    let buffers: Vec<IoBuf> = (0..depth).map(|slot| IoBuf::new(slot, size_max)).collect();
+    let spare = spare_buffers(job, depth);
+    let mut buffers: Vec<IoBuf> = (0..depth + spare).map(|slot| IoBuf::new(slot, size_max)).collect();
     let request = OpenRequest {
         members: &target.members,
         null_members: &target.null_members,
@@ -164,8 +166,9 @@ fn work<T: Target>(
         seed: seed(1),
     });
     let filler = Filler::new(job.data, size_max as usize, seed(2));
+    let spares = Spares::new(buffers.split_off(depth as usize), write_max(job));
     let setup = worker_setup(context, control, job_index, worker, seed(3));
-    let worker = Worker::new(setup, opened, planner, filler, buffers, tally);
+    let worker = Worker::new(setup, opened, planner, filler, buffers, spares, tally);
     let _ = ready.send(Ok(()));
     Some(worker.run())
 }
@@ -177,6 +180,21 @@ pub(crate) fn depth(semantics: Semantics, job: &Job, members: usize) -> u32 {
         Semantics::Assay => job.outstanding,
         Semantics::Iometer => job.outstanding * members,
     }
+}
+
+/// The largest write of a job, bytes.
+fn write_max(job: &Job) -> usize {
+    let writes = job.mix.iter().flat_map(|a| {
+        let request = if a.read < 100.0 { a.size.0 } else { 0 };
+        let reply = if a.read > 0.0 { a.reply.0 } else { 0 };
+        [request, reply]
+    });
+    usize::try_from(writes.max().unwrap_or(0)).expect("the plan keeps I/Os below 64 MiB")
+}
+
+/// Buffers beyond those of the slots, for data made ahead.
+pub(crate) fn spare_buffers(job: &Job, depth: u32) -> u32 {
+    if job.writes() { depth.min(SPARES_MAX) } else { 0 }
 }
 
 fn worker_setup<'s>(

@@ -17,6 +17,7 @@ use crate::fill::Filler;
 use crate::flights::{Binding, Flight, Flights};
 use crate::pacer::Pacer;
 use crate::planner::{Draw, Planner};
+use crate::spares::Spares;
 use crate::stamp::StampTable;
 use crate::tally::Tally;
 
@@ -76,6 +77,7 @@ pub(crate) struct Worker<'s, T> {
     planner: Planner,
     pacer: Pacer,
     filler: Filler,
+    spares: Spares,
     flights: Flights,
     tally: Tally,
 
@@ -112,6 +114,7 @@ impl<'s, T: Target> Worker<'s, T> {
         planner: Planner,
         filler: Filler,
         buffers: Vec<IoBuf>,
+        spares: Spares,
         tally: Tally,
     ) -> Self {
         let depth = buffers.len();
@@ -127,6 +130,7 @@ impl<'s, T: Target> Worker<'s, T> {
             planner,
             pacer: Pacer::Closed,
             filler,
+            spares,
             flights: Flights::new(buffers, members, binding, setup.job.reconnect_every),
             tally,
             counting: Counting::Off,
@@ -240,7 +244,9 @@ impl<'s, T: Target> Worker<'s, T> {
 
     #[inline]
     fn turn(&mut self, before_ns: u64) -> Result<u64, TargetLost> {
-        self.target.poll(self.wait(before_ns), &mut self.done)?;
+        if self.done.is_empty() {
+            self.target.poll(self.wait(before_ns), &mut self.done)?;
+        }
         let clock = self.setup.control.clock;
         let now_ns = clock.now_ns();
         let settled = self.done.len();
@@ -262,7 +268,20 @@ impl<'s, T: Target> Worker<'s, T> {
         if now_ns >= self.tally.next_cut_ns() {
             self.tally.cut(now_ns);
         }
+        if self.spares.wants_data() {
+            self.fill_ahead()?;
+        }
         Ok(now_ns)
+    }
+
+    /// Starts what was issued, and fills spare buffers while it is under way; not when something has completed already,
+    /// which must not wait for that.
+    fn fill_ahead(&mut self) -> Result<(), TargetLost> {
+        self.target.poll(Wait::No, &mut self.done)?;
+        if self.done.is_empty() {
+            self.spares.refill(&mut self.filler);
+        }
+        Ok(())
     }
 
     /// How long the next poll may wait.
@@ -494,10 +513,9 @@ impl<'s, T: Target> Worker<'s, T> {
     ) -> bool {
         let Draw { kind, size_bytes, offset_bytes, .. } = *draw;
         if kind == OpKind::Write {
-            let bytes = &mut buf[..size_bytes as usize];
-            self.filler.fill(bytes);
+            self.spares.provide(&mut buf, size_bytes as usize, &mut self.filler);
             if let Some(stamps) = self.setup.stamps.get(member as usize) {
-                stamps.stamp(bytes, offset_bytes);
+                stamps.stamp(&mut buf[..size_bytes as usize], offset_bytes);
             }
         }
         match self.target.submit(Op { tag, member, kind, size_bytes, offset_bytes, buf }) {

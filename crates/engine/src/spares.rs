@@ -1,0 +1,71 @@
+//! Buffers filled ahead: data for the next writes is made while the worker would wait anyway, so that a slot does not
+//! stand empty for it.
+
+use assay_target::IoBuf;
+
+use crate::fill::Filler;
+
+/// The most buffers filled ahead by one worker: as many as one batch of completions can ask for.
+pub(crate) const SPARES_MAX: u32 = 32;
+
+/// A worker's buffers that belong to no slot.
+pub(crate) struct Spares {
+    /// How much of each is filled: the largest write of the mix, bytes.
+    size_bytes: usize,
+
+    filled: Vec<IoBuf>,
+    empty: Vec<IoBuf>,
+}
+
+impl Spares {
+    pub(crate) fn new(buffers: Vec<IoBuf>, size_bytes: usize) -> Self {
+        Self { size_bytes, filled: Vec::with_capacity(buffers.len()), empty: buffers }
+    }
+
+    /// Puts data for a write into `buf`: swaps it for a filled one, or fills it here where there is none.
+    #[inline]
+    pub(crate) fn provide(&mut self, buf: &mut IoBuf, size_bytes: usize, filler: &mut Filler) {
+        // A small write among large ones is filled sooner here than a large spare for it.
+        let is_worth_it = size_bytes * 4 >= self.size_bytes;
+        match if is_worth_it { self.filled.pop() } else { None } {
+            Some(filled) => self.empty.push(std::mem::replace(buf, filled)),
+            None => filler.fill(&mut buf[..size_bytes]),
+        }
+    }
+
+    /// Whether there is anything to fill.
+    #[inline]
+    pub(crate) fn wants_data(&self) -> bool {
+        !self.empty.is_empty()
+    }
+
+    /// Fills all that are empty.
+    pub(crate) fn refill(&mut self, filler: &mut Filler) {
+        while let Some(mut buf) = self.empty.pop() {
+            filler.fill(&mut buf[..self.size_bytes]);
+            self.filled.push(buf);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_spec::Data;
+
+    use super::*;
+
+    #[test]
+    fn a_write_gets_new_data_whether_or_not_a_spare_is_ready() {
+        let mut filler = Filler::new(Data::Unique, 4096, 7);
+        let mut spares = Spares::new((4..6).map(|slot| IoBuf::new(slot, 4096)).collect(), 4096);
+        spares.refill(&mut filler);
+        assert!(!spares.wants_data());
+        let mut written = std::collections::HashSet::new();
+        for _ in 0..5 {
+            let mut buf = IoBuf::new(0, 4096);
+            spares.provide(&mut buf, 4096, &mut filler);
+            assert!(written.insert(buf.to_vec()));
+        }
+        assert!(spares.wants_data());
+    }
+}
