@@ -47,7 +47,14 @@ pub(crate) fn bench(args: &[String]) -> anyhow::Result<()> {
     let mut rows = Vec::new();
     for case in cases(&options).iter().filter(|case| is_wanted(case, &options)) {
         eprintln!("{} …", case.name());
-        rows.extend(case.run(&place, &options)?);
+        match case.run(&place, &options) {
+            Ok(more) => rows.extend(more),
+            Err(error) => {
+                // What the cases before it found took minutes.
+                println!("{}", table::text(&rows));
+                return Err(error.context(case.name().to_owned()));
+            }
+        }
     }
     if rows.is_empty() {
         bail!("no case has {:?} in its name", options.only);

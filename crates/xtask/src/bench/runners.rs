@@ -88,6 +88,8 @@ fn assay(
     let mut command = Command::new(&place.assay);
     command.arg("run").arg(plan).arg(path).args(["--json", "--io", "uring", "--store"]);
     command.arg(place.scratch.join("runs.sqlite"));
+    // The bench made this file under a name of its own; once fio has written to it, Assay no longer takes it for its own.
+    command.arg("--overwrite").arg(path);
     Ok(command)
 }
 
