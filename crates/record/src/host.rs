@@ -53,7 +53,7 @@ pub struct MemberFacts {
     pub span_bytes: u64,
     /// The smallest direct I/O and its alignment, bytes.
     pub block_bytes: u32,
-    /// How I/O is issued: `io_uring`, `psync` or `null`.
+    /// How I/O is issued: `io_uring`, `psync` (helper threads), `inline` (at once: a file in memory) or `null`.
     pub engine: String,
     /// Whether I/O goes past the page cache.
     pub direct: bool,

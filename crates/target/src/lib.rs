@@ -3,7 +3,7 @@
 //! A [`Target`] moves bytes and reports outcomes; it never reads a clock and never decides what to do next. An
 //! [`Op`] carries its buffer in and the [`Completion`] carries it back, so no buffer can be freed or reused while
 //! the kernel still writes to it. [`open`] makes the right target for the members it is given: files and block
-//! devices by io_uring (or `psync` where that is refused), or the null target, which measures the tester itself.
+//! devices by io_uring (or `psync` where that is refused, or `inline` in memory), or the null target, which measures the tester itself.
 //! [`file`] holds what is done with a file before and after: creating, marking as ours, looking for holes.
 //!
 //! Architecture invariant: the only room with `unsafe` in it; each block says why it is sound.
@@ -12,6 +12,7 @@
 mod buffer;
 mod fiemap;
 pub mod file;
+mod inline;
 mod null;
 mod open;
 mod psync;
@@ -22,6 +23,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 pub use buffer::{ALIGNMENT, IoBuf};
+pub use inline::{InlineTarget, is_in_memory};
 pub use null::NullTarget;
 pub use open::{
     AccessMode, AnyTarget, Caching, Durability, IoEngine, Member, OpenError, OpenRequest, open, uring_refused,
@@ -64,7 +66,7 @@ pub struct Geometry {
     pub block_bytes: u32,
     /// The most operations in flight.
     pub depth: u32,
-    /// How I/O is issued, for the record: `io_uring`, `psync` or `null`.
+    /// How I/O is issued, for the record: `io_uring`, `psync`, `inline` or `null`.
     pub engine: &'static str,
 }
 

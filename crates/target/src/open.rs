@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use rustix::fs::{Mode, OFlags};
 use thiserror::Error;
 
+use crate::inline::{InlineTarget, is_in_memory};
 use crate::null::NullTarget;
 use crate::psync::PsyncTarget;
 use crate::uring::UringTarget;
@@ -59,7 +60,7 @@ pub enum Durability {
 /// How I/O is issued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IoEngine {
-    /// io_uring.
+    /// io_uring; files in memory are served at once by the thread that asks.
     Uring,
     /// pread and pwrite on helper threads.
     Psync,
@@ -135,6 +136,9 @@ pub fn open(request: &OpenRequest<'_>) -> Result<AnyTarget, OpenError> {
         return Ok(AnyTarget::Null(NullTarget::new(request.null_members.to_vec(), request.depth)));
     }
     match request.engine {
+        IoEngine::Uring if request.members.iter().all(|m| is_in_memory(&m.path)) => {
+            InlineTarget::open(request.members, request.depth).map(AnyTarget::Inline)
+        }
         IoEngine::Uring => {
             UringTarget::open(request.members, request.depth, request.buffers).map(AnyTarget::Uring)
         }
@@ -157,8 +161,10 @@ pub enum AnyTarget {
     Null(NullTarget),
     /// io_uring.
     Uring(UringTarget),
-    /// pread and pwrite.
+    /// pread and pwrite on helper threads.
     Psync(PsyncTarget),
+    /// pread and pwrite at once.
+    Inline(InlineTarget),
 }
 
 macro_rules! each {
@@ -167,6 +173,7 @@ macro_rules! each {
             AnyTarget::Null($target) => $call,
             AnyTarget::Uring($target) => $call,
             AnyTarget::Psync($target) => $call,
+            AnyTarget::Inline($target) => $call,
         }
     };
 }

@@ -134,8 +134,7 @@ impl Drop for PsyncTarget {
 fn help(todo: &Receiver<Op>, finish: &Sender<Completion>, files: &[RwLock<File>]) {
     while let Ok(mut op) = todo.recv() {
         let outcome = match files[op.member as usize].read() {
-            Ok(file) => transfer(&file, &mut op)
-                .map_err(|e| IoFailure { errno: e.raw_os_error().unwrap_or(libc::EIO) }),
+            Ok(file) => transfer(&file, &mut op),
             Err(_) => Err(IoFailure { errno: libc::EIO }),
         };
         if finish.send(Completion { tag: op.tag, outcome, buf: op.buf }).is_err() {
@@ -145,19 +144,19 @@ fn help(todo: &Receiver<Op>, finish: &Sender<Completion>, files: &[RwLock<File>]
 }
 
 /// One call, as the asynchronous engine would do it: a short transfer is reported as such, not continued.
-fn transfer(file: &File, op: &mut Op) -> io::Result<u32> {
+pub(crate) fn transfer(file: &File, op: &mut Op) -> Result<u32, IoFailure> {
     let bytes = &mut op.buf[..op.size_bytes as usize];
-    let moved = loop {
+    loop {
         let result = match op.kind {
             OpKind::Read => file.read_at(bytes, op.offset_bytes),
             OpKind::Write => file.write_at(bytes, op.offset_bytes),
         };
         match result {
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            other => break other?,
+            Err(e) => return Err(IoFailure { errno: e.raw_os_error().unwrap_or(libc::EIO) }),
+            Ok(moved) => return Ok(u32::try_from(moved).expect("at most the 32-bit size that was asked for")),
         }
-    };
-    Ok(u32::try_from(moved).expect("at most the 32-bit size that was asked for"))
+    }
 }
 
 #[cfg(test)]

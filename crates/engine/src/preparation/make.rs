@@ -7,7 +7,7 @@ use assay_record::{Content, MemberFacts, MemberKind, TargetFacts, Warning};
 use assay_spec::units::Bytes;
 use assay_spec::{Data, Plan};
 use assay_target::file::{self, Lock, Marker};
-use assay_target::{AccessMode, Caching, Durability, IoEngine, Member, OpenError};
+use assay_target::{AccessMode, Caching, Durability, IoEngine, Member, OpenError, is_in_memory};
 use rustix::fs::{Mode, OFlags};
 
 use super::error::PrepareError;
@@ -42,6 +42,7 @@ impl Made {
         let mut member = self.facts;
         member.engine = match (&self.kind, engine) {
             (Prepared::Null { .. }, _) => "null".into(),
+            (Prepared::Path { member, .. }, IoEngine::Uring) if is_in_memory(&member.path) => "inline".into(),
             (_, IoEngine::Uring) => "io_uring".into(),
             (_, IoEngine::Psync) => "psync".into(),
         };

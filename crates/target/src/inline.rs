@@ -1,0 +1,117 @@
+//! Files in memory (tmpfs, ramfs): I/O done at once by the thread that asks for it.
+//!
+//! Such files never wait for a device, and cannot promise it: io_uring hands each of their operations to a kernel
+//! thread, and two context switches then cost more than the I/O. Here an operation is carried out by the poll that
+//! follows its submission, as io_uring itself does for files that can promise not to wait. The queue is as deep as
+//! asked for, and so is the time that an operation spends in it.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::path::Path;
+
+use crate::open::{Member, OpenError};
+use crate::psync::transfer;
+use crate::{BATCH_MAX, Completion, Geometry, Op, Target, TargetLost, Wait};
+
+/// `f_type` of tmpfs and ramfs, as in statfs(2).
+const IN_MEMORY: [i64; 2] = [0x0102_1994, 0x8584_58F6];
+
+/// Whether `path` lies in memory.
+#[must_use]
+pub fn is_in_memory(path: &Path) -> bool {
+    rustix::fs::statfs(path).is_ok_and(|fs| IN_MEMORY.contains(&fs.f_type))
+}
+
+/// Files in memory.
+pub struct InlineTarget {
+    geometry: Geometry,
+    members: Vec<Member>,
+    files: Vec<File>,
+
+    queue: VecDeque<Op>,
+}
+
+impl InlineTarget {
+    pub(crate) fn open(members: &[Member], depth: u32) -> Result<Self, OpenError> {
+        let files = members.iter().map(Member::open).collect::<Result<Vec<_>, _>>()?;
+        let geometry = Geometry {
+            members: members.iter().map(|m| m.span_bytes).collect(),
+            block_bytes: members.iter().map(|m| m.block_bytes).max().unwrap_or(512),
+            depth,
+            engine: "inline",
+        };
+        Ok(Self {
+            geometry,
+            members: members.to_vec(),
+            files,
+            queue: VecDeque::with_capacity(depth as usize),
+        })
+    }
+}
+
+impl Target for InlineTarget {
+    fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    fn submit(&mut self, op: Op) -> Result<(), Op> {
+        if self.queue.len() >= self.geometry.depth as usize {
+            return Err(op);
+        }
+        self.queue.push_back(op);
+        Ok(())
+    }
+
+    fn poll(&mut self, wait: Wait, done: &mut Vec<Completion>) -> Result<(), TargetLost> {
+        if let (true, Wait::AtMost(time)) = (self.queue.is_empty(), wait) {
+            // Nothing is in flight: this is the pause of a paced load.
+            std::thread::sleep(time);
+        }
+        for _ in 0..BATCH_MAX {
+            let Some(mut op) = self.queue.pop_front() else { break };
+            let outcome = transfer(&self.files[op.member as usize], &mut op);
+            done.push(Completion { tag: op.tag, outcome, buf: op.buf });
+        }
+        Ok(())
+    }
+
+    fn reopen(&mut self, member: u32) -> Result<(), TargetLost> {
+        let index = member as usize;
+        let path = || self.members[index].path.display().to_string();
+        let file = self.members[index]
+            .open()
+            .map_err(|e| TargetLost::Reopen { path: path(), why: e.to_string() })?;
+        self.files[index] = file;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::open::tests::temporary_member;
+    use crate::{IoBuf, OpKind};
+
+    #[test]
+    fn memory_is_told_from_disk() {
+        assert!(is_in_memory(Path::new("/dev/shm")));
+        assert!(!is_in_memory(Path::new("/proc")));
+        assert!(!is_in_memory(Path::new("/nonexistent")));
+    }
+
+    #[test]
+    fn what_is_written_is_read_back_in_order() {
+        let (_keep, member) = temporary_member(1 << 20);
+        let mut target = InlineTarget::open(&[member], 2).unwrap();
+        let op = |tag, kind, buf| Op { tag, member: 0, kind, size_bytes: 4096, offset_bytes: 8192, buf };
+        let mut buf = IoBuf::new(0, 4096);
+        buf.fill(9);
+        target.submit(op(0, OpKind::Write, buf)).unwrap();
+        target.submit(op(1, OpKind::Read, IoBuf::new(1, 4096))).unwrap();
+        assert!(target.submit(op(2, OpKind::Read, IoBuf::new(2, 4096))).is_err(), "two is the depth");
+        let mut done = Vec::new();
+        target.poll(Wait::One, &mut done).unwrap();
+        assert_eq!(done.iter().map(|c| c.tag).collect::<Vec<_>>(), [0, 1]);
+        assert!(done[1].buf.iter().all(|b| *b == 9));
+    }
+}
