@@ -44,23 +44,26 @@ pub(crate) struct Fired {
 type RunRule = fn(Run<'_>) -> Option<Fired>;
 type StepRule = fn(StepCase<'_>) -> Option<Fired>;
 
-const RUN_RULES: [(&str, RunRule); 7] = [
+const RUN_RULES: [(&str, RunRule); 9] = [
     ("partial", run::partial),
     ("quick", run::quick),
+    ("changed", run::changed),
     ("skipped-step", run::skipped_step),
     ("unwritten", target::unwritten),
     ("cached", target::cached),
+    ("in-memory", target::in_memory),
     ("small-span", target::small_span),
     ("sync", target::sync),
 ];
 
-const STEP_RULES: [(&str, StepRule); 9] = [
+const STEP_RULES: [(&str, StepRule); 10] = [
     ("mismatch", load::mismatch),
     ("errors", load::errors),
     ("missed-rate", load::missed_rate),
     ("rereads-start", queue::rereads_start),
     ("drained-queue", queue::drained_queue),
     ("tester-bound", host::tester_bound),
+    ("busy-host", host::busy_host),
     ("steal", host::steal),
     ("late-timers", host::late_timers),
     ("foreign-io", host::foreign_io),

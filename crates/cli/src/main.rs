@@ -3,10 +3,10 @@
 //! Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 run with errors, 2 bad
 //! input, 130 interrupted.
 #![forbid(unsafe_code)]
-#![expect(clippy::print_stderr, reason = "this is the program that talks to people")]
 
 mod args;
 mod check;
+mod output;
 mod overhead;
 mod progress;
 mod run;
@@ -18,6 +18,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use args::{Cli, Verb};
+use output::note;
 
 /// How a verb ended, as the shell sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +50,7 @@ fn main() -> ExitCode {
     match result {
         Ok(exit) => ExitCode::from(exit as u8),
         Err(error) => {
-            eprintln!("error: {}", told(&error));
+            note!("error: {}", told(&error));
             ExitCode::from(error.downcast_ref::<Failed>().map_or(BAD_INPUT, |failed| failed.exit as u8))
         }
     }
@@ -89,7 +90,9 @@ impl std::error::Error for Failed {}
 pub(crate) fn say(text: &str) -> anyhow::Result<()> {
     use std::io::Write as _;
     match std::io::stdout().write_all(text.as_bytes()) {
-        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(e.into()),
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Failed::new(Exit::Errors, format!("cannot print the result: {e}")).into())
+        }
         _ => Ok(()),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::output::note;
 use assay_engine::PrepareProgress;
 use assay_record::{Event, Interval, Phase, RunEvent, StepId};
 use assay_spec::Plan;
@@ -57,7 +58,7 @@ impl Progress {
         if let Some((path, bar)) = self.filling.take() {
             let (size, time) = (HumanBytes(bar.position()), bar.elapsed().as_secs_f64());
             bar.finish_and_clear();
-            eprintln!("filled {}: {size} in {time:.1} s", path.display());
+            note!("filled {}: {size} in {time:.1} s", path.display());
         }
     }
 
@@ -72,10 +73,10 @@ impl Progress {
             RunEvent::StepEnded(_) => self.finish(),
             RunEvent::StepSkipped { step, why } => {
                 if let Some(line) = self.steps.iter().find(|s| s.id == *step) {
-                    eprintln!("left out {}: {why}", line.name);
+                    note!("left out {}: {why}", line.name);
                 }
             }
-            RunEvent::Warning(warning) => eprintln!("warning: {} {}", warning.says, warning.next),
+            RunEvent::Warning(warning) => note!("warning: {} {}", warning.says, warning.next),
             _ => {}
         }
     }

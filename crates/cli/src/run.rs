@@ -1,7 +1,7 @@
 //! `assay run`: from what was typed to a stored, printed result.
 
 use std::io::IsTerminal as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
@@ -17,6 +17,7 @@ use assay_store::Store;
 use assay_target::{Caching, Durability};
 
 use crate::args::{Io, RunArgs};
+use crate::output::{check_report_path, is_same, note};
 use crate::progress::Progress;
 use crate::runs::open_store;
 use crate::suites::plan_file;
@@ -25,22 +26,25 @@ use crate::{Exit, Failed, say};
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     let plan = plan(args)?;
     let addresses = addresses(&args.targets)?;
-    args.output.as_deref().map_or(Ok(()), check_output)?;
     let store = open_store(&args.store)?;
+    check_paths(args, &addresses, &store)?;
     let stop = stop_on_signals()?;
     let mut progress = Progress::new(&plan);
     let mut targets = prepare(args, &plan, &addresses, &stop, &mut progress)?;
     let awake = args.keep_awake.then(AwakeGuard::start).transpose()?;
     let header = header(&store, plan, &targets)?;
-    let result = measure(args, &store, header, &mut targets, stop, progress);
+    let measured = measure(args, &store, &header, &mut targets, stop, progress)?;
     drop(awake);
     let paths = created_paths(&targets);
     targets.close()?;
+    tell(args, &header, &measured.collector)?;
     if args.remove {
         remove(&paths)?;
     }
-    let (header, collector) = result?;
-    tell(args, &header, &collector)
+    match measured.failed {
+        Some(failed) => Err(failed.into()),
+        None => Ok(exit_of(&measured.collector.summary())),
+    }
 }
 
 fn plan(args: &RunArgs) -> anyhow::Result<Plan> {
@@ -57,16 +61,23 @@ fn addresses(targets: &[String]) -> anyhow::Result<Vec<Address>> {
     targets.iter().map(|t| t.parse().with_context(|| format!("target `{t}`"))).collect()
 }
 
-/// A report that cannot be written is told before the run, not hours later.
-fn check_output(path: &Path) -> anyhow::Result<()> {
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    if let Some(directory) = directory.filter(|directory| !directory.is_dir()) {
-        bail!("cannot write the report to {}: there is no directory {}", path.display(), directory.display());
+/// What would be refused after the run is refused before it; and the store must survive whatever is typed.
+fn check_paths(args: &RunArgs, addresses: &[Address], store: &Store) -> anyhow::Result<()> {
+    let mut kept: Vec<PathBuf> = ["", "-wal", "-shm"].map(|end| beside(store.path(), end)).into();
+    for address in addresses {
+        let Address::Path(path) = address else { continue };
+        if kept[..3].iter().any(|kept| is_same(kept, path)) {
+            bail!("{address} is the store of runs; choose another target, or another --store");
+        }
+        kept.push(path.clone());
     }
-    if path.is_dir() {
-        bail!("cannot write the report to {}: it is a directory; name a file in it", path.display());
-    }
-    Ok(())
+    args.output.as_deref().map_or(Ok(()), |output| check_report_path(output, &kept))
+}
+
+fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(end);
+    name.into()
 }
 
 /// The first signal asks the run to end, the second ends the program.
@@ -76,12 +87,11 @@ fn stop_on_signals() -> anyhow::Result<StopSignal> {
         let stop = stop.clone();
         move || {
             if stop.is_set() {
+                note!("\nstopped; what is stored of the run is marked partial");
                 std::process::exit(Exit::Interrupted as i32);
             }
             stop.stop();
-            eprintln!(
-                "\nstopping: I/O in flight is awaited, what was measured is kept; again to stop at once"
-            );
+            note!("\nstopping: what was measured is kept; Ctrl-C again stops at once");
         }
     };
     ctrlc::set_handler(handler).context("cannot listen for Ctrl-C")?;
@@ -132,33 +142,50 @@ fn header(store: &Store, plan: Plan, targets: &PreparedTargets) -> anyhow::Resul
     })
 }
 
+/// What a run brought.
+struct Measured {
+    collector: Collector,
+    /// Why the run ended before its time; what was measured until then is in the collector all the same.
+    failed: Option<Failed>,
+}
+
 /// Runs, with every event going to the store, to the summary and to the progress line.
 fn measure(
     args: &RunArgs,
     store: &Store,
-    header: RunHeader,
+    header: &RunHeader,
     targets: &mut PreparedTargets,
     stop: StopSignal,
     mut progress: Progress,
-) -> anyhow::Result<(RunHeader, Collector)> {
-    let mut writer = store.begin_run(&header, args.label.as_deref(), args.note.as_deref())?;
-    let mut collector = Collector::new(&header);
+) -> anyhow::Result<Measured> {
+    let mut writer = store.begin_run(header, args.label.as_deref(), args.note.as_deref())?;
+    let mut collector = Collector::new(header);
     let mut is_first = true;
     let mut sink = |event: Event| {
-        // The store wrote the first event itself when it began the run.
-        if !std::mem::take(&mut is_first) {
-            writer.append(&event).map_err(|e| e.to_string())?;
-        }
         collector.add(&event);
         progress.event(&event);
-        Ok(())
+        // The store wrote the first event itself when it began the run.
+        if std::mem::take(&mut is_first) { Ok(()) } else { writer.append(&event).map_err(|e| chain(&e)) }
     };
     let warnings = std::mem::take(&mut targets.warnings);
     let request = RunRequest { header: header.clone(), targets, warnings, stop };
     let result = assay_engine::run(request, &mut sink);
     progress.finish();
-    result.map_err(|error| Failed::new(Exit::Errors, error))?;
-    Ok((header, collector))
+    Ok(Measured { collector, failed: result.err().map(|error| Failed::new(Exit::Errors, error)) })
+}
+
+/// An error with its causes, each said once.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let says = error.to_string();
+        if !text.contains(&says) {
+            text = format!("{text}: {says}");
+        }
+        cause = error.source();
+    }
+    text
 }
 
 fn created_paths(targets: &PreparedTargets) -> Vec<String> {
@@ -173,26 +200,26 @@ fn remove(paths: &[String]) -> anyhow::Result<()> {
             && !assay_target::file::remove(path)
                 .with_context(|| format!("cannot remove {}", path.display()))?
         {
-            eprintln!("kept {}: Assay did not create it", path.display());
+            note!("kept {}: Assay did not create it", path.display());
         }
     }
     Ok(())
 }
 
-fn tell(args: &RunArgs, header: &RunHeader, collector: &Collector) -> anyhow::Result<Exit> {
+/// The report first: whatever becomes of the terminal, it was asked for.
+fn tell(args: &RunArgs, header: &RunHeader, collector: &Collector) -> anyhow::Result<()> {
     let summary = collector.summary();
     let findings = findings(header, &summary);
     let meta = assay_report::Meta { label: args.label.as_deref(), note: args.note.as_deref() };
-    if args.json {
-        say(&format!("{:#}\n", assay_report::json::document(header, &summary, &findings, meta)))?;
-    } else {
-        say(&assay_report::text::table(header, &summary, &findings, text_options()))?;
-        eprintln!("stored as run {}: assay show {0}, assay report {0} -o report.html", header.run);
-    }
     if let Some(path) = &args.output {
         crate::runs::write_report(path, header, &summary, &findings, meta)?;
     }
-    Ok(exit_of(&summary))
+    if args.json {
+        return say(&format!("{:#}\n", assay_report::json::document(header, &summary, &findings, meta)));
+    }
+    say(&assay_report::text::table(header, &summary, &findings, text_options()))?;
+    note!("stored as run {}: assay show {0}, assay report {0} -o report.html", header.run);
+    Ok(())
 }
 
 /// Colours and width as the terminal has them; plain text into files and pipes.

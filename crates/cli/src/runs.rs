@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use assay_analysis::{Collector, Finding, RunSummary, findings};
 use assay_record::RunHeader;
 use assay_report::{Meta, RunListing};
 use assay_store::{RunRow, Store};
 
 use crate::args::{LabelArgs, ReportArgs, RmArgs, RunsArgs, ShowArgs, StoreArgs};
+use crate::output::{check_report_path, note, write_report_file};
 use crate::run::text_options;
 use crate::{Exit, say};
 
@@ -79,7 +80,9 @@ pub(crate) fn show(args: &ShowArgs) -> anyhow::Result<Exit> {
 }
 
 pub(crate) fn report(args: &ReportArgs) -> anyhow::Result<Exit> {
-    let stored = Stored::read(&open_store(&args.store)?, &args.run)?;
+    let store = open_store(&args.store)?;
+    check_report_path(&args.output, &[store.path().to_owned()])?;
+    let stored = Stored::read(&store, &args.run)?;
     write_report(&args.output, &stored.header, &stored.summary, &stored.findings, stored.meta())?;
     Ok(Exit::Done)
 }
@@ -96,8 +99,8 @@ pub(crate) fn write_report(
     if path == Path::new("-") {
         return say(&html);
     }
-    std::fs::write(path, html).with_context(|| format!("cannot write the report to {}", path.display()))?;
-    eprintln!("report written to {}", path.display());
+    write_report_file(path, &html)?;
+    note!("report written to {}", path.display());
     Ok(())
 }
 
@@ -123,7 +126,7 @@ pub(crate) fn rm(args: &RmArgs) -> anyhow::Result<Exit> {
     let runs: Vec<String> = args.runs.iter().map(|name| store.find(name)).collect::<Result<_, _>>()?;
     for run in runs {
         store.remove(&run)?;
-        eprintln!("removed run {run}");
+        note!("removed run {run}");
     }
     Ok(Exit::Done)
 }

@@ -26,5 +26,5 @@ pub use cpu::{CpuSnapshot, cpu_snapshot};
 pub use device::{device_of, identities, is_identity_of};
 pub use facts::host_facts;
 pub use mounts::filesystem_of;
-pub use probe::{Hold, HoldKind, ProbeError, probe};
+pub use probe::{Hold, HoldKind, ProbeError, file_users, probe};
 pub use sampler::Sampler;

@@ -22,6 +22,13 @@ use thiserror::Error;
 use crate::machine::{DevNo, Machine, attribute, number};
 use related::{Node, Relation, related};
 
+/// What a regular file is in use as that speaks against writing to it: the disk of a loop device, swap. Sentences that
+/// fit after the file's name; empty where nothing was found.
+#[must_use]
+pub fn file_users(path: &Path) -> Vec<String> {
+    usage::file_users(&Machine::this(), path)
+}
+
 /// Something that speaks against writing to a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hold {

@@ -20,6 +20,7 @@ pub fn report(header: &RunHeader, summary: &RunSummary, findings: &[Finding], me
     let title = escape(&format!("{} · {}", header.plan.name, header.run));
     let mut page = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"generator\" content=\"assay\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n"
     );

@@ -34,6 +34,9 @@ pub enum AddressError {
         "`{0}:` targets are not served by this version; give a file, a directory, a device or null: (a file of that name: ./{1})"
     )]
     UnknownScheme(String, String),
+    /// A word that is nearly the null target.
+    #[error("`null` is not a target; did you mean `null:`? (a file of that name: ./null)")]
+    NullWithoutColon,
     /// The size after `null:` could not be read.
     #[error("null target: {0}")]
     NullSize(crate::units::UnitError),
@@ -45,6 +48,9 @@ impl FromStr for Address {
     fn from_str(text: &str) -> Result<Self, AddressError> {
         if text.is_empty() {
             return Err(AddressError::Empty);
+        }
+        if text == "null" {
+            return Err(AddressError::NullWithoutColon);
         }
         if let Some(size) = text.strip_prefix("null:") {
             let capacity = match size {

@@ -28,6 +28,9 @@ pub struct Plan {
     pub span: Span,
     /// Whether `--quick` shortened the steps.
     pub quick: bool,
+    /// What the command line changed by `--set`, as typed.
+    #[serde(default)]
+    pub changes: Vec<String>,
     /// In the order in which they run; never empty.
     pub tests: Vec<Test>,
 }

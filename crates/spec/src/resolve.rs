@@ -28,6 +28,7 @@ const STAMP_BYTES: u64 = 512;
 #[derive(Debug, Clone, Default)]
 pub struct Overrides {
     pub(crate) settings: Settings,
+    pub(crate) changes: Vec<String>,
     /// `--size`: how much of each target is used.
     pub size: Option<SizeSpec>,
     /// `--seed`.
@@ -41,7 +42,9 @@ pub struct Overrides {
 impl Overrides {
     /// Adds one `--set KEY=VALUE`.
     pub fn set(&mut self, assignment: &str) -> Result<(), PlanError> {
-        read_override(assignment, &mut self.settings)
+        read_override(assignment, &mut self.settings)?;
+        self.changes.push(assignment.to_owned());
+        Ok(())
     }
 }
 
@@ -66,6 +69,7 @@ impl PlanFile {
             seed: over.seed.or(self.seed).unwrap_or(1),
             span: over.size.or(self.size).map_or(Span::Whole, Span::Size),
             quick: over.quick,
+            changes: over.changes.clone(),
             tests,
         })
     }

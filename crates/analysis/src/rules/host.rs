@@ -18,6 +18,9 @@ const LATE_WORST_MAX_NS: u64 = 20_000_000;
 const TURN_SHARE_MAX: f64 = 0.05;
 /// A CPU busier than this has no room left.
 const BUSY_MAX: f64 = 0.95;
+/// CPUs busier than this, with others using more than that of them, make I/Os wait for a CPU.
+const HOST_BUSY_MAX: f64 = 0.85;
+const OTHERS_MAX: f64 = 0.3;
 /// CPUs per worker from which a worker counts as never waiting.
 const CPU_PER_WORKER: f64 = 0.9;
 /// Foreign I/O counts from both this share of the tester's own and this many bytes per second.
@@ -119,6 +122,35 @@ fn no_cpu_left(case: StepCase<'_>) -> Option<Fired> {
         ],
         next: "Use more workers, or a host with more or faster CPUs.",
         weight: per_worker,
+    })
+}
+
+/// Other programs took the CPUs: I/Os waited for one.
+pub(super) fn busy_host(case: StepCase<'_>) -> Option<Fired> {
+    let used = case.step.cpu.used?;
+    let seconds = if case.step.reason.is_some() { case.step.seconds } else { case.step.host.seconds };
+    let cpus = f64::from(case.run.header.host.cpus_online);
+    if seconds <= 0.0 || cpus == 0.0 {
+        return None;
+    }
+    let tester = used.tester_ns as f64 / 1e9 / seconds / cpus;
+    let others = used.host_busy - tester;
+    if used.host_busy <= HOST_BUSY_MAX || others <= OTHERS_MAX {
+        return None;
+    }
+    Some(Fired {
+        severity: Severity::Warning,
+        says: format!(
+            "This host's CPUs were {:.0} % busy, and the tester used {:.0} % of them: I/Os waited for a CPU, which is in every latency.",
+            used.host_busy * 100.0,
+            tester * 100.0
+        ),
+        evidence: vec![
+            Evidence::new("CPUs busy", used.host_busy * 100.0, "%"),
+            Evidence::new("tester", tester * 100.0, "%"),
+        ],
+        next: "Stop the other programs (top shows them), then run again.",
+        weight: others,
     })
 }
 

@@ -13,10 +13,12 @@ pub(super) fn partial(run: Run<'_>) -> Option<Fired> {
     };
     let complete = run.summary.steps.iter().filter(|s| s.complete || s.skipped.is_some()).count();
     let planned = run.summary.steps_planned;
+    let cut = run.summary.steps.len().saturating_sub(complete);
+    let not_begun = planned.saturating_sub(complete + cut);
     Some(Fired {
         severity: Severity::Warning,
         says: format!(
-            "{how}. {complete} of {planned} steps are complete; the others hold what was measured until then."
+            "{how}. Of {planned} steps {complete} are complete, {cut} were cut short and hold what was measured until then, {not_begun} were not begun."
         ),
         evidence: vec![
             Evidence::new("complete steps", complete as f64, ""),
@@ -39,6 +41,24 @@ pub(super) fn quick(run: Run<'_>) -> Option<Fired> {
             .into(),
         evidence: vec![Evidence::new("longest step", longest, "s")],
         next: "Run without --quick before comparing or publishing.",
+        weight: 0.0,
+    })
+}
+
+/// `--set` changed the plan: it is not what its name says any more.
+pub(super) fn changed(run: Run<'_>) -> Option<Fired> {
+    let changes = &run.header.plan.changes;
+    if changes.is_empty() {
+        return None;
+    }
+    Some(Fired {
+        severity: Severity::Info,
+        says: format!(
+            "The plan was changed for this run (--set {}): its name, and its notes, speak of the original.",
+            changes.join(", ")
+        ),
+        evidence: Vec::new(),
+        next: "Compare it only with runs that were changed in the same way.",
         weight: 0.0,
     })
 }

@@ -104,3 +104,20 @@ fn mib(bytes: u64) -> f64 {
 fn paths(members: &[&MemberFacts]) -> String {
     list(&members.iter().map(|m| m.path.clone()).collect::<Vec<_>>())
 }
+
+/// A file in memory: nothing of it is storage.
+pub(super) fn in_memory(run: Run<'_>) -> Option<Fired> {
+    let mut members = run.header.targets.iter().filter(|t| t.member.engine == "inline");
+    let first = members.next()?;
+    let kind = first.member.filesystem.as_ref().map_or("a file system in memory", |fs| fs.kind.as_str());
+    Some(Fired {
+        severity: Severity::Warning,
+        says: format!(
+            "{} lies in this host's memory ({kind}): this measures memory and CPU, not storage.",
+            first.address
+        ),
+        evidence: vec![Evidence::new("targets in memory", 1.0 + members.count() as f64, "")],
+        next: "Choose a target on a disk.",
+        weight: 0.0,
+    })
+}

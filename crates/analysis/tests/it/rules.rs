@@ -89,6 +89,29 @@ fn steal_counts_above_two_percent() {
 }
 
 #[test]
+fn a_busy_host_counts_where_others_use_it() {
+    let busy = |host: f64, tester: f64| {
+        fires("busy-host", |h, s| {
+            let seconds = s.steps[0].seconds;
+            h.host.cpus_online = 2;
+            used(s).host_busy = host;
+            used(s).tester_ns = (tester * seconds * 2.0 * 1e9) as u64;
+        })
+    };
+    assert!(busy(0.99, 0.02) && busy(0.86, 0.55));
+    assert!(!busy(0.85, 0.0) && !busy(0.99, 0.70));
+    assert!(!fires("busy-host", |_, s| s.steps[0].cpu.used = None));
+}
+
+#[test]
+fn a_changed_plan_and_a_target_in_memory_are_told() {
+    assert!(fires("changed", |h, _| h.plan.changes = vec!["run=1s".into()]));
+    assert!(!fires("changed", |h, _| h.plan.changes.clear()));
+    assert!(fires("in-memory", |h, _| h.targets[0].member.engine = "inline".into()));
+    assert!(!fires("in-memory", |h, _| h.targets[0].member.engine = "io_uring".into()));
+}
+
+#[test]
 fn late_timers_count_above_a_millisecond_mean_or_twenty_worst() {
     assert!(fires("late-timers", |_, s| s.steps[0].host.timer_late_mean_ns = 1_000_001.0));
     assert!(!fires("late-timers", |_, s| s.steps[0].host.timer_late_mean_ns = 1_000_000.0));

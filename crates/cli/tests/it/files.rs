@@ -198,3 +198,59 @@ fn what_is_typed_wrong_is_refused_with_the_nearest_word() {
     check(&["rnu"], &["rnu", "run"]);
     check(&["check", "t.dat"], &["t.dat does not exist"]);
 }
+
+#[test]
+fn a_report_is_never_written_over_anything_but_a_report() {
+    let story = Story::new();
+    story.write("precious.txt", "keep me");
+    let run = |output: &str| assay(&story, &["-o", output]);
+    run("precious.txt").refused(&["precious.txt exists and is no report"]);
+    run("./t.dat").refused(&["./t.dat: it is a target or the store"]);
+    assay(&story, &[]).ends(DONE);
+    run("t.dat").refused(&["t.dat: it is a target or the store"]);
+    run("/dev/null").refused(&["/dev/null: it is not a file"]);
+    run("/dev/no-such-node").refused(&["no place for files"]);
+    assert_eq!(story.read("precious.txt"), b"keep me");
+    run("r.html").ends(DONE);
+    run("r.html").ends(DONE);
+    story.assay(&["report", "last", "-o", "precious.txt"]).refused(&["is no report"]);
+}
+
+#[test]
+fn the_store_is_no_target() {
+    let story = Story::new();
+    assay(&story, &[]).ends(DONE);
+    let store = story
+        .command(&[])
+        .get_envs()
+        .find(|(k, _)| *k == "ASSAY_STORE")
+        .and_then(|(_, v)| v)
+        .unwrap()
+        .to_owned();
+    let store = store.to_str().unwrap();
+    story
+        .assay(&["run", "vmware", store, "--overwrite", store, "--set", "run=100ms"])
+        .refused(&["is the store of runs"]);
+    story.assay(&["runs"]).ends(DONE).says(&["done"]);
+}
+
+#[test]
+fn a_device_that_does_not_exist_is_not_made_a_file() {
+    let story = Story::new();
+    if is_root() {
+        story
+            .assay(&["run", "vmware", "/dev/sdzz", "--size", "1MiB", "--set", "run=100ms"])
+            .refused(&["/dev/sdzz: there is no such device"]);
+        assert!(!std::path::Path::new("/dev/sdzz").exists());
+    }
+    story.assay(&["run", "vmware", "null"]).refused(&["did you mean `null:`"]);
+}
+
+#[test]
+fn a_suite_s_default_size_does_not_enlarge_a_file() {
+    let story = Story::new();
+    assay(&story, &[]).ends(DONE);
+    let again = story.assay(&["run", "vmware", "t.dat", "--set", "run=100ms", "--json"]).ends(DONE).json();
+    assert_eq!(count(&again, "/targets/0/member/span_bytes"), 1 << 20);
+    assert_eq!(story.read("t.dat").len(), 1 << 20);
+}

@@ -177,6 +177,22 @@ pub enum PrepareError {
         /// Why not.
         why: String,
     },
+    /// Something else uses the file.
+    #[error("refusing to write to {path}: {user}")]
+    FileUsed {
+        /// The path.
+        path: String,
+        /// As what.
+        user: String,
+    },
+    /// A device that does not exist, or its name mistyped.
+    #[error(
+        "{path}: there is no such device, and files are not made there; see lsblk for the devices there are"
+    )]
+    NoSuchDevice {
+        /// The path.
+        path: String,
+    },
     /// Another Assay uses it.
     #[error("{path} is in use by another run of Assay; wait for it, or choose another target")]
     InUse {

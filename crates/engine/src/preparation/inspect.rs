@@ -202,9 +202,13 @@ fn inspect_file(
             (FileState::Foreign, length)
         }
     };
+    check_users(&path, &state)?;
     let span_bytes = file_span(plan.span, &state, holds, &path, options.too_small, host)?;
     let filesystem =
         assay_host::filesystem_of(&directory).map_err(io_error("look at the file system of", &path))?;
+    if state == FileState::New && filesystem.kind == "devtmpfs" {
+        return Err(PrepareError::NoSuchDevice { path: text(&path) });
+    }
     check_space(&path, &state, span_bytes, &filesystem)?;
     let access = match state {
         FileState::Foreign => AccessMode::ReadOnly,
@@ -225,6 +229,17 @@ fn existing(path: &Path) -> Result<Option<(Option<Marker>, u64)>, PrepareError> 
     let length = file.metadata().map_err(io_error("look at", path))?.len();
     let marker = Marker::read(path, &file).map_err(io_error("read the marker of", path))?;
     Ok(Some((marker, length)))
+}
+
+/// A file that is some device's disk, or swap, must not change under its user; not even one that Assay made.
+fn check_users(path: &Path, state: &FileState) -> Result<(), PrepareError> {
+    if matches!(state, FileState::New | FileState::Foreign) {
+        return Ok(());
+    }
+    match assay_host::file_users(path).into_iter().next() {
+        Some(user) => Err(PrepareError::FileUsed { path: text(path), user }),
+        None => Ok(()),
+    }
 }
 
 fn check_foreign(path: &Path, writer: Option<String>, holds: u64) -> Result<(), PrepareError> {
@@ -260,6 +275,12 @@ fn file_span(
             Err(PrepareError::ForeignTooSmall { path: text(path), holds: Bytes(holds), asked: Bytes(asked) })
         }
         (FileState::Foreign, Some(asked)) => Ok(asked.min(holds)),
+        // What a suite asks for by itself must not enlarge what is there.
+        (FileState::Ours(_) | FileState::Allowed, Some(asked))
+            if too_small == TooSmall::UseAll && holds >= SPAN_GRAIN =>
+        {
+            Ok(asked.min(holds / SPAN_GRAIN * SPAN_GRAIN))
+        }
         (_, Some(asked)) => Ok(asked),
         (FileState::New, None) => Ok(Span::NEW_FILE.0),
         (_, None) if holds < SPAN_GRAIN => Ok(Span::NEW_FILE.0),

@@ -88,6 +88,20 @@ fn backing_file_holds(machine: &Machine, node: &Node, loops: &[Loop], swaps: &[P
     found
 }
 
+/// What a regular file is in use as: the disk of a loop device, swap.
+pub(crate) fn file_users(machine: &Machine, file: &Path) -> Vec<String> {
+    let attached = loops(machine).into_iter().filter(|one| is_same_file(&one.file, file));
+    let mut found: Vec<String> = attached
+        .map(|one| format!("it is attached as /dev/{0}; detach it first (losetup -d /dev/{0})", one.name))
+        .collect();
+    // Where the kernel shows no list of swaps there are none.
+    let swaps = swaps(&machine.text("/proc/swaps").unwrap_or_default());
+    if swaps.iter().any(|swap| is_same_file(swap, file)) {
+        found.push("it is in use as swap (swapoff ends that)".to_owned());
+    }
+    found
+}
+
 /// A loop device that is attached.
 struct Loop {
     name: String,
