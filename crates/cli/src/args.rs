@@ -33,6 +33,10 @@ pub(crate) enum Verb {
     Label(LabelArgs),
     /// Remove stored runs.
     Rm(RmArgs),
+    /// Say what to expect of an array: a suite's table before anything is measured, what limits, what a change brings.
+    Predict(PredictArgs),
+    /// List the array descriptions that ship with Assay, or print one.
+    Arrays(ArraysArgs),
 }
 
 const RUN_EXAMPLES: &str = "\
@@ -217,4 +221,65 @@ pub(crate) struct RmArgs {
     pub(crate) runs: Vec<String>,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
+}
+
+const PREDICT_EXAMPLES: &str = "\
+Examples:
+  assay predict ix4-200d                                      the VMware forum's four tests, as expected
+  assay predict my-nas.toml super-atto                        another suite, an array file of your own
+  assay predict ix4-200d --what-if raid=10 --what-if disks=8  what each change would bring
+  assay predict x4500 --sweep disks=4..48 --only Random       a curve, and where it stops paying
+
+Where the software of a target was never measured, the answer is the bound of its hardware and the words
+\"software cost unknown\"; assay calibrate measures it.";
+
+#[derive(Debug, Args)]
+#[command(after_help = PREDICT_EXAMPLES)]
+pub(crate) struct PredictArgs {
+    /// An array that ships (see `assay arrays`) or the path of an array file.
+    pub(crate) array: String,
+    /// A suite (see `assay suites`) or the path of a plan file.
+    #[arg(default_value = "vmware")]
+    pub(crate) plan: String,
+    /// Change the array and say what it would bring: raid=10, disks=8, link=10GbE, paths.rr_ios=1. Several that go
+    /// together stand in one argument, separated by blanks.
+    #[arg(long, value_name = "FIELD=VALUE")]
+    pub(crate) what_if: Vec<String>,
+    /// A curve over a field, and where it stops paying: disks=4..48, disks=4..48/4 for every fourth.
+    #[arg(long, value_name = "FIELD=FROM..TO")]
+    pub(crate) sweep: Vec<String>,
+    /// Change the array before anything is predicted.
+    #[arg(long = "with", value_name = "FIELD=VALUE")]
+    pub(crate) with: Vec<String>,
+    /// How much of the array the tests use: it sets seek distances and cache hits. [default: the plan's, else 4GiB]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) size: Option<SizeSpec>,
+    /// Override a field of every test: outstanding=32, run=20s, size=8KiB, workers=2, …
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Predict only tests with this in their name.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) only: Vec<String>,
+    /// Print one JSON document.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct ArraysArgs {
+    #[command(subcommand)]
+    pub(crate) verb: Option<ArraysVerb>,
+    /// Print a JSON list.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ArraysVerb {
+    /// Print an array description as a file.
+    Show {
+        /// Its name.
+        name: String,
+    },
 }

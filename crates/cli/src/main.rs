@@ -6,8 +6,10 @@
 #![expect(clippy::print_stderr, reason = "this is the program that talks to people")]
 
 mod args;
+mod arrays;
 mod check;
 mod overhead;
+mod predict;
 mod progress;
 mod run;
 mod runs;
@@ -45,6 +47,8 @@ fn main() -> ExitCode {
         Verb::Report(args) => runs::report(&args),
         Verb::Label(args) => runs::label(&args),
         Verb::Rm(args) => runs::rm(&args),
+        Verb::Predict(args) => predict::predict(&args),
+        Verb::Arrays(args) => arrays::arrays(&args),
     };
     match result {
         Ok(exit) => ExitCode::from(exit as u8),

@@ -9,6 +9,7 @@ use assay_engine::{IoChoice, PrepareError, PrepareOptions, PreparedTargets, RunR
 use assay_host::AwakeGuard;
 use assay_record::{Event, RunHeader};
 use assay_report::text::{Color, TextOptions};
+use assay_spec::units::SizeSpec;
 use assay_spec::{Address, Overrides, Plan};
 use assay_store::Store;
 use assay_target::{Caching, Durability};
@@ -40,13 +41,38 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
 }
 
 fn plan(args: &RunArgs) -> anyhow::Result<Plan> {
+    let pace = if args.quick { Pace::Quick } else { Pace::AsWritten };
+    let choice = Choice { set: &args.set, only: &args.only, size: args.size, seed: args.seed, pace };
+    resolve(&args.plan, &choice)
+}
+
+/// What the command line says about a plan.
+#[derive(Default)]
+pub(crate) struct Choice<'c> {
+    pub(crate) set: &'c [String],
+    pub(crate) only: &'c [String],
+    pub(crate) size: Option<SizeSpec>,
+    pub(crate) seed: Option<u64>,
+    pub(crate) pace: Pace,
+}
+
+/// How long steps take.
+#[derive(Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pace {
+    #[default]
+    AsWritten,
+    Quick,
+}
+
+/// The plan or suite of that name, with what the command line changes in it.
+pub(crate) fn resolve(name: &str, choice: &Choice<'_>) -> anyhow::Result<Plan> {
     let mut overrides = Overrides::default();
-    for assignment in &args.set {
+    for assignment in choice.set {
         overrides.set(assignment)?;
     }
-    (overrides.size, overrides.seed) = (args.size, args.seed);
-    (overrides.quick, overrides.only) = (args.quick, args.only.clone());
-    Ok(plan_file(&args.plan)?.resolve(&overrides)?)
+    (overrides.size, overrides.seed) = (choice.size, choice.seed);
+    (overrides.quick, overrides.only) = (choice.pace == Pace::Quick, choice.only.to_vec());
+    Ok(plan_file(name)?.resolve(&overrides)?)
 }
 
 fn addresses(targets: &[String]) -> anyhow::Result<Vec<Address>> {

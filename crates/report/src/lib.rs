@@ -10,6 +10,7 @@ pub mod html;
 pub mod json;
 mod listing;
 mod number;
+pub mod prediction;
 mod svg;
 pub mod text;
 
