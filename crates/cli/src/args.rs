@@ -45,18 +45,19 @@ Examples:
   assay run vmware ./t.dat --quick              the same, 5 seconds each
   assay run super-atto /mnt/nas                 throughput by block size, in a test file in that directory
   assay run my-plan.toml a.dat b.dat            a plan of your own on two files
+  assay run vmware sim:ix4-200d                 on a simulated array, in real time
   assay run vmware /dev/sdb --overwrite SERIAL  on a whole disk, whose content is lost
 
 Exit codes: 0 done, 1 run with errors, 2 bad input, 130 interrupted.
 Ctrl-C once: no new I/O, what was measured is kept. Twice: stop at once.";
 
 #[derive(Debug, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own on the command line")]
 #[command(after_help = RUN_EXAMPLES)]
 pub(crate) struct RunArgs {
     /// A suite (see `assay suites`) or the path of a plan file.
     pub(crate) plan: String,
-    /// Where I/O goes: a file (created if absent), a directory (a test file in it), a block device, or null:.
+    /// Where I/O goes: a file (created if absent), a directory (a test file in it), a block device, null:,
+    /// or sim:ARRAY, a simulated array.
     #[arg(required = true, value_name = "TARGET")]
     pub(crate) targets: Vec<String>,
     /// How much of each target to use, from its start: 4GiB, "2x ram". A new file gets this size.
@@ -80,6 +81,22 @@ pub(crate) struct RunArgs {
     /// Note something about the run.
     #[arg(long, value_name = "TEXT")]
     pub(crate) note: Option<String>,
+    #[command(flatten)]
+    pub(crate) io: IoArgs,
+    /// Print one JSON document instead of the table.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Also write the HTML report here.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+/// How targets are opened and treated.
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own on the command line")]
+pub(crate) struct IoArgs {
     /// Allow to overwrite this: serial or WWID of a device, path of a file. Its content will be lost.
     #[arg(long, value_name = "SERIAL|WWID|FILE")]
     pub(crate) overwrite: Vec<String>,
@@ -101,14 +118,6 @@ pub(crate) struct RunArgs {
     /// Remove the test files that Assay created when the run is over.
     #[arg(long)]
     pub(crate) remove: bool,
-    /// Print one JSON document instead of the table.
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Also write the HTML report here.
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) store: StoreArgs,
 }
 
 /// How I/O is issued.
@@ -227,7 +236,7 @@ const PREDICT_EXAMPLES: &str = "\
 Examples:
   assay predict ix4-200d                                      the VMware forum's four tests, as expected
   assay predict my-nas.toml super-atto                        another suite, an array file of your own
-  assay predict ix4-200d --what-if raid=10 --what-if disks=8  what each change would bring
+  assay predict ix4-200d --what-if raid=10 disks=8            what each change would bring
   assay predict x4500 --sweep disks=4..48 --only Random       a curve, and where it stops paying
 
 Where the software of a target was never measured, the answer is the bound of its hardware and the words
@@ -243,7 +252,7 @@ pub(crate) struct PredictArgs {
     pub(crate) plan: String,
     /// Change the array and say what it would bring: raid=10, disks=8, link=10GbE, paths.rr_ios=1. Several that go
     /// together stand in one argument, separated by blanks.
-    #[arg(long, value_name = "FIELD=VALUE")]
+    #[arg(long, value_name = "FIELD=VALUE", num_args = 1..)]
     pub(crate) what_if: Vec<String>,
     /// A curve over a field, and where it stops paying: disks=4..48, disks=4..48/4 for every fourth.
     #[arg(long, value_name = "FIELD=FROM..TO")]

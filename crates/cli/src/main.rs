@@ -13,6 +13,7 @@ mod predict;
 mod progress;
 mod run;
 mod runs;
+mod simulated;
 mod suites;
 
 use std::process::ExitCode;

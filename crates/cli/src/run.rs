@@ -4,40 +4,79 @@ use std::io::IsTerminal as _;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context as _;
-use assay_analysis::{Collector, RunStatus, RunSummary, findings};
+use assay_analysis::{Collector, RunStatus, RunSummary, StepSummary, findings};
 use assay_engine::{IoChoice, PrepareError, PrepareOptions, PreparedTargets, RunRequest, StopSignal};
 use assay_host::AwakeGuard;
-use assay_record::{Event, RunHeader};
+use assay_record::{Event, MemberKind, RunHeader};
 use assay_report::text::{Color, TextOptions};
 use assay_spec::units::SizeSpec;
 use assay_spec::{Address, Overrides, Plan};
-use assay_store::Store;
+use assay_store::{RunWriter, Store};
 use assay_target::{Caching, Durability};
 
-use crate::args::{Io, RunArgs};
+use crate::args::{Io, IoArgs, RunArgs};
 use crate::progress::Progress;
 use crate::runs::open_store;
+use crate::simulated::{SimulatedArrays, Truth};
 use crate::suites::plan_file;
 use crate::{Exit, Failed, say};
 
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
-    let plan = plan(args)?;
-    let addresses = addresses(&args.targets)?;
+    let order = Order { plan: plan(args)?, targets: &args.targets, label: args.label.as_deref(), note: args.note.as_deref() };
     let store = open_store(&args.store)?;
-    let stop = stop_on_signals()?;
-    let mut progress = Progress::new(&plan);
-    let mut targets = prepare(args, &plan, &addresses, &stop, &mut progress)?;
-    let awake = args.keep_awake.then(AwakeGuard::start).transpose()?;
-    let header = header(&store, plan, &targets)?;
-    let result = measure(args, &store, header, &mut targets, stop, progress);
+    let done = execute(order, &args.io, &store, &stop_on_signals()?)?;
+    tell(args, &done)
+}
+
+/// What is to be run, and under which name it is kept.
+pub(crate) struct Order<'o> {
+    pub(crate) plan: Plan,
+    pub(crate) targets: &'o [String],
+    pub(crate) label: Option<&'o str>,
+    pub(crate) note: Option<&'o str>,
+}
+
+/// A run that is over.
+pub(crate) struct Done {
+    pub(crate) header: RunHeader,
+    pub(crate) collector: Collector,
+    /// What simulated arrays saw, by step.
+    pub(crate) truths: Vec<Truth>,
+}
+
+/// Prepares the targets, runs the plan on them with every event stored, and leaves them as asked.
+pub(crate) fn execute(
+    order: Order<'_>,
+    io: &IoArgs,
+    store: &Store,
+    stop: &StopSignal,
+) -> anyhow::Result<Done> {
+    let addresses = addresses(order.targets)?;
+    let simulated = simulated_arrays(&addresses)?;
+    let mut progress = Progress::new(&order.plan);
+    let mut targets = prepare(io, &order.plan, &addresses, stop, &mut progress)?;
+    let awake = io.keep_awake.then(AwakeGuard::start).transpose()?;
+    let header = header(store, order.plan, &targets)?;
+    let writer = store.begin_run(&header, order.label, order.note)?;
+    let result = measure(writer, &header, &mut targets, &simulated, stop.clone(), progress);
     drop(awake);
     let paths = created_paths(&targets);
     targets.close()?;
-    if args.remove {
+    if io.remove {
         remove(&paths)?;
     }
-    let (header, collector) = result?;
-    tell(args, &header, &collector)
+    Ok(Done { header, collector: result?, truths: simulated.truths() })
+}
+
+fn simulated_arrays(addresses: &[Address]) -> anyhow::Result<SimulatedArrays> {
+    let names: Vec<&str> = addresses
+        .iter()
+        .filter_map(|a| match a {
+            Address::Sim { array } => Some(array.as_str()),
+            Address::Path(_) | Address::Null { .. } => None,
+        })
+        .collect();
+    SimulatedArrays::read(&names)
 }
 
 fn plan(args: &RunArgs) -> anyhow::Result<Plan> {
@@ -80,7 +119,7 @@ fn addresses(targets: &[String]) -> anyhow::Result<Vec<Address>> {
 }
 
 /// The first signal asks the run to end, the second ends the program.
-fn stop_on_signals() -> anyhow::Result<StopSignal> {
+pub(crate) fn stop_on_signals() -> anyhow::Result<StopSignal> {
     let stop = StopSignal::default();
     let handler = {
         let stop = stop.clone();
@@ -99,7 +138,7 @@ fn stop_on_signals() -> anyhow::Result<StopSignal> {
 }
 
 fn prepare(
-    args: &RunArgs,
+    args: &IoArgs,
     plan: &Plan,
     addresses: &[Address],
     stop: &StopSignal,
@@ -142,15 +181,14 @@ fn header(store: &Store, plan: Plan, targets: &PreparedTargets) -> anyhow::Resul
 
 /// Runs, with every event going to the store, to the summary and to the progress line.
 fn measure(
-    args: &RunArgs,
-    store: &Store,
-    header: RunHeader,
+    mut writer: RunWriter,
+    header: &RunHeader,
     targets: &mut PreparedTargets,
+    simulated: &SimulatedArrays,
     stop: StopSignal,
     mut progress: Progress,
-) -> anyhow::Result<(RunHeader, Collector)> {
-    let mut writer = store.begin_run(&header, args.label.as_deref(), args.note.as_deref())?;
-    let mut collector = Collector::new(&header);
+) -> anyhow::Result<Collector> {
+    let mut collector = Collector::new(header);
     let mut is_first = true;
     let mut sink = |event: Event| {
         // The store wrote the first event itself when it began the run.
@@ -162,11 +200,16 @@ fn measure(
         Ok(())
     };
     let warnings = std::mem::take(&mut targets.warnings);
+    let has_simulated = targets.facts().iter().any(|t| t.member.kind == MemberKind::Simulated);
     let request = RunRequest { header: header.clone(), targets, warnings, stop };
-    let result = assay_engine::run(request, &mut sink);
+    // Only runs that simulate pay for the choice between the two in every call.
+    let result = match has_simulated {
+        true => assay_engine::run_with(request, &|r| simulated.open(r), &mut sink),
+        false => assay_engine::run(request, &mut sink),
+    };
     progress.finish();
     result.map_err(|error| Failed::new(Exit::Errors, error))?;
-    Ok((header, collector))
+    Ok(collector)
 }
 
 fn created_paths(targets: &PreparedTargets) -> Vec<String> {
@@ -187,20 +230,47 @@ fn remove(paths: &[String]) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn tell(args: &RunArgs, header: &RunHeader, collector: &Collector) -> anyhow::Result<Exit> {
+fn tell(args: &RunArgs, done: &Done) -> anyhow::Result<Exit> {
+    let Done { header, collector, truths } = done;
     let summary = collector.summary();
     let findings = findings(header, &summary);
     let meta = assay_report::Meta { label: args.label.as_deref(), note: args.note.as_deref() };
     if args.json {
-        say(&format!("{:#}\n", assay_report::json::document(header, &summary, &findings, meta)))?;
+        let mut document = assay_report::json::document(header, &summary, &findings, meta);
+        if !truths.is_empty() {
+            document["simulated_truth"] = truths.iter().map(Truth::as_json).collect();
+        }
+        say(&format!("{document:#}\n"))?;
     } else {
         say(&assay_report::text::table(header, &summary, &findings, text_options()))?;
+        say(&truth_text(&summary, truths))?;
         eprintln!("stored as run {}: assay show {0}, assay report {0} -o report.html", header.run);
     }
     if let Some(path) = &args.output {
         crate::runs::write_report(path, header, &summary, &findings, meta)?;
     }
     Ok(exit_of(&summary))
+}
+
+/// What simulated arrays saw beside what was measured; steps and truths go together where one array is used.
+fn truth_text(summary: &RunSummary, truths: &[Truth]) -> String {
+    let measured: Vec<_> = summary.steps.iter().filter(|s| s.total.ops > 0).collect();
+    if truths.len() != measured.len() {
+        return truths.iter().map(|t| format!("sim:{} saw {}\n", t.array, t.says())).collect();
+    }
+    let ratio = |got: f64, truth: f64| if truth > 0.0 { got / truth } else { 0.0 };
+    let line = |(step, truth): (&&StepSummary, &Truth)| {
+        let p99_ms = step.total.service.quantile_ns(0.99).unwrap_or(0.0) / 1e6;
+        format!(
+            "sim:{} saw {} in {}: measured / truth = {:.4} in IOPS, {:.4} in p99\n",
+            truth.array,
+            truth.says(),
+            step.test,
+            ratio(step.total.iops, truth.iops()),
+            ratio(p99_ms, truth.p99_ms)
+        )
+    };
+    measured.iter().zip(truths).map(line).collect()
 }
 
 /// Colours and width as the terminal has them; plain text into files and pipes.

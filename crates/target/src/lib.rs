@@ -24,7 +24,8 @@ use thiserror::Error;
 pub use buffer::{ALIGNMENT, IoBuf};
 pub use null::NullTarget;
 pub use open::{
-    AccessMode, AnyTarget, Caching, Durability, IoEngine, Member, OpenError, OpenRequest, open, uring_refused,
+    AccessMode, AnyTarget, Caching, Durability, IoEngine, Member, OpenError, OpenRequest, SimulatedMember, open,
+    uring_refused,
 };
 pub use psync::PsyncTarget;
 pub use uring::UringTarget;
@@ -64,7 +65,7 @@ pub struct Geometry {
     pub block_bytes: u32,
     /// The most operations in flight.
     pub depth: u32,
-    /// How I/O is issued, for the record: `io_uring`, `psync` or `null`.
+    /// How I/O is issued, for the record: `io_uring`, `psync`, `null` or `sim`.
     pub engine: &'static str,
 }
 
@@ -138,6 +139,9 @@ pub enum TargetLost {
         /// The system's words.
         why: String,
     },
+    /// The simulated array's time is used up.
+    #[error("{0}")]
+    Simulated(String),
     /// A helper thread of the psync engine is gone.
     #[error("a thread of the psync engine ended")]
     Helper,
