@@ -6,6 +6,7 @@
 
 mod host;
 mod load;
+pub(crate) mod model;
 mod queue;
 mod run;
 mod target;

@@ -37,6 +37,12 @@ pub(crate) enum Verb {
     Predict(PredictArgs),
     /// List the array descriptions that ship with Assay, or print one.
     Arrays(ArraysArgs),
+    /// Attach the description of an array to a target, so that every run on it is compared with what to expect.
+    Target(TargetArgs),
+    /// List the measured tables of articles that ship with Assay; `assay show published:NAME` prints one.
+    Published(PublishedArgs),
+    /// Hold the model against every published row: predicted beside measured, as a document.
+    Validate(ValidateArgs),
 }
 
 const RUN_EXAMPLES: &str = "\
@@ -81,6 +87,10 @@ pub(crate) struct RunArgs {
     /// Note something about the run.
     #[arg(long, value_name = "TEXT")]
     pub(crate) note: Option<String>,
+    /// Say which array the targets are on (one that ships, or a file): the result then shows what to expect of it,
+    /// and a verdict.
+    #[arg(long, value_name = "ARRAY")]
+    pub(crate) array: Option<String>,
     #[command(flatten)]
     pub(crate) io: IoArgs,
     /// Print one JSON document instead of the table.
@@ -188,7 +198,7 @@ pub(crate) struct RunsArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
-    /// Its id or a part of it, its label, `last`, `last~1`.
+    /// Its id or a part of it, its label, `last`, `last~1`; or published:NAME, a table of an article.
     #[arg(default_value = "last")]
     pub(crate) run: String,
     /// Print one JSON document.
@@ -291,4 +301,44 @@ pub(crate) enum ArraysVerb {
         /// Its name.
         name: String,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TargetArgs {
+    #[command(subcommand)]
+    pub(crate) verb: TargetVerb,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TargetVerb {
+    /// Say which array a target is on.
+    Set {
+        /// A file, a directory or a block device.
+        target: String,
+        /// An array that ships (see `assay arrays`), the path of an array file, or `none`.
+        #[arg(long, value_name = "ARRAY")]
+        array: String,
+    },
+    /// List targets and their arrays.
+    List {
+        /// Print a JSON list.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PublishedArgs {
+    /// Print a JSON list.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ValidateArgs {
+    /// Write the document here instead of printing it: docs/model-validation.md.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
 }

@@ -19,7 +19,8 @@ pub(crate) fn arrays(args: &ArraysArgs) -> anyhow::Result<Exit> {
                 );
                 say(&format!("{:#}\n", list.collect::<serde_json::Value>()))?;
             } else {
-                let mut text: String = arrays.iter().map(|a| format!("{:<20} {}\n", a.name, a.title)).collect();
+                let mut text: String =
+                    arrays.iter().map(|a| format!("{:<20} {}\n", a.name, a.title)).collect();
                 text.push_str("\nassay arrays show NAME prints one as a file to copy; assay predict NAME predicts it.\n");
                 say(&text)?;
             }
@@ -39,7 +40,10 @@ fn text_of(name: &str) -> anyhow::Result<(String, String)> {
         Ok(text) => Ok((name.to_owned(), text)),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
             let names: Vec<&str> = shipped::FILES.iter().map(|(stem, _)| *stem).collect();
-            bail!("{name}: there is no such array file, and no array of that name ships{}", suggest(name, &names))
+            bail!(
+                "{name}: there is no such array file, and no array of that name ships{}",
+                suggest(name, &names)
+            )
         }
         Err(e) => Err(e).with_context(|| format!("cannot read the array {name}")),
     }

@@ -11,10 +11,12 @@ mod check;
 mod overhead;
 mod predict;
 mod progress;
+mod published;
 mod run;
 mod runs;
 mod simulated;
 mod suites;
+mod targets;
 
 use std::process::ExitCode;
 
@@ -50,6 +52,9 @@ fn main() -> ExitCode {
         Verb::Rm(args) => runs::rm(&args),
         Verb::Predict(args) => predict::predict(&args),
         Verb::Arrays(args) => arrays::arrays(&args),
+        Verb::Published(args) => published::published(&args),
+        Verb::Validate(args) => published::validation(&args),
+        Verb::Target(args) => targets::target(&args),
     };
     match result {
         Ok(exit) => ExitCode::from(exit as u8),

@@ -23,12 +23,10 @@ pub(crate) fn predict(args: &PredictArgs) -> anyhow::Result<Exit> {
     for change in &args.with {
         set(&mut array, change)?;
     }
-    let plan = resolve(&args.plan, &Choice {
-        set: &args.set,
-        only: &args.only,
-        size: args.size,
-        ..Choice::default()
-    })?;
+    let plan = resolve(
+        &args.plan,
+        &Choice { set: &args.set, only: &args.only, size: args.size, ..Choice::default() },
+    )?;
     let span = span_of(&plan);
     let rows = rows(args, &array, &plan, span)?;
     let page = Page { array: &array, plan: &plan.name, span_bytes: span.0, rows: &rows };

@@ -4,7 +4,7 @@ use std::io::IsTerminal as _;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context as _;
-use assay_analysis::{Collector, RunStatus, RunSummary, StepSummary, findings};
+use assay_analysis::{Collector, Finding, Judgement, RunStatus, RunSummary, StepSummary, findings};
 use assay_engine::{IoChoice, PrepareError, PrepareOptions, PreparedTargets, RunRequest, StopSignal};
 use assay_host::AwakeGuard;
 use assay_record::{Event, MemberKind, RunHeader};
@@ -19,11 +19,20 @@ use crate::progress::Progress;
 use crate::runs::open_store;
 use crate::simulated::{SimulatedArrays, Truth};
 use crate::suites::plan_file;
+use crate::targets::array_of_run;
 use crate::{Exit, Failed, say};
 
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
-    let order = Order { plan: plan(args)?, targets: &args.targets, label: args.label.as_deref(), note: args.note.as_deref() };
+    let order = Order {
+        plan: plan(args)?,
+        targets: &args.targets,
+        label: args.label.as_deref(),
+        note: args.note.as_deref(),
+        array: None,
+    };
     let store = open_store(&args.store)?;
+    let array = array_of_run(args.array.as_deref(), &args.targets, &store)?;
+    let order = Order { array, ..order };
     let done = execute(order, &args.io, &store, &stop_on_signals()?)?;
     tell(args, &done)
 }
@@ -34,6 +43,8 @@ pub(crate) struct Order<'o> {
     pub(crate) targets: &'o [String],
     pub(crate) label: Option<&'o str>,
     pub(crate) note: Option<&'o str>,
+    /// Text of the array that the targets are on.
+    pub(crate) array: Option<String>,
 }
 
 /// A run that is over.
@@ -56,7 +67,7 @@ pub(crate) fn execute(
     let mut progress = Progress::new(&order.plan);
     let mut targets = prepare(io, &order.plan, &addresses, stop, &mut progress)?;
     let awake = io.keep_awake.then(AwakeGuard::start).transpose()?;
-    let header = header(store, order.plan, &targets)?;
+    let header = RunHeader { array: order.array, ..header(store, order.plan, &targets)? };
     let writer = store.begin_run(&header, order.label, order.note)?;
     let result = measure(writer, &header, &mut targets, &simulated, stop.clone(), progress);
     drop(awake);
@@ -176,6 +187,7 @@ fn header(store: &Store, plan: Plan, targets: &PreparedTargets) -> anyhow::Resul
         plan,
         targets: targets.facts(),
         host: assay_host::host_facts(),
+        array: None,
     })
 }
 
@@ -233,8 +245,12 @@ fn remove(paths: &[String]) -> anyhow::Result<()> {
 fn tell(args: &RunArgs, done: &Done) -> anyhow::Result<Exit> {
     let Done { header, collector, truths } = done;
     let summary = collector.summary();
-    let findings = findings(header, &summary);
-    let meta = assay_report::Meta { label: args.label.as_deref(), note: args.note.as_deref() };
+    let (findings, judgement) = judged(header, &summary)?;
+    let meta = assay_report::Meta {
+        label: args.label.as_deref(),
+        note: args.note.as_deref(),
+        judgement: judgement.as_ref(),
+    };
     if args.json {
         let mut document = assay_report::json::document(header, &summary, &findings, meta);
         if !truths.is_empty() {
@@ -242,7 +258,13 @@ fn tell(args: &RunArgs, done: &Done) -> anyhow::Result<Exit> {
         }
         say(&format!("{document:#}\n"))?;
     } else {
-        say(&assay_report::text::table(header, &summary, &findings, text_options()))?;
+        say(&assay_report::text::table_with(
+            header,
+            &summary,
+            &findings,
+            judgement.as_ref(),
+            text_options(),
+        ))?;
         say(&truth_text(&summary, truths))?;
         eprintln!("stored as run {}: assay show {0}, assay report {0} -o report.html", header.run);
     }
@@ -250,6 +272,18 @@ fn tell(args: &RunArgs, done: &Done) -> anyhow::Result<Exit> {
         crate::runs::write_report(path, header, &summary, &findings, meta)?;
     }
     Ok(exit_of(&summary))
+}
+
+/// Every finding, the gravest first, and what the array in the header lets one say.
+pub(crate) fn judged(
+    header: &RunHeader,
+    summary: &RunSummary,
+) -> anyhow::Result<(Vec<Finding>, Option<Judgement>)> {
+    let judgement = assay_analysis::judge(header, summary)?;
+    let mut all = findings(header, summary);
+    all.extend(judgement.iter().flat_map(|j| j.findings.clone()));
+    all.sort_by_key(|f| std::cmp::Reverse(f.severity));
+    Ok((all, judgement))
 }
 
 /// What simulated arrays saw beside what was measured; steps and truths go together where one array is used.

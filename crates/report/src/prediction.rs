@@ -130,7 +130,7 @@ pub fn interval(i: Interval) -> String {
 }
 
 /// Columns as wide as their widest cell: the first and the last two to the left, numbers to the right.
-fn grid(rows: &[Vec<String>]) -> String {
+pub(crate) fn grid(rows: &[Vec<String>]) -> String {
     let columns = rows.first().map_or(0, Vec::len);
     let width = |i: usize| rows.iter().map(|r| r[i].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..columns).map(width).collect();
@@ -140,9 +140,11 @@ fn grid(rows: &[Vec<String>]) -> String {
             .iter()
             .zip(&widths)
             .enumerate()
-            .map(|(i, (cell, w))| {
-                if i == 0 || i + 2 >= columns { format!("{cell:<w$}") } else { format!("{cell:>w$}") }
-            })
+            .map(
+                |(i, (cell, w))| {
+                    if i == 0 || i + 2 >= columns { format!("{cell:<w$}") } else { format!("{cell:>w$}") }
+                },
+            )
             .collect();
         text.push_str(cells.join("  ").trim_end());
         text.push('\n');
@@ -183,7 +185,9 @@ fn alone_details(name: &str, p: &Prediction) -> String {
         .table
         .resources
         .iter()
-        .map(|r| format!("{} {:.0} % (full at {} IOPS)", r.name, r.utilisation * 100.0, short(r.ceiling_iops)))
+        .map(|r| {
+            format!("{} {:.0} % (full at {} IOPS)", r.name, r.utilisation * 100.0, short(r.ceiling_iops))
+        })
         .collect();
     let mut lines = vec![
         wrap(&format!("{name}: {}.", p.says()), TEXT_COLUMNS, "  "),
@@ -239,7 +243,8 @@ fn row_json(row: &Expectation) -> Value {
     let (alone, jobs) = match &row.answer {
         StepPrediction::Alone(p) => (Some(prediction_json(p)), None),
         StepPrediction::Together(jobs) => {
-            let job = |(name, s): &(String, Simulated)| json!({ "name": name, "expected": simulated_json(s) });
+            let job =
+                |(name, s): &(String, Simulated)| json!({ "name": name, "expected": simulated_json(s) });
             (None, Some(jobs.iter().map(job).collect::<Vec<_>>()))
         }
     };

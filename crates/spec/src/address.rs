@@ -69,9 +69,7 @@ impl FromStr for Address {
         // `C:\x` and `dir:with/colon` are paths: a scheme is two or more letters and then a colon before any slash.
         let scheme = text.split_once(':').map(|(scheme, _)| scheme);
         match scheme {
-            Some(s)
-                if matches!(s, "iscsi" | "nfs" | "published" | "http" | "https" | "s3" | "smb") =>
-            {
+            Some(s) if matches!(s, "iscsi" | "nfs" | "published" | "http" | "https" | "s3" | "smb") => {
                 Err(AddressError::UnknownScheme(s.to_owned(), text.to_owned()))
             }
             _ => Ok(Self::Path(PathBuf::from(text))),
@@ -110,7 +108,16 @@ mod tests {
 
     #[test]
     fn addresses_read_back_from_their_own_text() {
-        for text in ["./t.dat", "/dev/sdb", "null:", "null:64GiB", "sim:ix4-200d", "sim:arrays/x.toml", "a:b", "/mnt/x:y/z"] {
+        for text in [
+            "./t.dat",
+            "/dev/sdb",
+            "null:",
+            "null:64GiB",
+            "sim:ix4-200d",
+            "sim:arrays/x.toml",
+            "a:b",
+            "/mnt/x:y/z",
+        ] {
             assert_eq!(text.parse::<Address>().map(|a| a.to_string()), Ok(text.to_owned()));
         }
     }

@@ -24,8 +24,8 @@ use thiserror::Error;
 pub use buffer::{ALIGNMENT, IoBuf};
 pub use null::NullTarget;
 pub use open::{
-    AccessMode, AnyTarget, Caching, Durability, IoEngine, Member, OpenError, OpenRequest, SimulatedMember, open,
-    uring_refused,
+    AccessMode, AnyTarget, Caching, Durability, IoEngine, Member, OpenError, OpenRequest, SimulatedMember,
+    open, uring_refused,
 };
 pub use psync::PsyncTarget;
 pub use uring::UringTarget;

@@ -27,7 +27,9 @@ pub enum PrepareError {
         given: String,
     },
     /// A job mixes targets that cannot be driven together.
-    #[error("test \"{test}\", {job}: null:, sim: and real targets cannot share a job; give each a job of its own")]
+    #[error(
+        "test \"{test}\", {job}: null:, sim: and real targets cannot share a job; give each a job of its own"
+    )]
     MixedKinds {
         /// Of the plan.
         test: String,
