@@ -39,6 +39,8 @@ pub(crate) enum Verb {
     Arrays(ArraysArgs),
     /// Attach the description of an array to a target, so that every run on it is compared with what to expect.
     Target(TargetArgs),
+    /// Measure what no data sheet says of a target, and write its array file with it.
+    Calibrate(CalibrateArgs),
     /// List the measured tables of articles that ship with Assay; `assay show published:NAME` prints one.
     Published(PublishedArgs),
     /// Hold the model against every published row: predicted beside measured, as a document.
@@ -341,4 +343,44 @@ pub(crate) struct ValidateArgs {
     /// Write the document here instead of printing it: docs/model-validation.md.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+}
+
+const CALIBRATE_EXAMPLES: &str = "\
+Examples:
+  assay calibrate /mnt/nas --array nas-4bay -o my-nas.toml          in a test file in that directory
+  assay calibrate /dev/sdb --overwrite SERIAL --array hdd-7200 -o sdb.toml
+
+Takes about four minutes with 5 seconds a step. Writing is as careful as in assay run. At most seven numbers are
+fitted: never revolutions, seeks, rates or the efficiency of links, which are on data sheets.";
+
+#[derive(Debug, Args)]
+#[command(after_help = CALIBRATE_EXAMPLES)]
+pub(crate) struct CalibrateArgs {
+    /// Where I/O goes: a file (created if absent), a directory, a block device, or sim:ARRAY.
+    pub(crate) target: String,
+    /// What its data sheets say: an array that ships (see `assay arrays`) or the path of an array file.
+    #[arg(long, value_name = "ARRAY")]
+    pub(crate) array: String,
+    /// Where to write the new array file.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    /// Replace that file if it exists.
+    #[arg(long)]
+    pub(crate) replace: bool,
+    /// How much of the target to use. [default: 1GiB]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) size: Option<SizeSpec>,
+    /// How long each of the 38 steps takes.
+    #[arg(long, default_value = "5s", value_name = "TIME")]
+    pub(crate) run: assay_spec::units::Nanos,
+    /// What one path carries as plain TCP, MB/s (10^6), measured by another tool: to check the link against.
+    #[arg(long, value_name = "MB_S")]
+    pub(crate) raw_link: Option<f64>,
+    /// Do not measure ten other loads afterwards.
+    #[arg(long)]
+    pub(crate) no_check: bool,
+    #[command(flatten)]
+    pub(crate) io: IoArgs,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
 }

@@ -7,6 +7,7 @@
 
 mod args;
 mod arrays;
+mod calibrate;
 mod check;
 mod overhead;
 mod predict;
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
         Verb::Predict(args) => predict::predict(&args),
         Verb::Arrays(args) => arrays::arrays(&args),
         Verb::Published(args) => published::published(&args),
+        Verb::Calibrate(args) => calibrate::calibrate(&args),
         Verb::Validate(args) => published::validation(&args),
         Verb::Target(args) => targets::target(&args),
     };

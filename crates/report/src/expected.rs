@@ -35,8 +35,13 @@ pub fn text(judgement: &Judgement, columns: usize) -> String {
         ]
     }));
     let mut text = format!("\nWhat the array file{of} lets one expect:\n{}\n", grid(&rows));
-    for (case, verdict) in &judged {
-        text.push_str(&wrap(&format!("{}: {}", case.measured.name, verdict.says), columns, "  "));
+    for (case, verdict, others) in grouped(&judged) {
+        let more = match others {
+            0 => String::new(),
+            1 => " (and one test like it)".to_owned(),
+            n => format!(" (and {n} tests like it)"),
+        };
+        text.push_str(&wrap(&format!("{}{more}: {}", case.measured.name, verdict.says), columns, "  "));
         text.push('\n');
     }
     if let Some(verdict) = &judgement.verdict {
@@ -44,6 +49,22 @@ pub fn text(judgement: &Judgement, columns: usize) -> String {
         text.push('\n');
     }
     text
+}
+
+/// Tests whose verdict is the same but for its numbers, as the first of them with the count of the others.
+fn grouped<'j>(judged: &[(&'j Case, &'j Verdict)]) -> Vec<(&'j Case, &'j Verdict, usize)> {
+    let mut groups: Vec<(&Case, &Verdict, usize)> = Vec::new();
+    for (case, verdict) in judged {
+        let alike = |v: &Verdict| {
+            (&v.limit, v.standing, &v.experiment, &v.rules)
+                == (&verdict.limit, verdict.standing, &verdict.experiment, &verdict.rules)
+        };
+        match groups.iter_mut().find(|(_, known, _)| alike(known)) {
+            Some(group) => group.2 += 1,
+            None => groups.push((case, verdict, 0)),
+        }
+    }
+    groups
 }
 
 fn standing_words(standing: Standing) -> &'static str {

@@ -25,11 +25,15 @@ pub(super) fn cpu(cases: &[Case]) -> Option<(Says, Vec<usize>)> {
                 l.read_pct() == read_pct && l.random_pct() == 0.0 && l.workload.pace == Pace::Closed
             })
             .collect();
-        let depth = used.first()?.1.workload.total_outstanding();
-        let used: Vec<_> =
-            used.into_iter().filter(|(_, l)| l.workload.total_outstanding() == depth).collect();
-        let says = judge(cases, &used)?;
-        Some((says, used.iter().map(|(i, _)| *i).collect()))
+        let mut depths: Vec<f64> = used.iter().map(|(_, l)| l.workload.total_outstanding()).collect();
+        depths.sort_by(f64::total_cmp);
+        depths.dedup();
+        depths.into_iter().find_map(|depth| {
+            let of_depth = |(_, l): &&(usize, &Modelled)| l.workload.total_outstanding() == depth;
+            let used: Vec<_> = used.iter().filter(of_depth).copied().collect();
+            let says = judge(cases, &used)?;
+            Some((says, used.iter().map(|(i, _)| *i).collect()))
+        })
     })
 }
 

@@ -57,11 +57,11 @@ pub(super) fn span(case: &Case) -> Option<Says> {
     if !facts.rotating || load.random_pct() < RANDOM_MIN_PCT || facts.span_fraction >= SPAN_MIN {
         return None;
     }
-    let (whole, here) = (facts.full_span_iops, load.prediction.iops.value.max(facts.full_span_iops));
+    let (whole, here) = (facts.full_span_iops, facts.uncached_bound_iops);
     Some(Says {
         severity: Severity::Info,
         says: format!(
-            "short-stroked: {:.1} % of the disks are used; on all of them expect about {whole:.0} IOPS of the disks, not {here:.0}.",
+            "short-stroked: {:.1} % of the disks are used; on all of them expect about {whole:.0} IOPS of the disks, here they give up to {here:.0}.",
             facts.span_fraction * 100.0
         ),
         evidence: vec![
