@@ -73,7 +73,9 @@ pub struct Modelled {
 }
 
 impl Modelled {
-    fn new(array: &Arc<Array>, workload: Workload, engines: Engines, tables: &mut Tables) -> Self {
+    /// What the model says of `workload` on `array`.
+    #[must_use]
+    pub fn new(array: &Arc<Array>, workload: Workload, engines: Engines, tables: &mut Tables) -> Self {
         Self {
             prediction: predict(array, &workload, engines, tables),
             facts: facts(array, &workload, tables),
@@ -122,7 +124,9 @@ pub struct Judgement {
 }
 
 impl Judgement {
-    fn of(array: String, cases: Vec<Case>) -> Self {
+    /// Judges cases; `array` is what all of them are on, or empty.
+    #[must_use]
+    pub fn of(array: String, cases: Vec<Case>) -> Self {
         let findings = rules::model::apply(&cases);
         let verdicts: Vec<Option<Verdict>> =
             (0..cases.len()).map(|index| verdict::of_case(&cases[index], index, &findings)).collect();
