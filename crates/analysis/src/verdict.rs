@@ -96,7 +96,6 @@ pub(crate) fn of_case(case: &Case, index: usize, found: &[Found]) -> Option<Verd
 }
 
 /// Who limits and who is second, in words and as kinds of resources; `None` is the software nobody described.
-#[expect(clippy::type_complexity, reason = "two suspects, as words and as kinds")]
 fn suspects(
     load: &Modelled,
     standing: Standing,

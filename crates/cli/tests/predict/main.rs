@@ -163,7 +163,7 @@ fn arrays_and_published_tables_are_listed_and_shown() {
     assert!(bench.ok(&["published"]).contains("openfiler-2.3"));
     let json = bench.json(&["show", "published:ix4-200d", "--json"]);
     assert_eq!(json["rows"].as_array().unwrap().len(), 42);
-    assert_eq!(json["rows"][0]["iops"].as_f64(), Some(1761.883_723));
+    assert_eq!(json["rows"][0]["iops"].as_f64(), Some(1_761.883_723));
     assert!(json["verdict"]["limit"].as_str().unwrap().contains("software"));
     let text = bench.ok(&["show", "published:ix4-200d"]);
     for rule in ["[LITTLE]", "[SERIAL]", "[WSERIAL]", "VERDICT"] {
