@@ -9,14 +9,18 @@
 #![forbid(unsafe_code)]
 
 mod collector;
+mod expected;
 mod finding;
 mod rules;
 mod series;
 mod summary;
+mod verdict;
 
 pub use collector::Collector;
+pub use expected::{Case, Judgement, Measured, Modelled, judge, judge_published};
 pub use finding::{Evidence, Finding, Severity, findings};
 pub use series::Point;
 pub use summary::{
     Cpu, DiskBytes, HostView, JobSummary, Load, OpSummary, RunStatus, RunSummary, StepSummary,
 };
+pub use verdict::{RunVerdict, Standing, Verdict};

@@ -6,6 +6,7 @@
 
 mod host;
 mod load;
+pub(crate) mod model;
 mod queue;
 mod run;
 mod target;
@@ -123,9 +124,9 @@ impl<'r> Run<'r> {
         Some(StepCase { run: self, plan, step })
     }
 
-    /// What I/O really goes to: every member but null targets.
+    /// What I/O really goes to: every member but null and simulated targets.
     pub(crate) fn storage(self) -> impl Iterator<Item = &'r MemberFacts> {
-        self.header.targets.iter().map(|t| &t.member).filter(|m| m.kind != MemberKind::Null)
+        self.header.targets.iter().map(|t| &t.member).filter(|m| is_storage(m))
     }
 }
 
@@ -150,6 +151,11 @@ impl<'r> StepCase<'r> {
             |index: usize| job.targets.is_empty() || job.targets.iter().any(|t| *t as usize == index);
         targets.filter(move |(index, _)| is_used(*index)).map(|(_, target)| &target.member)
     }
+}
+
+/// Whether a member stores anything at all.
+fn is_storage(member: &MemberFacts) -> bool {
+    !matches!(member.kind, MemberKind::Null | MemberKind::Simulated)
 }
 
 /// `words` in a list: `a, b and c`.

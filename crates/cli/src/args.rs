@@ -33,6 +33,18 @@ pub(crate) enum Verb {
     Label(LabelArgs),
     /// Remove stored runs.
     Rm(RmArgs),
+    /// Say what to expect of an array: a suite's table before anything is measured, what limits, what a change brings.
+    Predict(PredictArgs),
+    /// List the array descriptions that ship with Assay, or print one.
+    Arrays(ArraysArgs),
+    /// Attach the description of an array to a target, so that every run on it is compared with what to expect.
+    Target(TargetArgs),
+    /// Measure what no data sheet says of a target, and write its array file with it.
+    Calibrate(CalibrateArgs),
+    /// List the measured tables of articles that ship with Assay; `assay show published:NAME` prints one.
+    Published(PublishedArgs),
+    /// Hold the model against every published row: predicted beside measured, as a document.
+    Validate(ValidateArgs),
 }
 
 const RUN_EXAMPLES: &str = "\
@@ -41,18 +53,19 @@ Examples:
   assay run vmware ./t.dat --quick              the same, 5 seconds each
   assay run super-atto /mnt/nas                 throughput by block size, in a test file in that directory
   assay run my-plan.toml a.dat b.dat            a plan of your own on two files
+  assay run vmware sim:ix4-200d                 on a simulated array, in real time
   assay run vmware /dev/sdb --overwrite SERIAL  on a whole disk, whose content is lost
 
 Exit codes: 0 done, 1 run with errors, 2 bad input, 130 interrupted.
 Ctrl-C once: no new I/O, what was measured is kept. Twice: stop at once.";
 
 #[derive(Debug, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own on the command line")]
 #[command(after_help = RUN_EXAMPLES)]
 pub(crate) struct RunArgs {
     /// A suite (see `assay suites`) or the path of a plan file.
     pub(crate) plan: String,
-    /// Where I/O goes: a file (created if absent), a directory (a test file in it), a block device, or null:.
+    /// Where I/O goes: a file (created if absent), a directory (a test file in it), a block device, null:,
+    /// or sim:ARRAY, a simulated array.
     #[arg(required = true, value_name = "TARGET")]
     pub(crate) targets: Vec<String>,
     /// How much of each target to use, from its start: 4GiB, "2x ram". A new file gets this size.
@@ -76,6 +89,26 @@ pub(crate) struct RunArgs {
     /// Note something about the run.
     #[arg(long, value_name = "TEXT")]
     pub(crate) note: Option<String>,
+    /// Say which array the targets are on (one that ships, or a file): the result then shows what to expect of it,
+    /// and a verdict.
+    #[arg(long, value_name = "ARRAY")]
+    pub(crate) array: Option<String>,
+    #[command(flatten)]
+    pub(crate) io: IoArgs,
+    /// Print one JSON document instead of the table.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Also write the HTML report here.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+/// How targets are opened and treated.
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own on the command line")]
+pub(crate) struct IoArgs {
     /// Allow to overwrite this: serial or WWID of a device, path of a file. Its content will be lost.
     #[arg(long, value_name = "SERIAL|WWID|FILE")]
     pub(crate) overwrite: Vec<String>,
@@ -97,14 +130,6 @@ pub(crate) struct RunArgs {
     /// Remove the test files that Assay created when the run is over.
     #[arg(long)]
     pub(crate) remove: bool,
-    /// Print one JSON document instead of the table.
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Also write the HTML report here.
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) store: StoreArgs,
 }
 
 /// How I/O is issued.
@@ -175,7 +200,7 @@ pub(crate) struct RunsArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
-    /// Its id or a part of it, its label, `last`, `last~1`.
+    /// Its id or a part of it, its label, `last`, `last~1`; or published:NAME, a table of an article.
     #[arg(default_value = "last")]
     pub(crate) run: String,
     /// Print one JSON document.
@@ -215,6 +240,147 @@ pub(crate) struct RmArgs {
     /// Their ids or parts of them, labels, `last`.
     #[arg(required = true, value_name = "RUN")]
     pub(crate) runs: Vec<String>,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+const PREDICT_EXAMPLES: &str = "\
+Examples:
+  assay predict ix4-200d                                      the VMware forum's four tests, as expected
+  assay predict my-nas.toml super-atto                        another suite, an array file of your own
+  assay predict ix4-200d --what-if raid=10 disks=8            what each change would bring
+  assay predict x4500 --sweep disks=4..48 --only Random       a curve, and where it stops paying
+
+Where the software of a target was never measured, the answer is the bound of its hardware and the words
+\"software cost unknown\"; assay calibrate measures it.";
+
+#[derive(Debug, Args)]
+#[command(after_help = PREDICT_EXAMPLES)]
+pub(crate) struct PredictArgs {
+    /// An array that ships (see `assay arrays`) or the path of an array file.
+    pub(crate) array: String,
+    /// A suite (see `assay suites`) or the path of a plan file.
+    #[arg(default_value = "vmware")]
+    pub(crate) plan: String,
+    /// Change the array and say what it would bring: raid=10, disks=8, link=10GbE, paths.rr_ios=1. Several that go
+    /// together stand in one argument, separated by blanks.
+    #[arg(long, value_name = "FIELD=VALUE", num_args = 1..)]
+    pub(crate) what_if: Vec<String>,
+    /// A curve over a field, and where it stops paying: disks=4..48, disks=4..48/4 for every fourth.
+    #[arg(long, value_name = "FIELD=FROM..TO")]
+    pub(crate) sweep: Vec<String>,
+    /// Change the array before anything is predicted.
+    #[arg(long = "with", value_name = "FIELD=VALUE")]
+    pub(crate) with: Vec<String>,
+    /// How much of the array the tests use: it sets seek distances and cache hits. [default: the plan's, else 4GiB]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) size: Option<SizeSpec>,
+    /// Override a field of every test: outstanding=32, run=20s, size=8KiB, workers=2, …
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Predict only tests with this in their name.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) only: Vec<String>,
+    /// Print one JSON document.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct ArraysArgs {
+    #[command(subcommand)]
+    pub(crate) verb: Option<ArraysVerb>,
+    /// Print a JSON list.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ArraysVerb {
+    /// Print an array description as a file.
+    Show {
+        /// Its name.
+        name: String,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TargetArgs {
+    #[command(subcommand)]
+    pub(crate) verb: TargetVerb,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TargetVerb {
+    /// Say which array a target is on.
+    Set {
+        /// A file, a directory or a block device.
+        target: String,
+        /// An array that ships (see `assay arrays`), the path of an array file, or `none`.
+        #[arg(long, value_name = "ARRAY")]
+        array: String,
+    },
+    /// List targets and their arrays.
+    List {
+        /// Print a JSON list.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PublishedArgs {
+    /// Print a JSON list.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ValidateArgs {
+    /// Write the document here instead of printing it: docs/model-validation.md.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+const CALIBRATE_EXAMPLES: &str = "\
+Examples:
+  assay calibrate /mnt/nas --array nas-4bay -o my-nas.toml          in a test file in that directory
+  assay calibrate /dev/sdb --overwrite SERIAL --array hdd-7200 -o sdb.toml
+
+Takes about four minutes with 5 seconds a step. Writing is as careful as in assay run. At most seven numbers are
+fitted: never revolutions, seeks, rates or the efficiency of links, which are on data sheets.";
+
+#[derive(Debug, Args)]
+#[command(after_help = CALIBRATE_EXAMPLES)]
+pub(crate) struct CalibrateArgs {
+    /// Where I/O goes: a file (created if absent), a directory, a block device, or sim:ARRAY.
+    pub(crate) target: String,
+    /// What its data sheets say: an array that ships (see `assay arrays`) or the path of an array file.
+    #[arg(long, value_name = "ARRAY")]
+    pub(crate) array: String,
+    /// Where to write the new array file.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    /// Replace that file if it exists.
+    #[arg(long)]
+    pub(crate) replace: bool,
+    /// How much of the target to use. [default: 1GiB]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) size: Option<SizeSpec>,
+    /// How long each of the 38 steps takes.
+    #[arg(long, default_value = "5s", value_name = "TIME")]
+    pub(crate) run: assay_spec::units::Nanos,
+    /// What one path carries as plain TCP, MB/s (10^6), measured by another tool: to check the link against.
+    #[arg(long, value_name = "MB_S")]
+    pub(crate) raw_link: Option<f64>,
+    /// Do not measure ten other loads afterwards.
+    #[arg(long)]
+    pub(crate) no_check: bool,
+    #[command(flatten)]
+    pub(crate) io: IoArgs,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
 }

@@ -40,6 +40,9 @@ fn look(target: &str) -> anyhow::Result<Checked> {
     let path = match target.parse::<Address>().with_context(|| format!("target `{target}`"))? {
         Address::Path(path) => path,
         Address::Null { .. } => bail!("null: has nothing to check"),
+        Address::Sim { array } => {
+            bail!("sim: has nothing to check; assay arrays show {array} prints the array")
+        }
     };
     match file::kind_of(&path).with_context(|| format!("cannot look at {target}"))? {
         PathKind::Missing => bail!("{target} does not exist; assay run would create a file of that name"),

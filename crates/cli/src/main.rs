@@ -5,13 +5,19 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod arrays;
+mod calibrate;
 mod check;
 mod output;
 mod overhead;
+mod predict;
 mod progress;
+mod published;
 mod run;
 mod runs;
+mod simulated;
 mod suites;
+mod targets;
 
 use std::process::ExitCode;
 
@@ -46,6 +52,12 @@ fn main() -> ExitCode {
         Verb::Report(args) => runs::report(&args),
         Verb::Label(args) => runs::label(&args),
         Verb::Rm(args) => runs::rm(&args),
+        Verb::Predict(args) => predict::predict(&args),
+        Verb::Arrays(args) => arrays::arrays(&args),
+        Verb::Published(args) => published::published(&args),
+        Verb::Calibrate(args) => calibrate::calibrate(&args),
+        Verb::Validate(args) => published::validation(&args),
+        Verb::Target(args) => targets::target(&args),
     };
     match result {
         Ok(exit) => ExitCode::from(exit as u8),

@@ -77,6 +77,7 @@ fn measure(plan: &Plan) -> anyhow::Result<Vec<Cost>> {
         plan: plan.clone(),
         targets: targets.facts(),
         host,
+        array: None,
     };
     let mut collector = Collector::new(&header);
     let request = RunRequest { header, targets: &mut targets, warnings: Vec::new(), stop };

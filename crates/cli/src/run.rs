@@ -5,56 +5,144 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
-use assay_analysis::{Collector, RunStatus, RunSummary, findings};
+use assay_analysis::{Collector, Finding, Judgement, RunStatus, RunSummary, StepSummary, findings};
 use assay_engine::{
     IoChoice, PrepareError, PrepareOptions, PreparedTargets, RunRequest, StopSignal, TooSmall,
 };
 use assay_host::AwakeGuard;
-use assay_record::{Event, RunHeader};
+use assay_record::{Event, MemberKind, RunHeader};
 use assay_report::text::{Color, TextOptions};
+use assay_spec::units::SizeSpec;
 use assay_spec::{Address, Overrides, Plan};
-use assay_store::Store;
+use assay_store::{RunWriter, Store};
 use assay_target::{Caching, Durability};
 
-use crate::args::{Io, RunArgs};
+use crate::args::{Io, IoArgs, RunArgs};
 use crate::output::{check_report_path, is_same, note};
 use crate::progress::Progress;
 use crate::runs::open_store;
+use crate::simulated::{SimulatedArrays, Truth};
 use crate::suites::plan_file;
+use crate::targets::array_of_run;
 use crate::{Exit, Failed, say};
 
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
-    let plan = plan(args)?;
-    let addresses = addresses(&args.targets)?;
+    let order = Order {
+        plan: plan(args)?,
+        targets: &args.targets,
+        label: args.label.as_deref(),
+        note: args.note.as_deref(),
+        array: None,
+        too_small: too_small(args.size),
+    };
     let store = open_store(&args.store)?;
-    check_paths(args, &addresses, &store)?;
-    let stop = stop_on_signals()?;
-    let mut progress = Progress::new(&plan);
-    let mut targets = prepare(args, &plan, &addresses, &stop, &mut progress)?;
-    let awake = args.keep_awake.then(AwakeGuard::start).transpose()?;
-    let header = header(&store, plan, &targets)?;
-    let measured = measure(args, &store, &header, &mut targets, stop, progress)?;
-    drop(awake);
-    let paths = created_paths(&targets);
-    targets.close()?;
-    tell(args, &header, &measured.collector)?;
-    if args.remove {
-        remove(&paths)?;
-    }
-    match measured.failed {
+    check_paths(args, &store)?;
+    let array = array_of_run(args.array.as_deref(), &args.targets, &store)?;
+    let order = Order { array, ..order };
+    let mut done = execute(order, &args.io, &store, &stop_on_signals()?)?;
+    let exit = tell(args, &done)?;
+    match done.failed.take() {
         Some(failed) => Err(failed.into()),
-        None => Ok(exit_of(&measured.collector.summary())),
+        None => Ok(exit),
     }
 }
 
+/// What somebody typed must be there; a suite's own default must not keep small targets from being measured.
+pub(crate) fn too_small(size: Option<SizeSpec>) -> TooSmall {
+    if size.is_some() { TooSmall::Refuse } else { TooSmall::UseAll }
+}
+
+/// What is to be run, and under which name it is kept.
+pub(crate) struct Order<'o> {
+    pub(crate) plan: Plan,
+    pub(crate) targets: &'o [String],
+    pub(crate) label: Option<&'o str>,
+    pub(crate) note: Option<&'o str>,
+    /// Text of the array that the targets are on.
+    pub(crate) array: Option<String>,
+    /// What becomes of a target that is smaller than the plan asks for.
+    pub(crate) too_small: TooSmall,
+}
+
+/// A run that is over.
+pub(crate) struct Done {
+    pub(crate) header: RunHeader,
+    pub(crate) collector: Collector,
+    /// What simulated arrays saw, by step.
+    pub(crate) truths: Vec<Truth>,
+    /// Why the run ended before its time; what was measured until then is in the collector all the same.
+    pub(crate) failed: Option<Failed>,
+}
+
+/// Prepares the targets, runs the plan on them with every event stored, and leaves them as asked.
+pub(crate) fn execute(
+    order: Order<'_>,
+    io: &IoArgs,
+    store: &Store,
+    stop: &StopSignal,
+) -> anyhow::Result<Done> {
+    let addresses = addresses(order.targets)?;
+    let simulated = simulated_arrays(&addresses)?;
+    let mut progress = Progress::new(&order.plan);
+    let mut targets = prepare(io, &order, &addresses, stop, &mut progress)?;
+    let awake = io.keep_awake.then(AwakeGuard::start).transpose()?;
+    let header = RunHeader { array: order.array, ..header(store, order.plan, &targets)? };
+    let writer = store.begin_run(&header, order.label, order.note)?;
+    let Measured { collector, failed } =
+        measure(writer, &header, &mut targets, &simulated, stop.clone(), progress);
+    drop(awake);
+    let paths = created_paths(&targets);
+    targets.close()?;
+    if io.remove {
+        remove(&paths)?;
+    }
+    Ok(Done { header, collector, truths: simulated.truths(), failed })
+}
+
+fn simulated_arrays(addresses: &[Address]) -> anyhow::Result<SimulatedArrays> {
+    let names: Vec<&str> = addresses
+        .iter()
+        .filter_map(|a| match a {
+            Address::Sim { array } => Some(array.as_str()),
+            Address::Path(_) | Address::Null { .. } => None,
+        })
+        .collect();
+    SimulatedArrays::read(&names)
+}
+
 fn plan(args: &RunArgs) -> anyhow::Result<Plan> {
+    let pace = if args.quick { Pace::Quick } else { Pace::AsWritten };
+    let choice = Choice { set: &args.set, only: &args.only, size: args.size, seed: args.seed, pace };
+    resolve(&args.plan, &choice)
+}
+
+/// What the command line says about a plan.
+#[derive(Default)]
+pub(crate) struct Choice<'c> {
+    pub(crate) set: &'c [String],
+    pub(crate) only: &'c [String],
+    pub(crate) size: Option<SizeSpec>,
+    pub(crate) seed: Option<u64>,
+    pub(crate) pace: Pace,
+}
+
+/// How long steps take.
+#[derive(Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pace {
+    #[default]
+    AsWritten,
+    Quick,
+}
+
+/// The plan or suite of that name, with what the command line changes in it.
+pub(crate) fn resolve(name: &str, choice: &Choice<'_>) -> anyhow::Result<Plan> {
     let mut overrides = Overrides::default();
-    for assignment in &args.set {
+    for assignment in choice.set {
         overrides.set(assignment)?;
     }
-    (overrides.size, overrides.seed) = (args.size, args.seed);
-    (overrides.quick, overrides.only) = (args.quick, args.only.clone());
-    Ok(plan_file(&args.plan)?.resolve(&overrides)?)
+    (overrides.size, overrides.seed) = (choice.size, choice.seed);
+    (overrides.quick, overrides.only) = (choice.pace == Pace::Quick, choice.only.to_vec());
+    Ok(plan_file(name)?.resolve(&overrides)?)
 }
 
 fn addresses(targets: &[String]) -> anyhow::Result<Vec<Address>> {
@@ -62,9 +150,9 @@ fn addresses(targets: &[String]) -> anyhow::Result<Vec<Address>> {
 }
 
 /// What would be refused after the run is refused before it; and the store must survive whatever is typed.
-fn check_paths(args: &RunArgs, addresses: &[Address], store: &Store) -> anyhow::Result<()> {
+fn check_paths(args: &RunArgs, store: &Store) -> anyhow::Result<()> {
     let mut kept: Vec<PathBuf> = ["", "-wal", "-shm"].map(|end| beside(store.path(), end)).into();
-    for address in addresses {
+    for address in &addresses(&args.targets)? {
         let Address::Path(path) = address else { continue };
         if kept[..3].iter().any(|kept| is_same(kept, path)) {
             bail!("{address} is the store of runs; choose another target, or another --store");
@@ -81,7 +169,7 @@ fn beside(path: &Path, end: &str) -> PathBuf {
 }
 
 /// The first signal asks the run to end, the second ends the program.
-fn stop_on_signals() -> anyhow::Result<StopSignal> {
+pub(crate) fn stop_on_signals() -> anyhow::Result<StopSignal> {
     let stop = StopSignal::default();
     let handler = {
         let stop = stop.clone();
@@ -99,8 +187,8 @@ fn stop_on_signals() -> anyhow::Result<StopSignal> {
 }
 
 fn prepare(
-    args: &RunArgs,
-    plan: &Plan,
+    args: &IoArgs,
+    order: &Order<'_>,
     addresses: &[Address],
     stop: &StopSignal,
     progress: &mut Progress,
@@ -115,11 +203,11 @@ fn prepare(
         durability: if args.sync { Durability::Sync } else { Durability::Device },
         overwrite: args.overwrite.clone(),
         fill_devices: !args.no_fill,
-        // What somebody typed must be there; a suite's own default must not keep small devices from being measured.
-        too_small: if args.size.is_some() { TooSmall::Refuse } else { TooSmall::UseAll },
+        too_small: order.too_small,
     };
     let host = assay_host::host_facts();
-    let prepared = assay_engine::prepare(plan, addresses, &options, &host, stop, &mut |p| progress.fill(p));
+    let prepared =
+        assay_engine::prepare(&order.plan, addresses, &options, &host, stop, &mut |p| progress.fill(p));
     progress.filled();
     prepared.map_err(|error| match error {
         PrepareError::Interrupted { .. } => Failed::new(Exit::Interrupted, error).into(),
@@ -139,6 +227,7 @@ fn header(store: &Store, plan: Plan, targets: &PreparedTargets) -> anyhow::Resul
         plan,
         targets: targets.facts(),
         host: assay_host::host_facts(),
+        array: None,
     })
 }
 
@@ -151,14 +240,13 @@ struct Measured {
 
 /// Runs, with every event going to the store, to the summary and to the progress line.
 fn measure(
-    args: &RunArgs,
-    store: &Store,
+    mut writer: RunWriter,
     header: &RunHeader,
     targets: &mut PreparedTargets,
+    simulated: &SimulatedArrays,
     stop: StopSignal,
     mut progress: Progress,
-) -> anyhow::Result<Measured> {
-    let mut writer = store.begin_run(header, args.label.as_deref(), args.note.as_deref())?;
+) -> Measured {
     let mut collector = Collector::new(header);
     let mut is_first = true;
     let mut sink = |event: Event| {
@@ -168,10 +256,15 @@ fn measure(
         if std::mem::take(&mut is_first) { Ok(()) } else { writer.append(&event).map_err(|e| chain(&e)) }
     };
     let warnings = std::mem::take(&mut targets.warnings);
+    let has_simulated = targets.facts().iter().any(|t| t.member.kind == MemberKind::Simulated);
     let request = RunRequest { header: header.clone(), targets, warnings, stop };
-    let result = assay_engine::run(request, &mut sink);
+    // Only runs that simulate pay for the choice between the two in every call.
+    let result = match has_simulated {
+        true => assay_engine::run_with(request, &|r| simulated.open(r), &mut sink),
+        false => assay_engine::run(request, &mut sink),
+    };
     progress.finish();
-    Ok(Measured { collector, failed: result.err().map(|error| Failed::new(Exit::Errors, error)) })
+    Measured { collector, failed: result.err().map(|error| Failed::new(Exit::Errors, error)) }
 }
 
 /// An error with its causes, each said once.
@@ -207,19 +300,64 @@ fn remove(paths: &[String]) -> anyhow::Result<()> {
 }
 
 /// The report first: whatever becomes of the terminal, it was asked for.
-fn tell(args: &RunArgs, header: &RunHeader, collector: &Collector) -> anyhow::Result<()> {
+fn tell(args: &RunArgs, done: &Done) -> anyhow::Result<Exit> {
+    let Done { header, collector, truths, .. } = done;
     let summary = collector.summary();
-    let findings = findings(header, &summary);
-    let meta = assay_report::Meta { label: args.label.as_deref(), note: args.note.as_deref() };
+    let (findings, judgement) = judged(header, &summary)?;
+    let meta = assay_report::Meta {
+        label: args.label.as_deref(),
+        note: args.note.as_deref(),
+        judgement: judgement.as_ref(),
+    };
     if let Some(path) = &args.output {
         crate::runs::write_report(path, header, &summary, &findings, meta)?;
     }
     if args.json {
-        return say(&format!("{:#}\n", assay_report::json::document(header, &summary, &findings, meta)));
+        let mut document = assay_report::json::document(header, &summary, &findings, meta);
+        if !truths.is_empty() {
+            document["simulated_truth"] = truths.iter().map(Truth::as_json).collect();
+        }
+        say(&format!("{document:#}\n"))?;
+    } else {
+        let options = text_options();
+        say(&assay_report::text::table_with(header, &summary, &findings, judgement.as_ref(), options))?;
+        say(&truth_text(&summary, truths))?;
+        note!("stored as run {}: assay show {0}, assay report {0} -o report.html", header.run);
     }
-    say(&assay_report::text::table(header, &summary, &findings, text_options()))?;
-    note!("stored as run {}: assay show {0}, assay report {0} -o report.html", header.run);
-    Ok(())
+    Ok(exit_of(&summary))
+}
+
+/// Every finding, the gravest first, and what the array in the header lets one say.
+pub(crate) fn judged(
+    header: &RunHeader,
+    summary: &RunSummary,
+) -> anyhow::Result<(Vec<Finding>, Option<Judgement>)> {
+    let judgement = assay_analysis::judge(header, summary)?;
+    let mut all = findings(header, summary);
+    all.extend(judgement.iter().flat_map(|j| j.findings.clone()));
+    all.sort_by_key(|f| std::cmp::Reverse(f.severity));
+    Ok((all, judgement))
+}
+
+/// What simulated arrays saw beside what was measured; steps and truths go together where one array is used.
+fn truth_text(summary: &RunSummary, truths: &[Truth]) -> String {
+    let measured: Vec<_> = summary.steps.iter().filter(|s| s.total.ops > 0).collect();
+    if truths.len() != measured.len() {
+        return truths.iter().map(|t| format!("sim:{} saw {}\n", t.array, t.says())).collect();
+    }
+    let ratio = |got: f64, truth: f64| if truth > 0.0 { got / truth } else { 0.0 };
+    let line = |(step, truth): (&&StepSummary, &Truth)| {
+        let p99_ms = step.total.service.quantile_ns(0.99).unwrap_or(0.0) / 1e6;
+        format!(
+            "sim:{} saw {} in {}: measured / truth = {:.4} in IOPS, {:.4} in p99\n",
+            truth.array,
+            truth.says(),
+            step.test,
+            ratio(step.total.iops, truth.iops()),
+            ratio(p99_ms, truth.p99_ms)
+        )
+    };
+    measured.iter().zip(truths).map(line).collect()
 }
 
 /// Colours and width as the terminal has them; plain text into files and pipes.

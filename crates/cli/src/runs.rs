@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use anyhow::bail;
-use assay_analysis::{Collector, Finding, RunSummary, findings};
+use assay_analysis::{Collector, Finding, Judgement, RunSummary};
 use assay_record::RunHeader;
 use assay_report::{Meta, RunListing};
 use assay_store::{RunRow, Store};
 
 use crate::args::{LabelArgs, ReportArgs, RmArgs, RunsArgs, ShowArgs, StoreArgs};
 use crate::output::{check_report_path, note, write_report_file};
-use crate::run::text_options;
+use crate::run::{judged, text_options};
 use crate::{Exit, say};
 
 pub(crate) fn open_store(args: &StoreArgs) -> anyhow::Result<Store> {
@@ -49,6 +49,7 @@ struct Stored {
     header: RunHeader,
     summary: RunSummary,
     findings: Vec<Finding>,
+    judgement: Option<Judgement>,
 }
 
 impl Stored {
@@ -58,23 +59,33 @@ impl Stored {
         let mut collector = Collector::new(&header);
         store.load(&run)?.iter().for_each(|event| collector.add(event));
         let summary = collector.summary();
-        let findings = findings(&header, &summary);
-        Ok(Self { row, header, summary, findings })
+        let (findings, judgement) = judged(&header, &summary)?;
+        Ok(Self { row, header, summary, findings, judgement })
     }
 
     fn meta(&self) -> Meta<'_> {
-        Meta { label: self.row.label.as_deref(), note: self.row.note.as_deref() }
+        Meta {
+            label: self.row.label.as_deref(),
+            note: self.row.note.as_deref(),
+            judgement: self.judgement.as_ref(),
+        }
     }
 }
 
 pub(crate) fn show(args: &ShowArgs) -> anyhow::Result<Exit> {
+    if let Some(name) = args.run.strip_prefix("published:") {
+        return crate::published::show(name, args.json);
+    }
     let stored = Stored::read(&open_store(&args.store)?, &args.run)?;
-    let Stored { header, summary, findings, .. } = &stored;
+    let Stored { header, summary, findings, judgement, .. } = &stored;
     match args.json {
         true => {
             say(&format!("{:#}\n", assay_report::json::document(header, summary, findings, stored.meta())))?
         }
-        false => say(&assay_report::text::table(header, summary, findings, text_options()))?,
+        false => {
+            let options = text_options();
+            say(&assay_report::text::table_with(header, summary, findings, judgement.as_ref(), options))?
+        }
     }
     Ok(Exit::Done)
 }

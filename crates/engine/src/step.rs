@@ -8,7 +8,7 @@ use std::time::Duration;
 use assay_host::{CpuSnapshot, cpu_snapshot};
 use assay_record::{Interval, JobEnd, Phase, RunEvent, StepCpu, StepEnd, StepId, StepReason};
 use assay_spec::{Job, Pacing, Semantics, Step};
-use assay_target::{IoBuf, IoEngine, Member, OpenError, OpenRequest, Target};
+use assay_target::{IoBuf, IoEngine, Member, OpenError, OpenRequest, SimulatedMember, Target};
 
 use crate::control::{Control, StopSignal};
 use crate::fill::Filler;
@@ -29,6 +29,7 @@ const INTERVAL_GRACE_NS: u64 = 150_000_000;
 pub(crate) struct JobTarget {
     pub(crate) members: Vec<Member>,
     pub(crate) null_members: Vec<u64>,
+    pub(crate) simulated: Vec<SimulatedMember>,
     pub(crate) names: Vec<String>,
     pub(crate) spans: Vec<u64>,
     pub(crate) block_bytes: u32,
@@ -129,6 +130,7 @@ fn work<T: Target>(
     let request = OpenRequest {
         members: &target.members,
         null_members: &target.null_members,
+        simulated: &target.simulated,
         depth,
         engine: target.engine,
         buffers: &buffers,

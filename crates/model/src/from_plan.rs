@@ -3,6 +3,9 @@
 use assay_spec as spec;
 use assay_spec::units::{Bytes, Nanos};
 
+use crate::array::Array;
+use crate::plant::Tables;
+use crate::predict::{Engines, Prediction, Simulated, predict, predict_together};
 use crate::workload::{Access, Arrivals, Pace, Workload};
 
 /// Where a job's I/Os go.
@@ -14,6 +17,36 @@ pub struct Extent {
     pub span: Bytes,
     /// Members (files, LUNs) of the target: Iometer keeps its outstanding I/Os on each of them.
     pub members: u32,
+}
+
+/// What to expect of a step.
+#[derive(Debug, Clone, PartialEq)]
+pub enum StepPrediction {
+    /// It has one job.
+    Alone(Box<Prediction>),
+    /// Its jobs run side by side, so that only the simulation can answer: name and answer of each.
+    Together(Vec<(String, Simulated)>),
+}
+
+/// I/Os per seed where jobs run side by side: their slowest must have thousands too.
+const TOGETHER_IOS: u64 = 200_000;
+
+/// Predicts a step on an array; `engines` is for steps of one job.
+#[must_use]
+pub fn predict_step(
+    array: &Array,
+    workloads: &[Workload],
+    engines: Engines,
+    tables: &mut Tables,
+) -> Option<StepPrediction> {
+    match workloads {
+        [] => None,
+        [one] => Some(StepPrediction::Alone(Box::new(predict(array, one, engines, tables)))),
+        several => {
+            let answers = predict_together(array, several, 3, TOGETHER_IOS, tables);
+            Some(StepPrediction::Together(several.iter().map(|w| w.name.clone()).zip(answers).collect()))
+        }
+    }
 }
 
 /// The loads of a step, in the order of its jobs. Several are to be predicted together.

@@ -64,6 +64,10 @@ pub struct Row {
     pub mean_ms: Option<f64>,
     /// Longest response time, ms.
     pub max_ms: Option<f64>,
+    /// Bytes that the article says were moved, where it does.
+    pub stated_bytes: Option<f64>,
+    /// How long the article says that took, s.
+    pub stated_s: Option<f64>,
     /// How the row is modelled, if it can be.
     pub model: Option<RowModel>,
 }

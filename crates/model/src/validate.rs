@@ -169,7 +169,10 @@ fn reason(row: &Row) -> String {
 }
 
 /// The shipped array of a row with the row's overrides.
-fn array_of(row: &Row) -> Result<Array, ValidateError> {
+///
+/// # Errors
+/// When the row is not modelled, or its array or overrides do not fit.
+pub fn array_of(row: &Row) -> Result<Array, ValidateError> {
     let model = row.model.as_ref().ok_or(ValidateError::NoRow("sheet"))?;
     let found = shipped::named(&model.array);
     let mut array = found

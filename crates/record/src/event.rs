@@ -65,6 +65,10 @@ pub struct RunHeader {
     pub targets: Vec<TargetFacts>,
     /// By whom.
     pub host: HostFacts,
+    /// The description of the array that the targets are on, as the text of an array file; `None` where nobody gave
+    /// one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub array: Option<String>,
 }
 
 /// A step of a plan, by position.

@@ -83,6 +83,8 @@ pub enum MemberKind {
     Device,
     /// Nothing: I/O completes at once.
     Null,
+    /// An array that does not exist, simulated in real time.
+    Simulated,
 }
 
 /// Where the bytes in a member come from.

@@ -27,6 +27,9 @@ pub fn report(header: &RunHeader, summary: &RunSummary, findings: &[Finding], me
     page.push_str(&heading(header, summary, meta));
     page.push_str(&tables::summary(summary));
     page.push_str(&findings_list(findings));
+    if let Some(judgement) = meta.judgement {
+        page.push_str(&crate::expected::html(judgement));
+    }
     page.push_str(&charts::sweeps(header, summary));
     for (index, test) in header.plan.tests.iter().enumerate() {
         let steps: Vec<&StepSummary> = summary.steps.iter().filter(|s| s.id.test as usize == index).collect();

@@ -1,10 +1,11 @@
 //! The document `assay run --json` prints: `docs/assay.run-1.schema.json`.
 
-use assay_analysis::{Finding, JobSummary, OpSummary, Point, RunSummary, StepSummary};
+use assay_analysis::{Finding, JobSummary, Judgement, OpSummary, Point, RunSummary, StepSummary};
 use assay_record::{Latency, RunHeader};
 use serde_json::{Map, Value, json};
 
 use crate::Meta;
+use crate::expected::step_json;
 use crate::number::{iso, rounded};
 
 /// Name and version of the document's form. Fields may be added to it; none changes its meaning or goes away.
@@ -28,13 +29,17 @@ pub fn document(header: &RunHeader, summary: &RunSummary, findings: &[Finding], 
         "plan": header.plan,
         "host": header.host,
         "targets": header.targets,
-        "tests": summary.steps.iter().map(step).collect::<Vec<_>>(),
+        "tests": summary.steps.iter().map(|s| step(s, meta.judgement)).collect::<Vec<_>>(),
         "findings": findings,
+        "verdict": meta.judgement.and_then(|j| j.verdict.as_ref()),
     })
 }
 
-fn step(step: &StepSummary) -> Value {
+fn step(step: &StepSummary, judgement: Option<&Judgement>) -> Value {
     let used = step.cpu.used;
+    let (expected, verdict) = judgement
+        .and_then(|j| j.step(step.id))
+        .map_or((Value::Null, Value::Null), |(case, verdict)| step_json(case, verdict));
     json!({
         "name": step.test,
         "step": (!step.step.is_empty()).then_some(&step.step),
@@ -59,6 +64,8 @@ fn step(step: &StepSummary) -> Value {
         "mismatch_count": step.mismatch_count,
         "mismatches": step.mismatches,
         "jobs": step.jobs.iter().map(job).collect::<Vec<_>>(),
+        "expected": expected,
+        "verdict": verdict,
         "series": step.series.iter().map(point).collect::<Vec<_>>(),
     })
 }

@@ -6,10 +6,12 @@
 //! Architecture invariant: bytes out, no I/O, no clock; the same run gives the same bytes.
 #![forbid(unsafe_code)]
 
+pub mod expected;
 pub mod html;
 pub mod json;
 mod listing;
 mod number;
+pub mod prediction;
 mod svg;
 pub mod text;
 
@@ -22,4 +24,6 @@ pub struct Meta<'m> {
     pub label: Option<&'m str>,
     /// What somebody noted of it.
     pub note: Option<&'m str>,
+    /// What the description of its array lets one say of it.
+    pub judgement: Option<&'m assay_analysis::Judgement>,
 }

@@ -1,6 +1,8 @@
 //! The forum table for a terminal, with what it means below.
 
-use assay_analysis::{Finding, JobSummary, OpSummary, RunStatus, RunSummary, Severity, StepSummary};
+use assay_analysis::{
+    Finding, JobSummary, Judgement, OpSummary, RunStatus, RunSummary, Severity, StepSummary,
+};
 use assay_record::{Latency, RunHeader};
 
 use crate::number::{self, TimeUnit};
@@ -46,10 +48,25 @@ pub(crate) struct Row {
 /// The result table, the findings, and the plan's notes.
 #[must_use]
 pub fn table(header: &RunHeader, summary: &RunSummary, findings: &[Finding], options: TextOptions) -> String {
+    table_with(header, summary, findings, None, options)
+}
+
+/// The same with what was expected, where somebody described the array.
+#[must_use]
+pub fn table_with(
+    header: &RunHeader,
+    summary: &RunSummary,
+    findings: &[Finding],
+    judgement: Option<&Judgement>,
+    options: TextOptions,
+) -> String {
     let mut text = heading(header, summary);
     let (titles, rows) = forum_rows(summary);
     text.push_str(&format_rows(&titles, &rows, options));
-    text.push_str(&findings_text(findings, options));
+    text.push_str(&self::findings(findings, options));
+    if let Some(judgement) = judgement {
+        text.push_str(&crate::expected::text(judgement, options.width.min(NOTE_WIDTH_MAX)));
+    }
     text.push_str(&notes_text(header, summary, options));
     text
 }
@@ -168,7 +185,9 @@ fn format_rows(titles: &[String], rows: &[Row], options: TextOptions) -> String 
     text
 }
 
-fn findings_text(findings: &[Finding], options: TextOptions) -> String {
+/// Findings as they stand under a table.
+#[must_use]
+pub fn findings(findings: &[Finding], options: TextOptions) -> String {
     let mut text = String::new();
     for finding in findings {
         let (mark, code) = match finding.severity {

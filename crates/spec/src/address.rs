@@ -18,6 +18,11 @@ pub enum Address {
         /// The capacity it pretends to have, bytes.
         capacity: u64,
     },
+    /// `sim:ARRAY`: an array that does not exist, simulated in real time.
+    Sim {
+        /// An array that ships, or the path of an array file.
+        array: String,
+    },
 }
 
 /// Capacity of a plain `null:`, bytes: 1 TiB, so that no offset arithmetic is trivial.
@@ -29,6 +34,9 @@ pub enum AddressError {
     /// Nothing was given.
     #[error("a target must not be empty; give a file, a directory, a device or null:")]
     Empty,
+    /// `sim:` without the array.
+    #[error("sim: needs an array, like sim:ix4-200d or sim:my-nas.toml")]
+    SimWithoutArray,
     /// The scheme is none that this program serves.
     #[error(
         "`{0}:` targets are not served by this version; give a file, a directory, a device or null: (a file of that name: ./{1})"
@@ -59,12 +67,15 @@ impl FromStr for Address {
             };
             return Ok(Self::Null { capacity });
         }
+        match text.strip_prefix("sim:") {
+            Some("") => return Err(AddressError::SimWithoutArray),
+            Some(array) => return Ok(Self::Sim { array: array.to_owned() }),
+            None => {}
+        }
         // `C:\x` and `dir:with/colon` are paths: a scheme is two or more letters and then a colon before any slash.
         let scheme = text.split_once(':').map(|(scheme, _)| scheme);
         match scheme {
-            Some(s)
-                if matches!(s, "iscsi" | "nfs" | "sim" | "published" | "http" | "https" | "s3" | "smb") =>
-            {
+            Some(s) if matches!(s, "iscsi" | "nfs" | "published" | "http" | "https" | "s3" | "smb") => {
                 Err(AddressError::UnknownScheme(s.to_owned(), text.to_owned()))
             }
             _ => Ok(Self::Path(PathBuf::from(text))),
@@ -92,6 +103,7 @@ impl fmt::Display for Address {
             Self::Path(path) => write!(f, "{}", path.display()),
             Self::Null { capacity: NULL_CAPACITY } => write!(f, "null:"),
             Self::Null { capacity } => write!(f, "null:{}", crate::units::Bytes(*capacity)),
+            Self::Sim { array } => write!(f, "sim:{array}"),
         }
     }
 }
@@ -102,7 +114,16 @@ mod tests {
 
     #[test]
     fn addresses_read_back_from_their_own_text() {
-        for text in ["./t.dat", "/dev/sdb", "null:", "null:64GiB", "a:b", "/mnt/x:y/z"] {
+        for text in [
+            "./t.dat",
+            "/dev/sdb",
+            "null:",
+            "null:64GiB",
+            "sim:ix4-200d",
+            "sim:arrays/x.toml",
+            "a:b",
+            "/mnt/x:y/z",
+        ] {
             assert_eq!(text.parse::<Address>().map(|a| a.to_string()), Ok(text.to_owned()));
         }
     }
@@ -112,6 +133,7 @@ mod tests {
         let message = "nfs://nas/x".parse::<Address>().unwrap_err().to_string();
         assert!(message.starts_with("`nfs:` targets are not served"), "{message}");
         assert_eq!("".parse::<Address>(), Err(AddressError::Empty));
+        assert_eq!("sim:".parse::<Address>(), Err(AddressError::SimWithoutArray));
         assert!("null:lots".parse::<Address>().is_err());
     }
 }

@@ -11,7 +11,8 @@ const APPLICATION_ID: i64 = 0x4173_6179;
 
 /// Each entry takes the store from the format of its index to the next one. Never change an entry that was released:
 /// add one.
-const MIGRATIONS: [&str; 1] = ["
+const MIGRATIONS: [&str; 2] = [
+    "
     CREATE TABLE run (
         id              INTEGER PRIMARY KEY,
         run             TEXT NOT NULL UNIQUE,
@@ -29,7 +30,14 @@ const MIGRATIONS: [&str; 1] = ["
         body     TEXT NOT NULL,                   -- JSON of assay_record::Event
         PRIMARY KEY (run_id, sequence)
     ) STRICT;
-"];
+",
+    "
+    CREATE TABLE target (
+        address TEXT PRIMARY KEY,                 -- an absolute path, or another address as typed
+        array   TEXT NOT NULL                     -- text of the array file
+    ) STRICT;
+",
+];
 
 /// The format this version writes.
 pub(crate) const FORMAT: i64 = MIGRATIONS.len() as i64;

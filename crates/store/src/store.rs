@@ -164,6 +164,36 @@ impl Store {
         self.change(run, "DELETE FROM run WHERE run = ?1", params![run])
     }
 
+    /// Says which array a target is on, as the text of an array file; `None` forgets it.
+    pub fn set_target_array(&self, address: &str, array: Option<&str>) -> Result<(), StoreError> {
+        let write = |source| StoreError::Write { path: self.path.clone(), source };
+        let result = match array {
+            Some(text) => self.connection.execute(
+                "INSERT INTO target (address, array) VALUES (?1, ?2)
+                 ON CONFLICT (address) DO UPDATE SET array = excluded.array",
+                params![address, text],
+            ),
+            None => self.connection.execute("DELETE FROM target WHERE address = ?1", [address]),
+        };
+        result.map(drop).map_err(write)
+    }
+
+    /// The text of the array that a target is on, where somebody said so.
+    pub fn target_array(&self, address: &str) -> Result<Option<String>, StoreError> {
+        let query = "SELECT array FROM target WHERE address = ?1";
+        let found = self.connection.query_row(query, [address], |row| row.get(0)).optional();
+        found.map_err(|source| self.read_error(source))
+    }
+
+    /// Every target with an array: address and text, by address.
+    pub fn target_arrays(&self) -> Result<Vec<(String, String)>, StoreError> {
+        let read = |source| self.read_error(source);
+        let mut query =
+            self.connection.prepare("SELECT address, array FROM target ORDER BY address").map_err(read)?;
+        let rows = query.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).map_err(read)?;
+        rows.collect::<Result<_, _>>().map_err(read)
+    }
+
     fn change(&self, run: &str, sql: &str, parameters: impl rusqlite::Params) -> Result<(), StoreError> {
         let write = |source| StoreError::Write { path: self.path.clone(), source };
         match self.connection.execute(sql, parameters).map_err(write)? {

@@ -26,7 +26,8 @@ pub use buffer::{ALIGNMENT, IoBuf};
 pub use inline::{InlineTarget, is_in_memory};
 pub use null::NullTarget;
 pub use open::{
-    AccessMode, AnyTarget, Caching, Durability, IoEngine, Member, OpenError, OpenRequest, open, uring_refused,
+    AccessMode, AnyTarget, Caching, Durability, IoEngine, Member, OpenError, OpenRequest, SimulatedMember,
+    open, uring_refused,
 };
 pub use psync::PsyncTarget;
 pub use uring::UringTarget;
@@ -66,7 +67,7 @@ pub struct Geometry {
     pub block_bytes: u32,
     /// The most operations in flight.
     pub depth: u32,
-    /// How I/O is issued, for the record: `io_uring`, `psync`, `inline` or `null`.
+    /// How I/O is issued, for the record: `io_uring`, `psync`, `inline`, `null` or `sim`.
     pub engine: &'static str,
 }
 
@@ -140,6 +141,9 @@ pub enum TargetLost {
         /// The system's words.
         why: String,
     },
+    /// The simulated array's time is used up.
+    #[error("{0}")]
+    Simulated(String),
     /// A helper thread of the psync engine is gone.
     #[error("a thread of the psync engine ended")]
     Helper,

@@ -73,12 +73,25 @@ pub struct OpenRequest<'r> {
     pub members: &'r [Member],
     /// Capacities of null members; not empty means the null target.
     pub null_members: &'r [u64],
+    /// Simulated members; not empty means that whoever opens brings the simulation.
+    pub simulated: &'r [SimulatedMember],
     /// The most operations in flight.
     pub depth: u32,
     /// How I/O is issued to files and devices.
     pub engine: IoEngine,
     /// The buffers that operations will use, to be registered.
     pub buffers: &'r [IoBuf],
+}
+
+/// A LUN of a simulated array.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SimulatedMember {
+    /// As it stands in the address: an array that ships, or the path of an array file.
+    pub array: String,
+    /// Which LUN: its place on the command line.
+    pub lun: u32,
+    /// Bytes that are used.
+    pub span_bytes: u64,
 }
 
 /// Why a target could not be opened.
@@ -101,6 +114,14 @@ pub enum OpenError {
     /// The ring could not be made.
     #[error("cannot set up io_uring: {0}; --io psync works without it")]
     Ring(#[source] io::Error),
+    /// This caller brings no simulation.
+    #[error("cannot open sim:{array}: {why}")]
+    Simulated {
+        /// The array.
+        array: String,
+        /// What is in the way.
+        why: String,
+    },
     /// A helper thread could not be started.
     #[error("cannot start a thread for the psync engine: {0}; use fewer outstanding I/Os or workers")]
     Thread(#[source] io::Error),
@@ -134,6 +155,10 @@ impl Member {
 pub fn open(request: &OpenRequest<'_>) -> Result<AnyTarget, OpenError> {
     if !request.null_members.is_empty() {
         return Ok(AnyTarget::Null(NullTarget::new(request.null_members.to_vec(), request.depth)));
+    }
+    if let Some(member) = request.simulated.first() {
+        let why = "simulated arrays are served by assay run and assay calibrate only".to_owned();
+        return Err(OpenError::Simulated { array: member.array.clone(), why });
     }
     match request.engine {
         IoEngine::Uring if request.members.iter().all(|m| is_in_memory(&m.path)) => {

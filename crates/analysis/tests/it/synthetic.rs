@@ -68,6 +68,7 @@ pub fn header(plan: Plan) -> RunHeader {
             clocksource: "tsc".into(),
             ..HostFacts::default()
         },
+        array: None,
     }
 }
 

@@ -27,7 +27,9 @@ pub enum PrepareError {
         given: String,
     },
     /// A job mixes targets that cannot be driven together.
-    #[error("test \"{test}\", {job}: null: and real targets cannot share a job; give each a job of its own")]
+    #[error(
+        "test \"{test}\", {job}: null:, sim: and real targets cannot share a job; give each a job of its own"
+    )]
     MixedKinds {
         /// Of the plan.
         test: String,
@@ -45,8 +47,8 @@ pub enum PrepareError {
         /// The target.
         target: String,
     },
-    /// A null target cannot give back what was written.
-    #[error("test \"{test}\": verify needs a target that keeps data; null: does not")]
+    /// A null or simulated target cannot give back what was written.
+    #[error("test \"{test}\": verify needs a target that keeps data; null: and sim: do not")]
     VerifyNull {
         /// Of the plan.
         test: String,

@@ -43,7 +43,8 @@ pub(super) fn fill(
     let member = Member { durability: Durability::Device, ..member.clone() };
     let buffers: Vec<IoBuf> = (0..DEPTH).map(|slot| IoBuf::new(slot, CHUNK_BYTES)).collect();
     let members = std::slice::from_ref(&member);
-    let request = OpenRequest { members, null_members: &[], depth: DEPTH, engine, buffers: &buffers };
+    let request =
+        OpenRequest { members, null_members: &[], simulated: &[], depth: DEPTH, engine, buffers: &buffers };
     let target = assay_target::open(&request).map_err(|e| (from, e.into()))?;
     let chunk = u64::from(CHUNK_BYTES);
     let aligned = from / chunk * chunk;

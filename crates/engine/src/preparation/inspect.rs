@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use assay_record::{DeviceFacts, FilesystemFacts, HostFacts};
 use assay_spec::units::{Bytes, GIB, MIB};
 use assay_spec::{Address, Plan, Span, Test};
-use assay_target::AccessMode;
 use assay_target::file::{self, Marker, PathKind};
+use assay_target::{AccessMode, SimulatedMember};
 
 use super::error::PrepareError;
 use super::{PrepareOptions, TooSmall};
@@ -19,12 +19,15 @@ const FILE_IN_DIRECTORY: &str = "assay.dat";
 /// Of a file system so much stays free: a full one slows down, and harms whoever else uses it.
 const RESERVE_MAX: u64 = GIB;
 const RESERVE_SHARE: u64 = 50;
+/// A simulated array is used up to here where nobody says how far.
+const SIMULATED_SPAN: u64 = 4 * GIB;
 /// Files are made in whole pages: the last I/O of the span must fit the strictest block size.
 const SPAN_GRAIN: u64 = 4096;
 
 /// A target that passed, and what is to be done with it.
 pub(super) enum Inspected {
     Null { address: String, capacity: u64 },
+    Simulated { address: String, member: SimulatedMember },
     File(FilePlan),
     Device(DevicePlan),
 }
@@ -80,11 +83,11 @@ pub(super) fn check_plan(plan: &Plan, addresses: &[Address]) -> Result<(), Prepa
                     let target = addresses[*shared].to_string();
                     return Err(PrepareError::VerifyShares { test: test.name.clone(), target });
                 }
-                let nulls = indices.iter().filter(|i| matches!(addresses[**i], Address::Null { .. })).count();
-                if nulls > 0 && step.verify {
+                let kinds: Vec<Kind> = indices.iter().map(|i| Kind::of(&addresses[*i])).collect();
+                if step.verify && kinds.iter().any(|kind| *kind != Kind::Path) {
                     return Err(PrepareError::VerifyNull { test: test.name.clone() });
                 }
-                if nulls > 0 && nulls < indices.len() {
+                if kinds.windows(2).any(|two| two[0] != two[1]) {
                     return Err(PrepareError::MixedKinds { test: test.name.clone(), job: job.name.clone() });
                 }
                 used.extend(indices);
@@ -92,6 +95,24 @@ pub(super) fn check_plan(plan: &Plan, addresses: &[Address]) -> Result<(), Prepa
         }
     }
     Ok(())
+}
+
+/// Targets of one job must be of one kind: a thread drives them together.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Path,
+    Null,
+    Simulated,
+}
+
+impl Kind {
+    fn of(address: &Address) -> Self {
+        match address {
+            Address::Path(_) => Self::Path,
+            Address::Null { .. } => Self::Null,
+            Address::Sim { .. } => Self::Simulated,
+        }
+    }
 }
 
 fn indices(test: &Test, job: &str, named: &[u32], addresses: &[Address]) -> Result<Vec<usize>, PrepareError> {
@@ -149,6 +170,12 @@ pub(super) fn inspect(
         Address::Null { capacity } => {
             return Ok(Inspected::Null { address: address.to_string(), capacity: *capacity });
         }
+        Address::Sim { array } => {
+            let lun = u32::try_from(index).expect("targets on a command line are few");
+            let span_bytes = simulated_span(plan.span, host);
+            let member = SimulatedMember { array: array.clone(), lun, span_bytes };
+            return Ok(Inspected::Simulated { address: address.to_string(), member });
+        }
         Address::Path(path) => path,
     };
     let writer = writer(plan, index);
@@ -161,6 +188,14 @@ pub(super) fn inspect(
         }
         PathKind::BlockDevice => inspect_device(plan, address, path, writer, options, host),
         PathKind::Other(what) => Err(PrepareError::WrongKind { path: text(path), what }),
+    }
+}
+
+/// What the plan asks for; else what published forum tables used.
+fn simulated_span(asked: Span, host: &HostFacts) -> u64 {
+    match asked {
+        Span::Whole => SIMULATED_SPAN,
+        Span::Size(size) => size.resolve(Bytes(host.memory_bytes)).0.next_multiple_of(SPAN_GRAIN),
     }
 }
 
@@ -385,7 +420,7 @@ fn check_may_write(
 pub(super) fn check_overwrite(given: &[String], inspected: &[Inspected]) -> Result<(), PrepareError> {
     for name in given {
         let is_known = inspected.iter().any(|one| match one {
-            Inspected::Null { .. } => false,
+            Inspected::Null { .. } | Inspected::Simulated { .. } => false,
             Inspected::File(file) => real_path(Path::new(name)) == real_path(&file.path),
             Inspected::Device(device) => assay_host::is_identity_of(&device.device, name),
         });
@@ -403,7 +438,7 @@ fn known_names(inspected: &[Inspected]) -> String {
     let names: Vec<String> = inspected
         .iter()
         .filter_map(|one| match one {
-            Inspected::Null { .. } => None,
+            Inspected::Null { .. } | Inspected::Simulated { .. } => None,
             Inspected::File(file) => Some(text(&file.path)),
             Inspected::Device(device) => {
                 let identity = assay_host::identities(&device.device).into_iter().next()?;

@@ -43,6 +43,7 @@ impl Made {
         member.engine = match (&self.kind, engine) {
             (Prepared::Null { .. }, _) => "null".into(),
             (Prepared::Path { member, .. }, IoEngine::Uring) if is_in_memory(&member.path) => "inline".into(),
+            (Prepared::Simulated(_), _) => "sim".into(),
             (_, IoEngine::Uring) => "io_uring".into(),
             (_, IoEngine::Psync) => "psync".into(),
         };
@@ -63,6 +64,17 @@ impl Making<'_> {
                     ..MemberFacts::default()
                 };
                 Ok(Made { address, facts, kind: Prepared::Null { capacity } })
+            }
+            Inspected::Simulated { address, member } => {
+                let facts = MemberFacts {
+                    kind: MemberKind::Simulated,
+                    capacity_bytes: member.span_bytes,
+                    span_bytes: member.span_bytes,
+                    block_bytes: 512,
+                    content: Content::None,
+                    ..MemberFacts::default()
+                };
+                Ok(Made { address, facts, kind: Prepared::Simulated(member) })
             }
             Inspected::File(plan) => self.open_file(plan),
             Inspected::Device(plan) => self.open_device(plan),

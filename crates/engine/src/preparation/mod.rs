@@ -16,7 +16,7 @@ use std::sync::Arc;
 use assay_record::{HostFacts, TargetFacts, Warning};
 use assay_spec::{Address, Job, Plan, Semantics};
 use assay_target::file::Marker;
-use assay_target::{Caching, Durability, IoEngine, Member};
+use assay_target::{Caching, Durability, IoEngine, Member, SimulatedMember};
 
 use crate::control::StopSignal;
 use crate::fit::{Fit, Place, fit};
@@ -86,6 +86,7 @@ pub struct PreparedTarget {
 
 enum Prepared {
     Null { capacity: u64 },
+    Simulated(SimulatedMember),
     Path { member: Member, hold: Hold },
 }
 
@@ -207,6 +208,7 @@ impl PreparedTarget {
     fn span(&self) -> u64 {
         match &self.kind {
             Prepared::Null { capacity } => *capacity,
+            Prepared::Simulated(member) => member.span_bytes,
             Prepared::Path { member, .. } => member.span_bytes,
         }
     }
@@ -267,6 +269,7 @@ impl PreparedTargets {
         let mut target = JobTarget {
             members: Vec::new(),
             null_members: Vec::new(),
+            simulated: Vec::new(),
             names: indices.iter().map(|i| self.targets[*i].facts.address.clone()).collect(),
             spans: place.spans,
             block_bytes: place.block_bytes,
@@ -276,6 +279,7 @@ impl PreparedTargets {
         for index in indices {
             match &self.targets[index].kind {
                 Prepared::Null { capacity } => target.null_members.push(*capacity),
+                Prepared::Simulated(member) => target.simulated.push(member.clone()),
                 Prepared::Path { member, .. } => target.members.push(member.clone()),
             }
         }

@@ -132,6 +132,7 @@ pub fn run_on<T: Target>(
         plan,
         targets: targets.facts(),
         host,
+        array: None,
     };
     let request = RunRequest { header, targets: &mut targets, warnings: vec![], stop: stop.clone() };
     run_with(request, &|r: &OpenRequest<'_>| Ok(opener(r)), sink)

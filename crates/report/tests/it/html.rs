@@ -7,7 +7,7 @@ use assay_report::{Meta, html::report};
 use crate::{OPEN, TWO_JOBS, Told, run, synthetic, told};
 
 fn html(told: &Told, name: &str) -> String {
-    let meta = Meta { label: Some("before"), note: Some("firmware 2.1") };
+    let meta = Meta { label: Some("before"), note: Some("firmware 2.1"), judgement: None };
     let page = report(&told.header, &told.summary, &told.findings, meta);
     std::fs::write(Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.html")), &page).unwrap();
     page
@@ -99,8 +99,12 @@ fn names_that_look_like_markup_stay_text() {
     header.targets[0].member.path = evil.into();
     let events = synthetic::events(&header, synthetic::Target::default());
     let told = told(header, &events);
-    let page =
-        report(&told.header, &told.summary, &told.findings, Meta { label: Some(evil), note: Some(evil) });
+    let page = report(
+        &told.header,
+        &told.summary,
+        &told.findings,
+        Meta { label: Some(evil), note: Some(evil), judgement: None },
+    );
     check_nesting(&page);
     assert!(!page.contains("<script") && !page.contains("<b>"));
 }

@@ -7,7 +7,12 @@ use serde_json::Value;
 use crate::{OPEN, TWO_JOBS, Told, run, synthetic, told};
 
 fn json(told: &Told) -> Value {
-    document(&told.header, &told.summary, &told.findings, Meta { label: Some("before"), note: None })
+    document(
+        &told.header,
+        &told.summary,
+        &told.findings,
+        Meta { label: Some("before"), note: None, judgement: None },
+    )
 }
 
 fn schema() -> Value {
@@ -30,6 +35,25 @@ fn every_kind_of_run_fits_the_schema() {
     }
     check(&json(&run(synthetic::plan(TWO_JOBS))));
     check(&json(&run(synthetic::plan(OPEN))));
+}
+
+#[test]
+fn a_run_with_an_array_fits_the_schema_and_says_what_to_expect() {
+    for array in ["ssd-sata", "nas-4bay"] {
+        let mut told = run(synthetic::suite("vmware", 1));
+        let (_, text) = assay_model::array::shipped::FILES.iter().find(|(name, _)| *name == array).unwrap();
+        told.header.array = Some((*text).to_owned());
+        let judged = assay_analysis::judge(&told.header, &told.summary).unwrap().unwrap();
+        let meta = Meta { judgement: Some(&judged), ..Meta::default() };
+        let document = document(&told.header, &told.summary, &judged.findings, meta);
+        check(&document);
+        let test = &document["tests"][0];
+        assert_eq!(test["expected"]["is_bound"], array == "nas-4bay");
+        assert!(test["verdict"]["says"].as_str().unwrap().contains("second suspect"), "{}", test["verdict"]);
+        assert_eq!(document["verdict"]["judged"], 4);
+        let html = assay_report::html::report(&told.header, &told.summary, &judged.findings, meta);
+        assert!(html.contains("<strong>Verdict:</strong>"));
+    }
 }
 
 #[test]

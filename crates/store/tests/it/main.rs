@@ -116,7 +116,7 @@ fn a_store_of_a_later_version_is_refused_and_left_alone() {
     raw.pragma_update(None, "user_version", 99).unwrap();
     drop(raw);
     let text = Store::open(&path).unwrap_err().to_string();
-    assert!(text.contains("has format 99, and this version knows up to 1"), "{text}");
+    assert!(text.contains("has format 99, and this version knows up to 2"), "{text}");
     assert!(text.contains(&path.display().to_string()), "{text}");
 }
 
@@ -172,4 +172,23 @@ fn a_run_that_is_still_being_written_can_be_read() {
         assert_eq!(store.load(&header.run).unwrap().len(), count + 1);
     }
     assert!(matches!(store.load(&header.run).unwrap()[0].what, RunEvent::Started(_)));
+}
+
+#[test]
+fn targets_remember_their_array_also_in_a_store_of_the_first_format() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("runs.sqlite");
+    let told = write(&Store::open(&path).unwrap(), &header("261121-bbbb"), None);
+    // A store as the first format left it: no table of targets.
+    let old = rusqlite::Connection::open(&path).unwrap();
+    old.execute_batch("DROP TABLE target; PRAGMA user_version = 1;").unwrap();
+    drop(old);
+    let store = Store::open(&path).unwrap();
+    assert_eq!(store.load("261121-bbbb").unwrap(), told, "the runs are kept");
+    assert_eq!(store.target_array("/srv/t.dat").unwrap(), None);
+    store.set_target_array("/srv/t.dat", Some("one")).unwrap();
+    store.set_target_array("/srv/t.dat", Some("two")).unwrap();
+    assert_eq!(store.target_arrays().unwrap(), [("/srv/t.dat".to_owned(), "two".to_owned())]);
+    store.set_target_array("/srv/t.dat", None).unwrap();
+    assert_eq!(store.target_array("/srv/t.dat").unwrap(), None);
 }

@@ -1,0 +1,73 @@
+//! Members that do not work side by side, and spans that flatter them.
+
+use assay_model::demand::ResourceKind;
+
+use super::Says;
+use crate::expected::{Case, Modelled};
+use crate::finding::{Evidence, Severity};
+
+/// Below this share of the members at work something before them lets too few through.
+const WORKING_MIN: f64 = 0.35;
+/// Link and software must be idler than this to be no suspects.
+const OTHER_MAX: f64 = 0.70;
+/// Of a mix, at least this share must be random for member accesses to be what counts, %.
+const RANDOM_MIN_PCT: f64 = 50.0;
+/// A smaller part of a disk makes seeks short.
+const SPAN_MIN: f64 = 0.05;
+
+/// How busy the link and the known software are at a rate, the busier of both.
+fn others_busy(load: &Modelled, iops: f64) -> f64 {
+    let of = |r: &&assay_model::demand::Resource| {
+        matches!(r.kind, ResourceKind::TargetCpu | ResourceKind::LinkRead | ResourceKind::LinkWrite)
+    };
+    load.prediction.table.resources.iter().filter(of).map(|r| iops / r.ceiling_iops).fold(0.0, f64::max)
+}
+
+/// Random I/O keeps less than a third of the members busy, and nothing else is full.
+pub(super) fn serial(case: &Case) -> Option<Says> {
+    let load = case.load.as_ref()?;
+    let (facts, iops) = (&load.facts, case.measured.iops);
+    let enough = load.workload.total_outstanding() >= 2.0 * facts.members && facts.members > 1.0;
+    if load.random_pct() < RANDOM_MIN_PCT || !enough || !facts.rotating {
+        return None;
+    }
+    let working = facts.effective_members(iops);
+    if working / facts.members >= WORKING_MIN || others_busy(load, iops) >= OTHER_MAX {
+        return None;
+    }
+    Some(Says {
+        severity: Severity::Warning,
+        says: format!(
+            "the array works like {working:.1} of {:.0} disks: I/O is serialised in the target or its file system, adding disks will not help.",
+            facts.members
+        ),
+        evidence: vec![
+            Evidence::new("measured", iops, "IOPS"),
+            Evidence::new("members at work", working, ""),
+            Evidence::new("members", facts.members, ""),
+        ],
+        next: "Run random reads alone at the same depth: if they use all disks, writes are what is serialised.",
+    })
+}
+
+/// A small part of the disks was used.
+pub(super) fn span(case: &Case) -> Option<Says> {
+    let load = case.load.as_ref()?;
+    let facts = &load.facts;
+    if !facts.rotating || load.random_pct() < RANDOM_MIN_PCT || facts.span_fraction >= SPAN_MIN {
+        return None;
+    }
+    let (whole, here) = (facts.full_span_iops, facts.uncached_bound_iops);
+    Some(Says {
+        severity: Severity::Info,
+        says: format!(
+            "short-stroked: {:.1} % of the disks are used; on all of them expect about {whole:.0} IOPS of the disks, here they give up to {here:.0}.",
+            facts.span_fraction * 100.0
+        ),
+        evidence: vec![
+            Evidence::new("used", facts.span_fraction * 100.0, "%"),
+            Evidence::new("expected on the whole", whole, "IOPS"),
+        ],
+        next: "Use a span like the one that will be in use (--size).",
+    })
+}

@@ -1,0 +1,302 @@
+//! Each rule of the model: it fires, it does not, and what it does on the boundary.
+
+use std::sync::Arc;
+
+use assay_analysis::{Case, Finding, Judgement, Measured, Modelled, Standing, judge, judge_published};
+use assay_model::array::{set, shipped};
+use assay_model::plant::Tables;
+use assay_model::predict::Engines;
+use assay_model::published;
+use assay_model::workload::Workload;
+
+use crate::summarize;
+use crate::synthetic::{self, Target};
+
+/// A load on a shipped array, changed by `change`, that was measured at `iops`.
+fn case(array: &str, change: &str, workload: Workload, iops: f64) -> Case {
+    let mut array = shipped::named(array).unwrap().unwrap();
+    set(&mut array, change).unwrap();
+    let name = workload.name.clone();
+    let load = Modelled::new(&Arc::new(array), workload, Engines::Closed, &mut Tables::default());
+    Case { step: None, measured: Measured { name, iops, ..Measured::default() }, load: Some(load) }
+}
+
+fn load(case: &mut Case) -> &mut Modelled {
+    case.load.as_mut().unwrap()
+}
+
+fn found(rule: &str, cases: &[&Case]) -> Option<Finding> {
+    let cases = cases.iter().map(|c| (*c).clone()).collect();
+    Judgement::of("test".into(), cases).findings.into_iter().find(|f| f.rule == rule)
+}
+
+fn random(name: &str, read_pct: f64, outstanding: u32) -> Workload {
+    Workload::simple(name, 8192, read_pct, 100.0, outstanding)
+}
+
+/// Checks a rule at measured values: `(value, fires)`.
+fn check(rule: &str, base: &Case, change: impl Fn(&mut Case, f64), expected: &[(f64, bool)]) {
+    for (value, fires) in expected {
+        let mut case = base.clone();
+        change(&mut case, *value);
+        assert_eq!(found(rule, &[&case]).is_some(), *fires, "{rule} at {value}");
+    }
+}
+
+#[test]
+fn a_rate_that_is_not_iops_times_size_is_told() {
+    let base = case("hdd-7200", "", random("r", 100.0, 4), 1000.0);
+    let stated = |c: &mut Case, factor: f64| c.measured.stated_mb_s = Some(8.192 / factor);
+    check("UNIT", &base, stated, &[(1.0, false), (1.005, false), (1.0051, true), (0.9949, true)]);
+    assert!(found("UNIT", &[&base]).is_none(), "without a stated rate there is nothing to compare");
+}
+
+#[test]
+fn littles_law_tells_drains_and_contradictions() {
+    let base = case("hdd-7200", "", random("r", 100.0, 64), 1000.0);
+    let share = |c: &mut Case, share: f64| c.measured.mean_ms = Some(64.0 * share);
+    check(
+        "LITTLE",
+        &base,
+        share,
+        &[(0.971, false), (0.969, true), (1.0, false), (1.029, false), (1.031, true)],
+    );
+    let mut drained = base;
+    share(&mut drained, 59.2 / 64.0);
+    let says = found("LITTLE", &[&drained]).unwrap().says;
+    assert!(says.contains("only 59.2 of 64 I/Os outstanding"), "{says}");
+}
+
+#[test]
+fn bytes_time_and_rate_must_agree_and_fit_the_links() {
+    let base = case("x4500", "", Workload::simple("dd", 65_536, 0.0, 0.0, 1), 600e6 / 65_536.0);
+    let seconds = |c: &mut Case, factor: f64| {
+        load(c).facts.path_mb_s = f64::INFINITY;
+        c.measured.stated_transfer = Some((600e6 * 100.0, 100.0 * factor));
+    };
+    check("PHYS", &base, seconds, &[(1.0, false), (1.04, false), (1.06, true), (0.94, true)]);
+    let ceiling = |c: &mut Case, factor: f64| load(c).facts.path_mb_s = 600.0 / factor / load(c).facts.paths;
+    check("PHYS", &base, ceiling, &[(1.0, false), (1.019, false), (1.021, true)]);
+}
+
+#[test]
+fn reads_above_the_medium_are_a_cache() {
+    let mut base = case("hdd-7200", "", random("r", 100.0, 8), 100.0);
+    let bound = load(&mut base).facts.uncached_bound_iops;
+    let iops = |c: &mut Case, factor: f64| c.measured.iops = bound * factor;
+    check("CACHE-R", &base, iops, &[(1.0, false), (1.249, false), (1.251, true)]);
+    check("CACHE-R", &base, |c, ms| c.measured.read_p50_ms = Some(ms), &[(0.5, false), (0.499, true)]);
+    let fifth = |c: &mut Case, share: f64| c.measured.read_p20_ms = Some(share * 60_000.0 / 7200.0);
+    check("CACHE-R", &base, fifth, &[(0.301, false), (0.299, true)]);
+    let mut writes = case("hdd-7200", "", random("w", 0.0, 8), bound * 2.0);
+    writes.measured.read_p50_ms = Some(0.1);
+    assert!(found("CACHE-R", &[&writes]).is_none(), "writes are another rule's");
+}
+
+#[test]
+fn a_write_cache_that_still_absorbs_is_told_with_the_time_it_takes() {
+    let base = case("hdd-7200", "controller.write_back=1GiB", random("w", 0.0, 32), 0.0);
+    let facts = base.load.as_ref().unwrap().facts.clone();
+    let drain = facts.drain_iops.unwrap();
+    let settled = 3.0 * facts.absorbs_s(drain * 4.0, 8192.0).unwrap();
+    let after = |c: &mut Case, share: f64| {
+        (c.measured.iops, c.measured.seconds) = (drain * 4.0, Some(settled * share))
+    };
+    check("CACHE-W", &base, after, &[(0.5, true), (0.999, true), (1.001, false)]);
+    let rate =
+        |c: &mut Case, factor: f64| (c.measured.iops, c.measured.seconds) = (drain * factor, Some(1.0));
+    check("CACHE-W", &base, rate, &[(1.0, false), (1.249, false), (1.251, true)]);
+    let without = case("hdd-7200", "", random("w", 0.0, 32), drain * 4.0);
+    assert!(found("CACHE-W", &[&without]).is_none(), "no cache is described, so none is judged");
+}
+
+#[test]
+fn durable_writes_faster_than_half_a_revolution_are_not_durable() {
+    let mut base = case("hdd-7200", "", random("w", 0.0, 1), 200.0);
+    base.measured.synced = true;
+    let half = 60_000.0 / 7200.0 / 2.0;
+    let mean = |c: &mut Case, share: f64| c.measured.write_mean_ms = Some(half * share);
+    check("SYNC", &base, mean, &[(1.001, false), (0.999, true)]);
+    let unsynced = |c: &mut Case, share: f64| {
+        (c.measured.synced, c.measured.write_mean_ms) = (false, Some(half * share))
+    };
+    check("SYNC", &base, unsynced, &[(0.1, false)]);
+    let mut protected =
+        case("hdd-7200", "controller.write_back=1GiB controller.battery=yes", random("w", 0.0, 1), 200.0);
+    (protected.measured.synced, protected.measured.write_mean_ms) = (true, Some(0.1));
+    assert!(found("SYNC", &[&protected]).is_none(), "a battery makes it durable");
+}
+
+#[test]
+fn links_are_named_with_their_number() {
+    let one_way = |outstanding| Workload::simple("s", 32_768, 100.0, 0.0, outstanding);
+    let base = case("nas-4bay", "", one_way(64), 0.0);
+    let ceiling = base.load.as_ref().unwrap().facts.path_mb_s;
+    let share = |c: &mut Case, share: f64| c.measured.iops = share * ceiling * 1e6 / 32_768.0;
+    check("LINK", &base, share, &[(0.919, false), (0.921, true), (1.0, true), (1.019, true), (1.021, false)]);
+    let mut full = base;
+    share(&mut full, 0.99);
+    let says = found("LINK", &[&full]).unwrap().says;
+    assert!(says.contains("limited by ONE 1GbE path: 99 % of"), "{says}");
+    let spread = case("openfiler-2.3-8disk", "paths.rr_ios=1000", one_way(64), 0.0);
+    let ceiling = spread.load.as_ref().unwrap().facts.path_mb_s;
+    let of_one = |c: &mut Case, share: f64| c.measured.iops = share * ceiling * 1e6 / 32_768.0;
+    check(
+        "LINK",
+        &spread,
+        of_one,
+        &[(0.94, true), (0.919, false), (1.15, true), (1.301, false), (1.9, true), (4.0, true)],
+    );
+    let mut slow = spread;
+    of_one(&mut slow, 1.15);
+    assert!(found("LINK", &[&slow]).unwrap().says.contains("round robin is not spreading"));
+}
+
+#[test]
+fn members_that_do_not_work_side_by_side_are_told() {
+    let base = case("nas-4bay", "", random("mix", 70.0, 64), 100.0);
+    let facts = base.load.as_ref().unwrap().facts.clone();
+    let per_io = facts.effective_members(1.0) / facts.members;
+    let working = |c: &mut Case, share: f64| c.measured.iops = share / per_io;
+    check("SERIAL", &base, working, &[(0.2, true), (0.349, true), (0.351, false), (1.0, false)]);
+    let shallow = case("nas-4bay", "", random("mix", 70.0, 7), 10.0);
+    assert!(found("SERIAL", &[&shallow]).is_none(), "too few I/Os to keep all disks busy");
+    let enough = case("nas-4bay", "", random("mix", 70.0, 8), 10.0);
+    assert!(found("SERIAL", &[&enough]).is_some());
+}
+
+#[test]
+fn a_short_span_is_told() {
+    let base = case("hdd-7200", "", random("r", 100.0, 8), 100.0);
+    check("SPAN", &base, |c, share| load(c).facts.span_fraction = share, &[(0.0499, true), (0.05, false)]);
+    let sequential = case("hdd-7200", "", Workload::simple("s", 65_536, 100.0, 0.0, 8), 100.0);
+    assert!(found("SPAN", &[&sequential]).is_none());
+}
+
+#[test]
+fn equal_random_writes_in_two_mixes_are_one_queue() {
+    let a = case("ix4-200d", "", random("a", 70.0, 64), 100.0);
+    for (writes, fires) in [(30.0, true), (33.2, true), (33.4, false), (27.3, true), (27.2, false)] {
+        let b = case("ix4-200d", "", random("b", 50.0, 64), writes / 0.5);
+        let fired = found("WSERIAL", &[&a, &b]);
+        assert_eq!(fired.is_some(), fires && (30.0_f64 / writes - 1.0).abs() <= 0.10, "{writes}: {fired:?}");
+    }
+    assert!(found("WSERIAL", &[&a, &a]).is_none(), "one mix shows nothing");
+    let shallow = case("ix4-200d", "", random("b", 50.0, 1), 60.0);
+    assert!(found("WSERIAL", &[&a, &shallow]).is_none(), "other depths are other loads");
+}
+
+#[test]
+fn the_write_penalty_is_explained_or_exceeded() {
+    let reads = case("nas-4bay", "", random("r", 100.0, 32), 1000.0);
+    let says = |ratio: f64| {
+        let writes = case("nas-4bay", "", random("w", 0.0, 32), 1000.0 * ratio / 4.0);
+        found("RAIDPEN", &[&reads, &writes]).map(|f| f.says)
+    };
+    for ratio in [0.751, 1.0, 1.249] {
+        assert!(
+            says(ratio).is_some_and(|s| s.contains("write penalty of RAID5 (4 I/Os per write) explains it")),
+            "{ratio}"
+        );
+    }
+    assert!(says(0.749).is_some_and(|s| s.contains("misaligned")));
+    assert!(says(1.251).is_none());
+}
+
+#[test]
+fn a_line_over_the_sizes_names_the_software() {
+    let sweep = |b_over_wire: f64, sizes: usize| -> Vec<Case> {
+        (0..sizes)
+            .map(|i| {
+                let size = 2048_u64 << i;
+                let mut c =
+                    case("nas-4bay", "", Workload::simple(&format!("{size}"), size, 100.0, 0.0, 1), 1.0);
+                // One wire time for all sizes, so that the boundary is sharp.
+                load(&mut c).facts.wire_us_per_kib = 8.7;
+                c.measured.iops = 1e6 / (57.0 + b_over_wire * 8.7 * size as f64 / 1024.0);
+                c
+            })
+            .collect()
+    };
+    let fires = |cases: &[Case]| found("CPU", &cases.iter().collect::<Vec<_>>());
+    assert!(fires(&sweep(1.29, 8)).is_none());
+    let says = fires(&sweep(1.7, 8)).unwrap().says;
+    assert!(says.contains("the target spends 57 us + 14.8 us/KiB, the wire only 8.7"), "{says}");
+    assert!(fires(&sweep(1.31, 8)).is_some());
+    assert!(fires(&sweep(1.7, 3)).is_none(), "three sizes are no sweep");
+    let mut bent = sweep(1.7, 8);
+    bent[3].measured.iops *= 2.0;
+    assert!(fires(&bent).is_none(), "it is no line");
+}
+
+#[test]
+fn a_doubled_resource_that_changes_nothing_is_not_the_limit() {
+    let at = |disks: u32, random_pct: f64, iops: f64| {
+        let w = Workload::simple("x", 8192, 100.0, random_pct, 32);
+        case("nas-4bay", &format!("disks={disks}"), w, iops)
+    };
+    let fires = |b: Case, random_pct| found("INVAR", &[&at(4, random_pct, 1000.0), &b]).is_some();
+    assert!(fires(at(8, 0.0, 1049.0), 0.0));
+    assert!(!fires(at(8, 0.0, 1051.0), 0.0));
+    assert!(fires(at(8, 100.0, 1099.0), 100.0));
+    assert!(!fires(at(8, 100.0, 1101.0), 100.0));
+    assert!(!fires(at(7, 0.0, 1000.0), 0.0), "7 of 4 is not double");
+    assert!(!fires(at(8, 100.0, 1000.0), 0.0), "another load");
+}
+
+#[test]
+fn verdicts_name_limit_second_suspect_and_experiment() {
+    let w = random("r", 100.0, 32);
+    let mut as_expected = case("hdd-7200", "", w.clone(), 0.0);
+    as_expected.measured.iops = as_expected.load.as_ref().unwrap().prediction.iops.value;
+    let mut fast = as_expected.clone();
+    fast.measured.iops *= 100.0;
+    let mut slow = as_expected.clone();
+    slow.measured.iops /= 3.0;
+    let unknown = case("nas-4bay", "", w, 50.0);
+    let judged = Judgement::of(String::new(), vec![as_expected, fast, slow, unknown]);
+    let v: Vec<_> = judged.verdicts.iter().map(|v| v.clone().unwrap()).collect();
+    assert_eq!(
+        v.iter().map(|v| v.standing).collect::<Vec<_>>(),
+        [Standing::AsExpected, Standing::Above, Standing::Below, Standing::Below]
+    );
+    assert!(v[0].says.starts_with("the limit is the disk"), "{}", v[0].says);
+    assert_eq!(v[1].limit, "a cache");
+    assert_eq!(v[2].limit, "something the array file does not describe");
+    assert!(v[3].says.contains("software cost unknown") && v[3].limit.contains("software"), "{}", v[3].says);
+    assert!(v.iter().all(|v| !v.experiment.is_empty()));
+    assert_eq!(judged.verdict.unwrap().judged, 4);
+}
+
+#[test]
+fn a_run_without_an_array_is_not_judged_and_one_with_it_is() {
+    let mut header = synthetic::header(synthetic::suite("vmware", 4));
+    let summary = summarize(&header, &synthetic::events(&header, Target::default()));
+    assert_eq!(judge(&header, &summary).unwrap(), None);
+    let (_, text) = shipped::FILES.iter().find(|(name, _)| *name == "ssd-sata").unwrap();
+    header.array = Some((*text).to_owned());
+    let judged = judge(&header, &summary).unwrap().unwrap();
+    assert_eq!((judged.cases.len(), judged.array.as_str()), (4, "ssd-sata"));
+    assert!(judged.verdicts.iter().all(Option::is_some));
+    header.array = Some("name = 1".into());
+    assert!(judge(&header, &summary).unwrap_err().to_string().contains("the run's array"));
+}
+
+#[test]
+fn published_tables_show_the_findings_of_the_study() {
+    let rules_of = |name: &str| {
+        let tables = published::all().unwrap();
+        let judged = judge_published(tables.iter().find(|t| t.name == name).unwrap());
+        judged.findings.iter().map(|f| f.rule.clone()).collect::<Vec<_>>()
+    };
+    let ix4 = rules_of("ix4-200d");
+    for rule in ["LITTLE", "SERIAL", "WSERIAL", "CPU", "SPAN"] {
+        assert!(ix4.iter().any(|r| r == rule), "{rule} in {ix4:?}");
+    }
+    assert!(!ix4.iter().any(|r| r == "UNIT"), "its MB is 2^20, exactly");
+    let openfiler = rules_of("openfiler-2.3");
+    for rule in ["LINK", "SERIAL", "INVAR"] {
+        assert!(openfiler.iter().any(|r| r == rule), "{rule} in {openfiler:?}");
+    }
+    assert!(rules_of("x4500").iter().any(|r| r == "PHYS"));
+}

@@ -1,0 +1,62 @@
+//! `assay arrays`: the array descriptions that ship. Also finds the array that a name means.
+
+use anyhow::{Context as _, bail};
+use assay_model::array::{Array, parse, shipped};
+use assay_spec::suggest;
+use serde_json::json;
+
+use crate::args::{ArraysArgs, ArraysVerb};
+use crate::{Exit, say};
+
+pub(crate) fn arrays(args: &ArraysArgs) -> anyhow::Result<Exit> {
+    match &args.verb {
+        Some(ArraysVerb::Show { name }) => say(&text_of(name)?.1)?,
+        None => {
+            let arrays = shipped::all()?;
+            if args.json {
+                let list = arrays.iter().map(
+                    |a| json!({ "array": a.name, "title": a.title, "source": a.source, "members": a.raid.disks.value }),
+                );
+                say(&format!("{:#}\n", list.collect::<serde_json::Value>()))?;
+            } else {
+                let mut text: String =
+                    arrays.iter().map(|a| format!("{:<20} {}\n", a.name, a.title)).collect();
+                text.push_str("\nassay arrays show NAME prints one as a file to copy; assay predict NAME predicts it.\n");
+                say(&text)?;
+            }
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// Where an array comes from and its text: a shipped name, or a file.
+fn text_of(name: &str) -> anyhow::Result<(String, String)> {
+    let path = std::path::Path::new(name);
+    let known = shipped::FILES.iter().find(|(stem, _)| *stem == name);
+    if let Some((stem, text)) = known.filter(|_| !path.is_file()) {
+        return Ok((format!("arrays/{stem}.toml"), (*text).to_owned()));
+    }
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok((name.to_owned(), text)),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+            let names: Vec<&str> = shipped::FILES.iter().map(|(stem, _)| *stem).collect();
+            bail!(
+                "{name}: there is no such array file, and no array of that name ships{}",
+                suggest(name, &names)
+            )
+        }
+        Err(e) => Err(e).with_context(|| format!("cannot read the array {name}")),
+    }
+}
+
+/// The array that `name` means.
+pub(crate) fn array(name: &str) -> anyhow::Result<Array> {
+    let (file, text) = text_of(name)?;
+    Ok(parse(&file, &text)?)
+}
+
+/// The same with its text, to be kept elsewhere.
+pub(crate) fn array_text(name: &str) -> anyhow::Result<(Array, String)> {
+    let (file, text) = text_of(name)?;
+    Ok((parse(&file, &text)?, text))
+}

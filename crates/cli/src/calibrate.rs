@@ -1,0 +1,166 @@
+//! `assay calibrate`: what no data sheet says, fitted to seven small tests on the real target.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+use assay_analysis::StepSummary;
+use assay_model::array::Array;
+use assay_model::calibrate::{Calibration, MicroTests, Point, calibrate as fit};
+use assay_model::from_plan::{Extent, workloads};
+use assay_model::plant::Tables;
+use assay_model::predict::{Engines, predict};
+use assay_model::validate::median;
+use assay_model::workload::Workload;
+use assay_record::RunHeader;
+use assay_spec::units::Bytes;
+use assay_spec::{Overrides, Plan, PlanFile};
+
+use crate::args::CalibrateArgs;
+use crate::arrays::array;
+use crate::run::{Done, Order, execute, stop_on_signals, too_small};
+use crate::runs::open_store;
+use crate::{Exit, say};
+
+/// The micro-tests; their names say which part of [`MicroTests`] they fill.
+const MICRO: &str = include_str!("calibrate/micro.toml");
+/// Ten other loads, to see how far the fitted numbers carry.
+const OTHERS: &str = include_str!("calibrate/others.toml");
+
+pub(crate) fn calibrate(args: &CalibrateArgs) -> anyhow::Result<Exit> {
+    if args.output.exists() && !args.replace {
+        bail!("{} exists; name another file, or say --replace", args.output.display());
+    }
+    let base = array(&args.array)?;
+    let store = open_store(&args.store)?;
+    let stop = stop_on_signals()?;
+    let run = |text: &str, label: &str| {
+        let targets = std::slice::from_ref(&args.target);
+        let order = Order {
+            plan: plan(args, text)?,
+            targets,
+            label: Some(label),
+            note: None,
+            array: None,
+            too_small: too_small(args.size),
+        };
+        let mut done = execute(order, &args.io, &store, &stop)?;
+        match done.failed.take() {
+            Some(failed) => Err(anyhow::Error::from(failed)),
+            None => Ok(done),
+        }
+    };
+    let done = run(MICRO, "calibration")?;
+    if stop.is_set() {
+        return Ok(Exit::Interrupted);
+    }
+    let tests = micro_tests(&done, args.raw_link);
+    let mut tables = Tables::default();
+    let calibration = fit(&base, &tests, &mut tables)?;
+    write(&args.output, &calibration)?;
+    say(&told(&calibration, &args.output))?;
+    if args.no_check {
+        return Ok(Exit::Done);
+    }
+    let others = run(OTHERS, "calibration check")?;
+    say(&beside(&others, &base, &calibration.array, &mut tables))?;
+    Ok(if stop.is_set() { Exit::Interrupted } else { Exit::Done })
+}
+
+fn plan(args: &CalibrateArgs, text: &str) -> anyhow::Result<Plan> {
+    let mut overrides = Overrides::default();
+    overrides.size = args.size;
+    overrides.set(&format!("run={}", args.run))?;
+    Ok(PlanFile::parse("calibrate", text)?.resolve(&overrides)?)
+}
+
+/// The loads of a step as the model sees them, with what each job measured.
+fn points(header: &RunHeader, step: &StepSummary) -> Vec<Point> {
+    let Some(test) = header.plan.tests.get(step.id.test as usize) else { return Vec::new() };
+    let Some(plan) = test.steps.get(step.id.step as usize) else { return Vec::new() };
+    let span = Bytes(header.targets.iter().map(|t| t.member.span_bytes).sum());
+    let extent = Extent { start: Bytes(0), span, members: 1 };
+    let loads: Vec<Workload> = workloads(&test.name, header.plan.semantics, plan, extent);
+    loads
+        .into_iter()
+        .zip(&step.jobs)
+        .map(|(workload, job)| Point { workload, iops: job.total.iops })
+        .collect()
+}
+
+fn micro_tests(done: &Done, raw_link_mb_s: Option<f64>) -> MicroTests {
+    let summary = done.collector.summary();
+    let mut tests = MicroTests { run: done.header.run.clone(), raw_link_mb_s, ..MicroTests::default() };
+    for step in summary.steps.iter().filter(|s| s.total.ops > 0) {
+        let points = points(&done.header, step);
+        match step.test.as_str() {
+            "block sweep, read, 1" | "block sweep, write, 1" => tests.block_sweep.extend(points),
+            "block sweep, read, 32" | "block sweep, write, 32" => tests.block_sweep_deep.extend(points),
+            "random read" => tests.random_read.extend(points),
+            "random write, 1" => tests.random_write_alone = points.into_iter().next(),
+            "random write, 32" => tests.random_write_deep = points.into_iter().next(),
+            "two clients" => tests.two_clients = points,
+            other => unreachable!("the plan of the micro-tests has no test `{other}`"),
+        }
+    }
+    tests
+}
+
+fn write(path: &Path, calibration: &Calibration) -> anyhow::Result<()> {
+    let mut file =
+        std::fs::File::create(path).with_context(|| format!("cannot create {}", path.display()))?;
+    file.write_all(calibration.to_toml().as_bytes())
+        .with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Fitted numbers, goodness of fit, remarks, and what the file must not be used for.
+fn told(calibration: &Calibration, path: &Path) -> String {
+    let mut text = format!("Fitted ({} numbers, at most seven):\n", calibration.fitted.len());
+    for f in &calibration.fitted {
+        let q = &f.quantity;
+        text.push_str(&format!("  {:<26} {:>10.4}  ({:.4} to {:.4})\n", f.field, q.value, q.lo, q.hi));
+    }
+    text.push_str("Goodness of fit:\n");
+    for f in &calibration.fits {
+        let left_out =
+            f.leave_one_out.map(|l| format!(", each from the others {:.1} %", l * 100.0)).unwrap_or_default();
+        text.push_str(&format!(
+            "  {:<34} {:>2} points, rms {:.1} %, largest {:.1} %{left_out}\n",
+            f.what,
+            f.points,
+            f.rms_error * 100.0,
+            f.max_error * 100.0
+        ));
+    }
+    calibration.remarks.iter().for_each(|r| text.push_str(&format!("Note: {r}\n")));
+    text.push_str("Not to be used for:\n");
+    calibration.not_for.iter().for_each(|n| text.push_str(&format!("  {n}\n")));
+    text.push_str(&format!("Written to {0}: assay predict {0}\n", path.display()));
+    text
+}
+
+/// Loads that nothing was fitted to: predicted before and after calibration, beside what was measured.
+fn beside(done: &Done, base: &Array, fitted: &Array, tables: &mut Tables) -> String {
+    let mut text = format!(
+        "\nTen other loads, predicted beside measured:\n{:<34} {:>10} {:>10} {:>6} {:>11} {:>6}\n",
+        "", "measured", "calibrated", "ratio", "sheets only", "ratio"
+    );
+    let mut errors = Vec::new();
+    for step in done.collector.summary().steps.iter().filter(|s| s.total.ops > 0) {
+        let Some(point) = points(&done.header, step).into_iter().next() else { continue };
+        let mut iops = |array| predict(array, &point.workload, Engines::Closed, tables).iops.value;
+        let (after, before) = (iops(fitted), iops(base));
+        errors.push((after / point.iops - 1.0).abs());
+        text.push_str(&format!(
+            "{:<34} {:>10.1} {:>10.1} {:>6.2} {:>11.1} {:>6.2}\n",
+            step.test,
+            point.iops,
+            after,
+            after / point.iops,
+            before,
+            before / point.iops
+        ));
+    }
+    text.push_str(&format!("Median error after calibration: {:.1} %.\n", median(errors) * 100.0));
+    text
+}

@@ -1,0 +1,81 @@
+//! `assay predict`: a plan's table as expected, what limits it, and what changes would bring.
+
+use assay_model::array::{Array, set};
+use assay_model::from_plan::{Extent, StepPrediction, predict_step, workloads};
+use assay_model::plant::Tables;
+use assay_model::predict::Engines;
+use assay_model::whatif::{sweep, what_if};
+use assay_model::workload::Workload;
+use assay_report::prediction::{Expectation, Page, document, table};
+use assay_spec::units::{Bytes, GIB};
+use assay_spec::{Plan, Span};
+
+use crate::args::PredictArgs;
+use crate::arrays::array;
+use crate::run::{Choice, resolve};
+use crate::{Exit, say};
+
+/// The span where neither the plan nor the command line says one: what published forum tables used.
+const SPAN_DEFAULT: Bytes = Bytes(4 * GIB);
+
+pub(crate) fn predict(args: &PredictArgs) -> anyhow::Result<Exit> {
+    let mut array = array(&args.array)?;
+    for change in &args.with {
+        set(&mut array, change)?;
+    }
+    let plan = resolve(
+        &args.plan,
+        &Choice { set: &args.set, only: &args.only, size: args.size, ..Choice::default() },
+    )?;
+    let span = span_of(&plan);
+    let rows = rows(args, &array, &plan, span)?;
+    let page = Page { array: &array, plan: &plan.name, span_bytes: span.0, rows: &rows };
+    match args.json {
+        true => say(&format!("{:#}\n", document(page)))?,
+        false => say(&table(page))?,
+    }
+    Ok(Exit::Done)
+}
+
+fn span_of(plan: &Plan) -> Bytes {
+    match plan.span {
+        Span::Whole => SPAN_DEFAULT,
+        Span::Size(size) => size.resolve(Bytes(assay_host::host_facts().memory_bytes)),
+    }
+}
+
+fn rows(args: &PredictArgs, array: &Array, plan: &Plan, span: Bytes) -> anyhow::Result<Vec<Expectation>> {
+    let mut tables = Tables::default();
+    let extent = Extent { start: Bytes(0), span, members: 1 };
+    let mut rows = Vec::new();
+    for test in &plan.tests {
+        for step in &test.steps {
+            let loads = workloads(&test.name, plan.semantics, step, extent);
+            let Some(answer) = predict_step(array, &loads, Engines::FULL, &mut tables) else { continue };
+            let name = format!("{} {}", test.name, step.label()).trim_end().to_owned();
+            let mut row = Expectation { name, answer, what_ifs: Vec::new(), sweeps: Vec::new() };
+            if let (StepPrediction::Alone(_), [load]) = (&row.answer, &loads[..]) {
+                changes(args, array, load, &mut row, &mut tables)?;
+            }
+            rows.push(row);
+        }
+    }
+    Ok(rows)
+}
+
+fn changes(
+    args: &PredictArgs,
+    array: &Array,
+    load: &Workload,
+    row: &mut Expectation,
+    tables: &mut Tables,
+) -> anyhow::Result<()> {
+    if !args.what_if.is_empty() {
+        let changes: Vec<&str> = args.what_if.iter().map(String::as_str).collect();
+        row.what_ifs = what_if(array, load, &changes, Engines::FULL, tables)?;
+    }
+    for text in &args.sweep {
+        row.sweeps.push(sweep(array, load, text, tables)?);
+    }
+    Ok(())
+}

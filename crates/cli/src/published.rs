@@ -1,0 +1,66 @@
+//! `assay published` and `assay validate`: measured tables of articles, and the model held against them.
+
+use anyhow::{Context as _, bail};
+use assay_analysis::judge_published;
+use assay_model::published::{self, Published};
+use assay_model::validate::{to_markdown, validate};
+use assay_report::expected;
+use assay_spec::suggest;
+use serde_json::{Value, json};
+
+use crate::args::{PublishedArgs, ValidateArgs};
+use crate::output::note;
+use crate::run::text_options;
+use crate::{Exit, say};
+
+pub(crate) fn published(args: &PublishedArgs) -> anyhow::Result<Exit> {
+    let tables = published::all()?;
+    if args.json {
+        let list = tables.iter().map(
+            |t| json!({ "published": t.name, "system": t.system, "source": t.source, "rows": t.rows.len() }),
+        );
+        say(&format!("{:#}\n", list.collect::<Value>()))?;
+        return Ok(Exit::Done);
+    }
+    let line = |t: &Published| {
+        format!("{:<16} {}\n{:<16} {} ({} rows)\n\n", t.name, t.system, "", t.source, t.rows.len())
+    };
+    let mut text: String = tables.iter().map(line).collect();
+    text.push_str("assay show published:NAME prints one with what is to be said of it.\n");
+    say(&text)?;
+    Ok(Exit::Done)
+}
+
+/// Prints a published table like a run.
+pub(crate) fn show(name: &str, as_json: bool) -> anyhow::Result<Exit> {
+    let tables = published::all()?;
+    let Some(table) = tables.iter().find(|t| t.name == name) else {
+        let names: Vec<&str> = tables.iter().map(|t| t.name.as_str()).collect();
+        bail!("no published table is called `{name}`{}", suggest(name, &names));
+    };
+    let judgement = judge_published(table);
+    if as_json {
+        say(&format!("{:#}\n", expected::published_json(table, &judgement)))?;
+        return Ok(Exit::Done);
+    }
+    let options = text_options();
+    say(&expected::published_table(table))?;
+    say(&assay_report::text::findings(&judgement.findings, options))?;
+    say(&expected::text(&judgement, options.width.min(110)))?;
+    say(
+        "\nExpected from data sheets only: what the target's software costs is what the rows are to show.\n",
+    )?;
+    Ok(Exit::Done)
+}
+
+pub(crate) fn validation(args: &ValidateArgs) -> anyhow::Result<Exit> {
+    let text = to_markdown(&validate()?);
+    match &args.output {
+        None => say(&text)?,
+        Some(path) => {
+            std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+            note!("written to {}", path.display());
+        }
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,79 @@
+//! `assay target`: what is known of a target beyond a run, for now the array it is on.
+
+use assay_spec::Address;
+use assay_store::Store;
+use serde_json::json;
+
+use crate::args::{TargetArgs, TargetVerb};
+use crate::arrays::array_text;
+use crate::output::note;
+use crate::runs::open_store;
+use crate::{Exit, say};
+
+pub(crate) fn target(args: &TargetArgs) -> anyhow::Result<Exit> {
+    let store = open_store(&args.store)?;
+    match &args.verb {
+        TargetVerb::Set { target, array } if array == "none" => {
+            store.set_target_array(&key(target), None)?;
+            note!("{target} has no array any more");
+        }
+        TargetVerb::Set { target, array } => {
+            let (parsed, text) = array_text(array)?;
+            store.set_target_array(&key(target), Some(&text))?;
+            note!(
+                "{target} is on {}; every run on it is compared with what that lets one expect",
+                parsed.title
+            );
+        }
+        TargetVerb::List { json } => {
+            let known = store.target_arrays()?;
+            let title = |text: &str| {
+                assay_model::array::parse("store", text).map_or_else(|e| e.to_string(), |a| a.title)
+            };
+            if *json {
+                let list =
+                    known.iter().map(|(target, text)| json!({ "target": target, "array": title(text) }));
+                say(&format!("{:#}\n", list.collect::<serde_json::Value>()))?;
+            } else if known.is_empty() {
+                say("No target has an array yet; assay target set TARGET --array FILE gives it one.\n")?;
+            } else {
+                say(&known
+                    .iter()
+                    .map(|(target, text)| format!("{target}  {}\n", title(text)))
+                    .collect::<String>())?;
+            }
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// A target under the one name it has, from whatever folder it is named.
+fn key(target: &str) -> String {
+    match target.parse::<Address>() {
+        Ok(Address::Path(path)) => {
+            let absolute = path.canonicalize().or_else(|_| std::path::absolute(&path));
+            absolute.unwrap_or(path).display().to_string()
+        }
+        _ => target.to_owned(),
+    }
+}
+
+/// The array text for a run: as given, else the one attached to its first target, else the simulated one itself.
+pub(crate) fn array_of_run(
+    given: Option<&str>,
+    targets: &[String],
+    store: &Store,
+) -> anyhow::Result<Option<String>> {
+    if let Some(name) = given {
+        return Ok(Some(array_text(name)?.1));
+    }
+    for target in targets {
+        if let Some(text) = store.target_array(&key(target))? {
+            return Ok(Some(text));
+        }
+        if let Ok(Address::Sim { array }) = target.parse() {
+            return Ok(Some(array_text(&array)?.1));
+        }
+    }
+    Ok(None)
+}

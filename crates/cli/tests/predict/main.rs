@@ -1,0 +1,310 @@
+//! The verbs of the model, as a user meets them: the program itself, its output and its exit codes.
+#![expect(clippy::unwrap_used, reason = "a panic in a test is a failed test")]
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A folder of its own with a store of its own.
+struct Bench {
+    folder: TempDir,
+}
+
+impl Bench {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.folder.path().join(name).display().to_string()
+    }
+
+    fn write(&self, name: &str, text: &str) -> String {
+        std::fs::write(self.folder.path().join(name), text).unwrap();
+        self.path(name)
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_assay"))
+            .args(args)
+            .env("ASSAY_STORE", self.folder.path().join("runs.sqlite"))
+            .current_dir(self.folder.path())
+            .output()
+            .unwrap()
+    }
+
+    /// Standard output of a command that must succeed.
+    fn ok(&self, args: &[&str]) -> String {
+        let output = self.run(args);
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    fn json(&self, args: &[&str]) -> Value {
+        serde_json::from_str(&self.ok(args)).unwrap()
+    }
+
+    /// The message of a command that must be refused.
+    fn refused(&self, args: &[&str]) -> String {
+        let output = self.run(args);
+        assert_eq!(output.status.code(), Some(2), "{args:?} was not refused");
+        String::from_utf8(output.stderr).unwrap()
+    }
+}
+
+#[test]
+fn a_prediction_has_numbers_intervals_resources_and_the_limit() {
+    let bench = Bench::new();
+    let text = bench.ok(&["predict", "ix4-200d"]);
+    assert!(
+        text.contains("Max Throughput-100%Read") && text.contains("limited by the target's software"),
+        "{text}"
+    );
+    assert!(text.contains("order of magnitude"), "p99 of serialised writes is no promise: {text}");
+    let json = bench.json(&["predict", "ix4-200d", "vmware", "--json"]);
+    let tests = json["tests"].as_array().unwrap();
+    assert_eq!(tests.len(), 4);
+    for test in tests {
+        let (iops, p99) = (&test["expected"]["iops"], &test["expected"]["p99_ms"]);
+        let of = |value: &Value, key: &str| value[key].as_f64().unwrap();
+        assert!(of(iops, "lo") <= of(iops, "value") && of(iops, "value") <= of(iops, "hi"));
+        assert!(of(p99, "value") > 0.0);
+        assert!(test["expected"]["resources"].as_array().unwrap().len() >= 2);
+        assert!(!test["expected"]["second"].as_str().unwrap().is_empty());
+    }
+}
+
+#[test]
+fn unknown_software_is_a_bound_in_words() {
+    let text = Bench::new().ok(&["predict", "nas-4bay", "--only", "Random"]);
+    assert!(text.contains("software cost unknown") && text.contains("at most"), "{text}");
+}
+
+#[test]
+fn what_ifs_say_what_a_change_brings() {
+    let bench = Bench::new();
+    let args = ["predict", "ix4-200d", "--only", "Random", "--json", "--what-if", "raid=10", "disks=8"];
+    let json = bench.json(&args);
+    let what_ifs = json["tests"][0]["what_if"].as_array().unwrap();
+    assert_eq!(what_ifs.len(), 2);
+    for what_if in what_ifs {
+        // The article's array: one serial queue of random writes, so neither level nor disks help.
+        assert!((what_if["gain"].as_f64().unwrap() - 1.0).abs() < 0.01, "{what_if}");
+        assert!(what_if["says"].as_str().unwrap().contains("changes nothing"));
+    }
+    let freed =
+        bench.json(&["predict", "hdd-7200", "--only", "Random", "--json", "--what-if", "raid=0 disks=4"]);
+    assert!(freed["tests"][0]["what_if"][0]["gain"].as_f64().unwrap() > 2.0, "four disks beat one");
+}
+
+#[test]
+fn round_robin_turned_from_1000_to_1_is_the_articles_gain() {
+    let args = [
+        "predict",
+        "openfiler-2.3-8disk",
+        "--only",
+        "100%Read",
+        "--json",
+        "--with",
+        "paths.rr_ios=1000 paths.rr_bytes=none",
+        "--what-if",
+        "paths.rr_ios=1",
+    ];
+    let gain = Bench::new().json(&args)["tests"][0]["what_if"][0]["gain"].as_f64().unwrap();
+    assert!(gain > 2.0, "{gain}");
+}
+
+#[test]
+fn a_sweep_shows_where_it_stops_paying() {
+    let bench = Bench::new();
+    let json = bench.json(&[
+        "predict",
+        "nas-4bay",
+        "--only",
+        "Max Throughput-100%Read",
+        "--sweep",
+        "disks=3..24",
+        "--json",
+    ]);
+    let sweep = &json["tests"][0]["sweeps"][0];
+    assert_eq!(sweep["points"].as_array().unwrap().len(), 22);
+    assert!(sweep["says"].as_str().unwrap().contains("stops paying"), "one gigabit fills: {sweep}");
+    let text = bench.ok(&["predict", "nas-4bay", "--only", "100%Read", "--sweep", "disks=3..24"]);
+    assert!(text.contains("<- stops paying"), "{text}");
+}
+
+#[test]
+fn mistakes_are_answered_with_what_would_be_right() {
+    let bench = Bench::new();
+    let broken = bench.write("broken.toml", "name = \"x\"\n[device]\nkind = \"hdd\"\nrpm = \"fast\"\n");
+    for (args, words) in [
+        (vec!["predict", "ix4-200"], "ix4-200d"),
+        (vec!["predict", "ix4-200d", "--what-if", "rad=10"], "did you mean `raid`"),
+        (vec!["predict", "ix4-200d", "--sweep", "disks=4"], "disks=4..48"),
+        (vec!["predict", broken.as_str()], "broken.toml:4"),
+        (vec!["show", "published:ix4"], "ix4-200d"),
+        (vec!["run", "vmware", "sim:"], "sim: needs an array"),
+        (vec!["run", "vmware", "sim:nothing"], "no array of that name ships"),
+        (vec!["calibrate", "null:", "--array", "nvme", "-o", broken.as_str()], "--replace"),
+    ] {
+        let message = bench.refused(&args);
+        assert!(message.contains(words), "{args:?}: {message}");
+    }
+}
+
+#[test]
+fn arrays_and_published_tables_are_listed_and_shown() {
+    let bench = Bench::new();
+    assert!(bench.json(&["arrays", "--json"]).as_array().unwrap().len() >= 18);
+    let copy = bench.write("copy.toml", &bench.ok(&["arrays", "show", "nas-4bay"]));
+    assert!(bench.ok(&["predict", &copy, "--only", "Random"]).contains("nas-4bay"));
+    assert!(bench.ok(&["published"]).contains("openfiler-2.3"));
+    let json = bench.json(&["show", "published:ix4-200d", "--json"]);
+    assert_eq!(json["rows"].as_array().unwrap().len(), 42);
+    assert_eq!(json["rows"][0]["iops"].as_f64(), Some(1_761.883_723));
+    assert!(json["verdict"]["limit"].as_str().unwrap().contains("software"));
+    let text = bench.ok(&["show", "published:ix4-200d"]);
+    for rule in ["[LITTLE]", "[SERIAL]", "[WSERIAL]", "VERDICT"] {
+        assert!(text.contains(rule), "{rule}: {text}");
+    }
+}
+
+#[test]
+fn the_validation_document_is_the_one_in_the_repository() {
+    let bench = Bench::new();
+    bench.ok(&["validate", "-o", &bench.path("v.md")]);
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/model-validation.md");
+    let (made, kept) =
+        (std::fs::read_to_string(bench.path("v.md")).unwrap(), std::fs::read_to_string(kept).unwrap());
+    assert!(made == kept, "docs/model-validation.md is not what assay validate writes; write it anew");
+}
+
+const READS: &str = "[[test]]\nname = \"reads\"\nrun = \"4s\"\noutstanding = 16\n\
+    access = [{ size = \"8KiB\", read = 100, random = 100 }]\n";
+
+/// The measuring side against a known truth: the same I/Os, seen by the simulated array and by the tool.
+///
+/// The array completes in hundredths of a second, so that a scheduler's pause of a millisecond does not count; a
+/// machine that pauses longer may try again.
+#[test]
+fn a_simulated_array_is_measured_as_it_really_was() {
+    let bench = Bench::new();
+    let plan = bench.write("reads.toml", READS);
+    let mut last = (0.0, 0.0);
+    for _ in 0..5 {
+        let run = bench.json(&["run", &plan, "sim:hdd-7200", "--keep-awake", "--json"]);
+        let (total, truth) = (&run["tests"][0]["total"], &run["simulated_truth"][0]);
+        assert_eq!(total["ops"], truth["ops"], "every I/O of the array was measured");
+        let ratio = |measured: &Value, truth: &Value| measured.as_f64().unwrap() / truth.as_f64().unwrap();
+        last = (ratio(&total["iops"], &truth["iops"]), ratio(&total["service_us"]["p99"], &truth["p99_us"]));
+        if (last.0 - 1.0).abs() < 0.01 && (last.1 - 1.0).abs() < 0.03 {
+            return;
+        }
+    }
+    panic!("measured over truth: {last:?} in IOPS and p99");
+}
+
+#[test]
+fn expectations_stand_beside_what_was_measured_and_stay_with_the_run() {
+    let bench = Bench::new();
+    let plan = bench.write("reads.toml", &READS.replace("4s", "1s"));
+    let text = bench.ok(&["run", &plan, "sim:hdd-7200"]);
+    assert!(
+        text.contains("What the array file of hdd-7200 lets one expect") && text.contains("VERDICT"),
+        "{text}"
+    );
+    let shown = bench.json(&["show", "last", "--json"]);
+    let test = &shown["tests"][0];
+    assert!(test["expected"]["iops"]["lo"].as_f64().unwrap() > 0.0);
+    assert!(!test["verdict"]["experiment"].as_str().unwrap().is_empty());
+    assert_eq!(shown["verdict"]["judged"], 1);
+    bench.ok(&["report", "last", "-o", &bench.path("r.html")]);
+    let html = std::fs::read_to_string(bench.path("r.html")).unwrap();
+    assert!(html.contains("Expected of hdd-7200") && html.contains("<strong>Verdict:</strong>"));
+}
+
+#[test]
+fn an_array_attached_to_a_target_is_used_by_every_run_on_it() {
+    let bench = Bench::new();
+    let plan = bench.write("reads.toml", &READS.replace("4s", "200ms"));
+    let file = bench.path("t.dat");
+    let run = ["run", &plan, "t.dat", "--size", "16MiB", "--cached", "--json"];
+    assert!(bench.json(&run)["tests"][0]["expected"].is_null(), "nobody said what to expect");
+    bench.ok(&["target", "set", &file, "--array", "ssd-sata"]);
+    assert_eq!(bench.json(&["target", "list", "--json"]).as_array().unwrap().len(), 1);
+    let told = bench.json(&run);
+    assert!(
+        told["tests"][0]["expected"]["iops"]["value"].as_f64().unwrap() > 0.0,
+        "also under a relative name"
+    );
+    let other =
+        bench.json(&["run", &plan, "t.dat", "--size", "16MiB", "--cached", "--json", "--array", "hdd-7200"]);
+    assert_eq!(other["tests"][0]["verdict"]["standing"], "above", "memory is faster than a disk");
+    assert!(
+        other["findings"].as_array().unwrap().iter().any(|f| f["rule"] == "CACHE-R"),
+        "{}",
+        other["findings"]
+    );
+    bench.ok(&["target", "set", &file, "--array", "none"]);
+    assert!(bench.json(&run)["tests"][0]["expected"].is_null());
+}
+
+/// About two minutes: 38 steps in real time.
+#[test]
+fn calibration_recovers_hidden_costs_through_the_whole_tool() {
+    if std::env::var_os("SLOW_TESTS").is_none() {
+        eprintln!("skipped: SLOW_TESTS=1 runs it");
+        return;
+    }
+    let bench = Bench::new();
+    let secret = [
+        ("read_op_us", 800.0),
+        ("read_kib_us", 20.0),
+        ("write_op_us", 1200.0),
+        ("write_kib_us", 40.0),
+        ("serial_write_ms", 30.0),
+    ];
+    let shipped = bench.ok(&["arrays", "show", "ix4-200d"]);
+    let without: String = shipped
+        .lines()
+        .filter(|line| {
+            !["read_op_us", "read_kib_us", "write_op_us", "write_kib_us", "serial_", "workers"]
+                .iter()
+                .any(|key| line.starts_with(key))
+        })
+        .map(|line| format!("{line}\n"))
+        .collect();
+    let costs: String = secret
+        .iter()
+        .map(|(key, v)| format!("{key} = {{ value = {v}, from = \"assumed: hidden\" }}\n"))
+        .collect();
+    let sheet = bench.write("sheet.toml", &without);
+    let hidden = bench.write("hidden.toml", &without.replace("[target]\n", &format!("[target]\n{costs}")));
+    let fitted = bench.path("fitted.toml");
+    let target = format!("sim:{hidden}");
+    let text = bench.ok(&[
+        "calibrate",
+        &target,
+        "--array",
+        &sheet,
+        "-o",
+        &fitted,
+        "--run",
+        "2s",
+        "--no-check",
+        "--keep-awake",
+    ]);
+    for (key, value) in secret {
+        let line = text
+            .lines()
+            .find(|l| l.contains(&format!("target.{key}")))
+            .unwrap_or_else(|| panic!("{key}: {text}"));
+        let found: f64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
+        assert!((found / value - 1.0).abs() < 0.10, "{key}: {found} of {value}\n{text}");
+    }
+    let file = std::fs::read_to_string(&fitted).unwrap();
+    assert!(file.contains("# Not to be used for:") && file.contains("calibrated: run"), "{file}");
+    assert!(bench.ok(&["predict", &fitted]).contains("limited by"));
+}
