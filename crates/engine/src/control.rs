@@ -44,7 +44,8 @@ impl Control {
         Self {
             clock,
             stop,
-            start: Gate::new(workers),
+            // The coordinator arrives too, when every worker could open its target.
+            start: Gate::new(workers + 1),
             measure: Gate::new(workers),
             is_aborted: AtomicBool::new(false),
             errors: AtomicU64::new(0),

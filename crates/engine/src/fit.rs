@@ -36,7 +36,7 @@ pub(crate) fn fit(step: &Step, targets: &PreparedTargets) -> Fit {
 
 fn job_misfit(job: &Job, semantics: Semantics, place: &Place) -> Option<String> {
     block_misfit(job, semantics, place)
-        .or_else(|| span_misfit(job, place))
+        .or_else(|| span_misfit(job, semantics, place))
         .or_else(|| memory_misfit(job, semantics, place))
 }
 
@@ -58,8 +58,8 @@ fn block_misfit(job: &Job, semantics: Semantics, place: &Place) -> Option<String
     None
 }
 
-fn span_misfit(job: &Job, place: &Place) -> Option<String> {
-    let least = least_span(job, place.block_bytes);
+fn span_misfit(job: &Job, semantics: Semantics, place: &Place) -> Option<String> {
+    let least = least_span(job, semantics, place.block_bytes);
     let smallest = place.spans.iter().copied().min().unwrap_or(0);
     (smallest < least).then(|| {
         format!(

@@ -294,20 +294,36 @@ fn slices(setup: &PlannerSetup<'_>, lines: &[Line]) -> Vec<Slice> {
         .collect()
 }
 
-/// Slices begin at a multiple of every alignment of the mix.
+/// Slices begin at a multiple of every alignment of the mix: their least common multiple.
 fn slice_grain(lines: &[Line]) -> u64 {
-    lines.iter().map(|line| line.align_bytes).max().unwrap_or(1)
+    lines.iter().fold(1, |grain, line| least_common_multiple(grain, line.align_bytes))
+}
+
+/// Saturates where it does not fit, and then fits no span.
+fn least_common_multiple(a: u64, b: u64) -> u64 {
+    let (mut x, mut y) = (a, b);
+    while y > 0 {
+        (x, y) = (y, x % y);
+    }
+    (a / x).saturating_mul(b)
 }
 
 /// The least span that `workers` workers of this job need, bytes: each slice must hold its largest I/O.
-pub(crate) fn least_span(job: &Job, block_bytes: u32) -> u64 {
+pub(crate) fn least_span(job: &Job, semantics: Semantics, block_bytes: u32) -> u64 {
     let lines: Vec<Line> = job.mix.iter().map(|access| line(access, 1, block_bytes)).collect();
     let grain = slice_grain(&lines);
     let largest = lines
         .iter()
         .map(|l| u64::from(l.size_bytes.max(l.reply_bytes)).next_multiple_of(l.align_bytes))
         .max();
-    largest.unwrap_or(1).next_multiple_of(grain) * u64::from(job.workers)
+    match semantics {
+        // Iometer's workers share the whole span.
+        Semantics::Iometer => largest.unwrap_or(1),
+        Semantics::Assay => {
+            let slice = largest.unwrap_or(1).checked_next_multiple_of(grain).unwrap_or(u64::MAX);
+            slice.saturating_mul(u64::from(job.workers))
+        }
+    }
 }
 
 fn iometer(setup: &PlannerSetup<'_>) -> Rules {

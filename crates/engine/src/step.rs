@@ -109,7 +109,9 @@ fn cpus_for(workers: u32) -> Vec<usize> {
 }
 
 fn all_ready(readiness: &Receiver<Result<(), OpenError>>, workers: u32) -> Result<(), OpenError> {
-    (0..workers).try_for_each(|_| readiness.recv().unwrap_or(Ok(())))
+    // Every answer is awaited: while one still opens its target, nobody may be told to start or to give up.
+    let answers: Vec<_> = (0..workers).map(|_| readiness.recv().unwrap_or(Ok(()))).collect();
+    answers.into_iter().collect()
 }
 
 /// The life of a worker thread.

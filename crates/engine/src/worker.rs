@@ -197,7 +197,10 @@ impl<'s, T: Target> Worker<'s, T> {
         self.due = 0;
         self.counting = Counting::On;
         self.load(zero_ns, zero_ns + self.setup.run_ns)?;
-        self.due += self.pacer.owed_before(self.closed_ns);
+        // What a limit on bytes or operations left undone, nobody waited for.
+        if self.ops_left > 0 && self.bytes_left > 0 {
+            self.due += self.pacer.owed_before(self.closed_ns);
+        }
         self.drain()
     }
 
@@ -453,13 +456,15 @@ impl<'s, T: Target> Worker<'s, T> {
             Some(due_ns) if due_ns > now_ns => return false,
             due => due,
         };
+        let Some((tag, member)) = self.flights.take() else { return false };
+        let buf = self.flights.buffer(tag);
+        // The pause before a burst begins when there is room for its first I/O, as Iometer has it.
         let pause_ns = if self.held.is_some() { 0 } else { self.planner.begin_burst() };
         if pause_ns > 0 {
             self.paused_until_ns = now_ns + pause_ns;
+            self.flights.put_back(tag, buf);
             return false;
         }
-        let Some((tag, member)) = self.flights.take() else { return false };
-        let buf = self.flights.buffer(tag);
         let (member, draw) = self.held.take().unwrap_or_else(|| (member, self.planner.draw(member as usize)));
         if self.must_wait(member, &draw) {
             self.held = Some((member, draw));
@@ -512,6 +517,9 @@ impl<'s, T: Target> Worker<'s, T> {
         is_reply: bool,
     ) -> bool {
         let Draw { kind, size_bytes, offset_bytes, .. } = *draw;
+        // One comparison is cheap against a write behind the end of what may be overwritten.
+        let span_bytes = self.target.geometry().members[member as usize];
+        assert!(offset_bytes + u64::from(size_bytes) <= span_bytes, "an I/O must stay within the span");
         if kind == OpKind::Write {
             self.spares.provide(&mut buf, size_bytes as usize, &mut self.filler);
             if let Some(stamps) = self.setup.stamps.get(member as usize) {

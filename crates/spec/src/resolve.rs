@@ -59,6 +59,13 @@ impl PlanFile {
             }
             tests.push(resolve_test(file, &self.defaults, semantics, over)?);
         }
+        // Every write of a plan that verifies carries stamps, so every writing job must be fit for them.
+        if tests.iter().flat_map(|t: &Test| &t.steps).any(|s| s.verify) {
+            for (file, test) in self.tests.iter().zip(&tests) {
+                let writing = test.steps.iter().flat_map(|s| &s.jobs).filter(|job| job.writes());
+                check_verify(&file.place, writing, semantics)?;
+            }
+        }
         keep_only(&mut tests, &over.only)?;
         Ok(Plan {
             name: self.name.clone().unwrap_or_else(|| self.origin.clone()),
@@ -163,7 +170,7 @@ fn resolve_step(
     }
     let verify = timing.verify.unwrap_or(false);
     if verify {
-        check_verify(&file.place, &jobs, semantics)?;
+        check_verify(&file.place, jobs.iter(), semantics)?;
     }
     let swept =
         swept.iter().map(|(key, value)| Swept { key: key.name().to_owned(), value: value.clone() }).collect();
@@ -296,7 +303,11 @@ fn resolve_access(line: &AccessFile, lines: usize, semantics: Semantics) -> Resu
     Ok(access)
 }
 
-fn check_verify(place: &str, jobs: &[Job], semantics: Semantics) -> Result<(), PlanError> {
+fn check_verify<'j>(
+    place: &str,
+    jobs: impl Iterator<Item = &'j Job>,
+    semantics: Semantics,
+) -> Result<(), PlanError> {
     if semantics == Semantics::Iometer {
         return Err(complain(
             place,

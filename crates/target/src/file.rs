@@ -163,13 +163,15 @@ pub struct Marker {
     pub filled_bytes: u64,
     /// Kinds of data that were written into it since it was filled, sorted; the fill is one of them.
     pub kinds: Vec<String>,
-    /// Set while a run may write: its modification time then says nothing.
+    /// Length when the marker was written, bytes.
+    pub length_bytes: u64,
+    /// Set while a run may write: its modification time then says nothing, but its length must be this one.
     pub is_open: bool,
     /// Modification time when Assay last closed it, ns since 1970.
     pub modified_ns: i128,
 }
 
-const MARKER_VERSION: u32 = 1;
+const MARKER_VERSION: u32 = 2;
 const MARKER_ATTRIBUTE: &str = "user.assay";
 /// More than any marker takes.
 const MARKER_BYTES_MAX: usize = 4096;
@@ -183,6 +185,7 @@ impl Marker {
             created,
             filled_bytes: 0,
             kinds: Vec::new(),
+            length_bytes: 0,
             is_open: true,
             modified_ns: 0,
         }
@@ -193,7 +196,11 @@ impl Marker {
         let metadata = file.metadata()?;
         let Some(text) = read_text(path, file, &metadata)? else { return Ok(None) };
         let Ok(marker) = serde_json::from_slice::<Self>(&text) else { return Ok(None) };
-        let is_unchanged = marker.is_open || marker.modified_ns == modified_ns(&metadata);
+        let is_unchanged = match marker.is_open {
+            // A run that was killed left it so.
+            true => metadata.len() == marker.length_bytes,
+            false => marker.modified_ns == modified_ns(&metadata),
+        };
         Ok((marker.version == MARKER_VERSION && is_unchanged).then_some(marker))
     }
 
@@ -201,6 +208,7 @@ impl Marker {
     pub fn write(&mut self, path: &Path, file: &File, is_open: bool) -> io::Result<()> {
         let metadata = file.metadata()?;
         self.is_open = is_open;
+        self.length_bytes = metadata.len();
         self.modified_ns = modified_ns(&metadata);
         let text = serde_json::to_vec(self).map_err(io::Error::other)?;
         match rustix::fs::fsetxattr(file, MARKER_ATTRIBUTE, &text, XattrFlags::empty()) {
@@ -322,10 +330,14 @@ mod tests {
     fn a_file_whose_run_was_killed_is_still_ours() {
         let directory = tempfile::tempdir().unwrap();
         let (path, mut file) = made(directory.path());
+        file.set_len(4096).unwrap();
         Marker::new(true).write(&path, &file, true).unwrap();
         std::thread::sleep(std::time::Duration::from_millis(20));
         file.write_all(b"the run that was killed").unwrap();
         assert!(Marker::read(&path, &file).unwrap().is_some());
+        file.set_len(5000).unwrap();
+        assert!(Marker::read(&path, &file).unwrap().is_none(), "another length: somebody else's content");
+        file.set_len(4096).unwrap();
         assert!(remove(&path).unwrap());
         assert!(!path.exists());
     }

@@ -26,8 +26,8 @@ pub use buffer::{ALIGNMENT, IoBuf};
 pub use inline::{InlineTarget, is_in_memory};
 pub use null::NullTarget;
 pub use open::{
-    AccessMode, AnyTarget, Caching, Durability, IoEngine, Member, OpenError, OpenRequest, SimulatedMember,
-    open, uring_refused,
+    AccessMode, AnyTarget, Caching, Durability, FileIdentity, IoEngine, Member, OpenError, OpenRequest,
+    SimulatedMember, open, uring_refused,
 };
 pub use psync::PsyncTarget;
 pub use uring::UringTarget;

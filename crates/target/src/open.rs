@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 
 use rustix::fs::{Mode, OFlags};
@@ -18,6 +19,8 @@ use crate::{Completion, Geometry, IoBuf, Op, Target, TargetLost, Wait};
 pub struct Member {
     /// The file or device node.
     pub path: PathBuf,
+    /// Which file it must be, however the path is understood later; `None`: whichever it is.
+    pub identity: Option<FileIdentity>,
     /// Whether writes are allowed.
     pub access: AccessMode,
     /// Past the page cache or through it.
@@ -28,6 +31,23 @@ pub struct Member {
     pub span_bytes: u64,
     /// Offsets and sizes must be multiples of this, bytes.
     pub block_bytes: u32,
+}
+
+/// A file by what the file system calls it, not by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileIdentity {
+    /// `st_dev`.
+    pub device: u64,
+    /// `st_ino`.
+    pub inode: u64,
+}
+
+impl FileIdentity {
+    /// Of an open file.
+    pub fn of(file: &File) -> io::Result<Self> {
+        let metadata = file.metadata()?;
+        Ok(Self { device: metadata.dev(), inode: metadata.ino() })
+    }
 }
 
 /// Whether a member may be written.
@@ -111,6 +131,9 @@ pub enum OpenError {
         /// The system's words.
         source: io::Error,
     },
+    /// Another file has taken the place of the one that was prepared.
+    #[error("{0} is another file now than the one that was prepared; nothing was written to it")]
+    Replaced(String),
     /// The ring could not be made.
     #[error("cannot set up io_uring: {0}; --io psync works without it")]
     Ring(#[source] io::Error),
@@ -141,13 +164,17 @@ impl Member {
         if self.durability == Durability::Sync {
             flags |= OFlags::DSYNC;
         }
-        rustix::fs::open(&self.path, flags, Mode::empty()).map(File::from).map_err(|errno| {
-            let path = self.path.display().to_string();
-            match (errno, self.caching) {
-                (rustix::io::Errno::INVAL, Caching::Direct) => OpenError::NoDirectIo(path),
-                _ => OpenError::Open { path, source: errno.into() },
-            }
-        })
+        let path = || self.path.display().to_string();
+        let opened = rustix::fs::open(&self.path, flags, Mode::empty());
+        let file = opened.map(File::from).map_err(|errno| match (errno, self.caching) {
+            (rustix::io::Errno::INVAL, Caching::Direct) => OpenError::NoDirectIo(path()),
+            _ => OpenError::Open { path: path(), source: errno.into() },
+        })?;
+        let identity = FileIdentity::of(&file).map_err(|source| OpenError::Open { path: path(), source })?;
+        match self.identity {
+            Some(expected) if expected != identity => Err(OpenError::Replaced(path())),
+            _ => Ok(file),
+        }
     }
 }
 
@@ -233,6 +260,7 @@ pub(crate) mod tests {
         file.as_file().set_len(size).unwrap();
         let member = Member {
             path: file.path().to_owned(),
+            identity: None,
             access: AccessMode::ReadWrite,
             caching: Caching::Cached,
             durability: Durability::Device,
@@ -240,6 +268,16 @@ pub(crate) mod tests {
             block_bytes: 512,
         };
         (file, member)
+    }
+
+    #[test]
+    fn a_file_that_took_the_place_of_another_is_not_opened() {
+        let (keep, mut member) = temporary_member(4096);
+        member.identity = Some(FileIdentity::of(keep.as_file()).unwrap());
+        member.open().unwrap();
+        let (other, _) = temporary_member(4096);
+        std::fs::rename(other.path(), keep.path()).unwrap();
+        assert!(matches!(member.open(), Err(OpenError::Replaced(_))));
     }
 
     #[test]

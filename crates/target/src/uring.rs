@@ -152,9 +152,9 @@ impl Target for UringTarget {
         if self.lost.is_some() || self.in_flight.get(tag).is_none_or(Option::is_some) {
             return Err(op);
         }
-        debug_assert!(op.size_bytes as usize <= op.buf.len());
+        assert!(op.size_bytes as usize <= op.buf.len(), "the kernel must stay within the buffer");
         let entry = self.entry(&op);
-        // SAFETY: the entry points into `op.buf`, which is kept in `in_flight` until the kernel has completed it,
+        // SAFETY: the entry points into `op.buf`, which is as large as it says and kept in `in_flight` until the kernel has completed it,
         // and at a registered file, which `reopen` replaces only while none of its operations is in flight.
         if unsafe { self.ring.submission().push(&entry) }.is_err() {
             return Err(op);

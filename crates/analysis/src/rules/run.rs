@@ -18,7 +18,7 @@ pub(super) fn partial(run: Run<'_>) -> Option<Fired> {
     Some(Fired {
         severity: Severity::Warning,
         says: format!(
-            "{how}. Of {planned} steps {complete} are complete, {cut} were cut short and hold what was measured until then, {not_begun} were not begun."
+            "{how}. {complete} of {planned} steps are complete, {cut} cut short (what was measured until then is kept), {not_begun} not begun."
         ),
         evidence: vec![
             Evidence::new("complete steps", complete as f64, ""),

@@ -148,6 +148,37 @@ fn a_reply_goes_the_other_way() {
     assert_eq!((reply.kind, reply.size_bytes, reply.offset_bytes), (OpKind::Write, 512, 4096));
 }
 
+#[test]
+fn lines_of_different_alignment_stay_inside_their_slices() {
+    let mut one = access(10 << 10, 0.0, 50.0);
+    one.align = Bytes(10 << 10);
+    let mut two = access(4 << 10, 0.0, 50.0);
+    two.align = Bytes(12 << 10);
+    let mut job = job(vec![one, two]);
+    job.workers = 2;
+    let least = least_span(&job, Semantics::Assay, 512);
+    assert_eq!(least, 2 * (60 << 10));
+    for worker in 0..2 {
+        let setup = PlannerSetup {
+            job: &job,
+            semantics: Semantics::Assay,
+            spans: &[least],
+            block_bytes: 512,
+            worker,
+            workers: 2,
+            exclusive: true,
+            seed: 3,
+        };
+        for draw in draws(&mut Planner::new(&setup), 1000) {
+            let slice = u64::from(worker) * (60 << 10)..(u64::from(worker) + 1) * (60 << 10);
+            assert!(
+                slice.contains(&draw.offset_bytes)
+                    && draw.offset_bytes + u64::from(draw.size_bytes) <= slice.end
+            );
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn every_offset_is_aligned_and_inside(
@@ -158,7 +189,7 @@ proptest! {
         line.align = Bytes(align * 512);
         let mut job = job(vec![line]);
         job.workers = workers;
-        let span = least_span(&job, 512) + extra;
+        let span = least_span(&job, Semantics::Assay, 512) + extra;
         let semantics = if iometer { Semantics::Iometer } else { Semantics::Assay };
         for worker in 0..workers {
             let setup =
@@ -174,7 +205,7 @@ proptest! {
     fn exclusive_slices_never_overlap(workers in 1_u32..6, blocks in 1_u64..9, extra in 0_u64..100_000) {
         let mut job = job(vec![access(blocks * 512, 50.0, 70.0)]);
         job.workers = workers;
-        let span = least_span(&job, 512) + extra;
+        let span = least_span(&job, Semantics::Assay, 512) + extra;
         let mut owner = std::collections::HashMap::new();
         for worker in 0..workers {
             let setup = PlannerSetup {

@@ -229,9 +229,10 @@ fn inspect_file(
     let is_allowed = options.overwrite.iter().any(|given| real_path(Path::new(given)) == real_path(&path));
     let (state, holds) = match existing {
         None => (FileState::New, 0),
-        Some((Some(marker), length)) => (FileState::Ours(marker), length),
-        Some((None, length)) if is_allowed => (FileState::Allowed, length),
-        Some((None, length)) => {
+        // Leave to overwrite a foreign file was given once, not for ever.
+        Some((Some(marker), length)) if marker.created => (FileState::Ours(marker), length),
+        Some((_, length)) if is_allowed => (FileState::Allowed, length),
+        Some((_, length)) => {
             let test = writer.map(str::to_owned);
             check_foreign(&path, test, length)?;
             (FileState::Foreign, length)

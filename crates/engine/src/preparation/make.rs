@@ -7,7 +7,9 @@ use assay_record::{Content, MemberFacts, MemberKind, TargetFacts, Warning};
 use assay_spec::units::Bytes;
 use assay_spec::{Data, Plan};
 use assay_target::file::{self, Lock, Marker};
-use assay_target::{AccessMode, Caching, Durability, IoEngine, Member, OpenError, is_in_memory};
+use assay_target::{
+    AccessMode, Caching, Durability, FileIdentity, IoEngine, Member, OpenError, is_in_memory,
+};
 use rustix::fs::{Mode, OFlags};
 
 use super::error::PrepareError;
@@ -18,6 +20,8 @@ use crate::control::StopSignal;
 
 /// The kind of data that preparation itself writes.
 const FILL_UNIQUE: &str = "unique";
+/// A file must be at least so long for its smallest direct I/O to be found by reading.
+const PROBE_BYTES: u64 = 16 << 10;
 /// The same with a stamp in each 512 bytes.
 const FILL_STAMPED: &str = "stamped";
 
@@ -93,12 +97,18 @@ impl Making<'_> {
         if !file::lock(&file, lock).map_err(io_error("lock", path))? {
             return Err(PrepareError::InUse { path: text(path) });
         }
+        let is_foreign = plan.state == FileState::Foreign;
         let mut marker = match plan.state {
             FileState::New => Some(Marker::new(true)),
             FileState::Ours(marker) => Some(marker),
             FileState::Allowed => Some(Marker::new(false)),
             FileState::Foreign => None,
         };
+        let is_small = file.metadata().map_err(io_error("look at", path))?.len() < PROBE_BYTES;
+        if is_small && !is_foreign {
+            // Reads behind the end of a file succeed at any size: the probe needs something to read.
+            file.set_len(PROBE_BYTES).map_err(io_error("make room in", path))?;
+        }
         let block_bytes = match self.block_bytes(path) {
             Ok(block_bytes) => block_bytes,
             Err(error) => {
@@ -121,7 +131,7 @@ impl Making<'_> {
             device: plan.device,
             ..self.facts(plan.span_bytes, block_bytes)
         };
-        let member = self.member(path, plan.access, plan.span_bytes, block_bytes);
+        let member = self.member((path, &file), plan.access, plan.span_bytes, block_bytes);
         Ok(Made {
             address: plan.address,
             facts,
@@ -148,7 +158,7 @@ impl Making<'_> {
             ..self.facts(plan.span_bytes, block_bytes)
         };
         let span_bytes = plan.span_bytes / u64::from(block_bytes) * u64::from(block_bytes);
-        let member = self.member(path, plan.access, span_bytes, block_bytes);
+        let member = self.member((path, &file), plan.access, span_bytes, block_bytes);
         Ok(Made {
             address: plan.address,
             facts,
@@ -166,9 +176,10 @@ impl Making<'_> {
         }
     }
 
-    fn member(&self, path: &Path, access: AccessMode, span_bytes: u64, block_bytes: u32) -> Member {
+    fn member(&self, held: (&Path, &File), access: AccessMode, span_bytes: u64, block_bytes: u32) -> Member {
         let (caching, durability) = (self.options.caching, self.options.durability);
-        Member { path: path.to_owned(), access, caching, durability, span_bytes, block_bytes }
+        let (path, identity) = (held.0.to_owned(), FileIdentity::of(held.1).ok());
+        Member { path, identity, access, caching, durability, span_bytes, block_bytes }
     }
 
     /// The page cache takes any size; direct I/O does not.
@@ -211,15 +222,20 @@ impl Making<'_> {
         let marker = hold.marker.as_mut().expect("only files with a marker are filled");
         let path = member.path.as_path();
         let is_right = self.is_right_content(&marker.kinds);
-        let from = if is_right { marker.filled_bytes } else { 0 };
+        let held = hold.file.metadata().map_err(io_error("look at", path))?.len();
+        let filled = marker.filled_bytes.min(held).min(member.span_bytes);
+        let holes = file::extents(&hold.file, filled).map_err(io_error("map", path))?;
+        // Somebody may have cut it, or punched holes into it, since.
+        let is_whole = holes.is_none_or(|e| e.unwritten_bytes == 0);
+        let from = if is_right && is_whole { filled } else { 0 };
         let content = if from >= member.span_bytes { Content::Reused } else { Content::Prepared };
         if content == Content::Prepared {
             if !is_right {
                 marker.kinds = vec![self.fill_kind().to_owned()];
             }
             marker.filled_bytes = from;
-            marker.write(path, &hold.file, true).map_err(io_error("mark", path))?;
             file::allocate(&hold.file, member.span_bytes).map_err(io_error("allocate space for", path))?;
+            marker.write(path, &hold.file, true).map_err(io_error("mark", path))?;
             let filled = self.write(member, from);
             marker.filled_bytes = match &filled {
                 Ok(()) => member.span_bytes,
@@ -246,7 +262,7 @@ impl Making<'_> {
         if self.plan.verifies() {
             return kinds.iter().all(is_stamped);
         }
-        let own: Vec<String> = self.plan.jobs().map(|job| kind_name(job.data).to_owned()).collect();
+        let own: Vec<String> = self.plan.jobs().map(|job| kind_name(job.data)).collect();
         kinds.iter().all(|kind| kind == FILL_UNIQUE || is_stamped(kind) || own.contains(kind))
     }
 
@@ -258,7 +274,7 @@ impl Making<'_> {
         if self.plan.verifies() {
             return vec![FILL_STAMPED.to_owned()];
         }
-        self.plan.jobs().filter(|job| job.writes()).map(|job| kind_name(job.data).to_owned()).collect()
+        self.plan.jobs().filter(|job| job.writes()).map(|job| kind_name(job.data)).collect()
     }
 
     /// Writes real data from `from` to the end of the span; on failure also says how far it came.
@@ -291,14 +307,15 @@ impl From<Partial> for PrepareError {
     }
 }
 
-fn kind_name(data: Data) -> &'static str {
-    match data {
+fn kind_name(data: Data) -> String {
+    let name = match data {
         Data::Unique => FILL_UNIQUE,
-        Data::Reducible { .. } => "reducible",
+        Data::Reducible { compress, dedupe } => return format!("reducible {compress} {dedupe}"),
         Data::IometerRepeating => "repeating",
         Data::IometerPseudoRandom => "pseudo-random",
         Data::IometerFullRandom => "full-random",
-    }
+    };
+    name.to_owned()
 }
 
 impl PreparedTarget {

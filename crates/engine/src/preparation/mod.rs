@@ -130,24 +130,17 @@ pub fn prepare(
     }
     inspect::check_overwrite(&options.overwrite, &inspected)?;
     let mut making = make::Making { plan, options, engine, stop, progress, warnings: Vec::new() };
-    let mut made = Vec::new();
-    for one in inspected {
-        made.push(making.open(one)?);
-    }
     let mut targets = PreparedTargets {
-        targets: made.into_iter().map(|m| m.into_prepared(engine)).collect(),
+        targets: Vec::new(),
         warnings: Vec::new(),
         semantics: plan.semantics,
         engine,
         memory_bytes: ram / 2,
         stamps: Vec::new(),
     };
-    if let Err(error) = check_fit(plan, &targets) {
-        targets.discard_new();
+    if let Err(error) = make_all(&mut making, inspected, &mut targets) {
+        targets.abandon();
         return Err(error);
-    }
-    for target in &mut targets.targets {
-        making.fill(target)?;
     }
     warnings.append(&mut making.warnings);
     targets.warnings = warnings;
@@ -156,6 +149,19 @@ pub fn prepare(
             targets.targets.iter().map(|t| Arc::new(StampTable::new(run_number(plan), t.span()))).collect();
     }
     Ok(targets)
+}
+
+/// Opens all, checks that the plan fits them, and only then fills any.
+fn make_all(
+    making: &mut make::Making<'_>,
+    inspected: Vec<inspect::Inspected>,
+    targets: &mut PreparedTargets,
+) -> Result<(), PrepareError> {
+    for one in inspected {
+        targets.targets.push(making.open(one)?.into_prepared(making.engine));
+    }
+    check_fit(making.plan, targets)?;
+    targets.targets.iter_mut().try_for_each(|target| making.fill(target))
 }
 
 /// Tells this run's stamps from those of any other.
@@ -286,14 +292,15 @@ impl PreparedTargets {
         target
     }
 
-    /// Removes what was created for a plan that then turned out not to fit.
-    fn discard_new(self) {
-        for target in self.targets {
+    /// Preparation failed: what was created and holds nothing is removed, the rest is marked as closed.
+    fn abandon(self) {
+        for mut target in self.targets {
+            // The failure that led here is what is told; these are only attempts to leave things tidy.
+            let _ = target.close();
             if let Prepared::Path { member, hold: Hold { marker: Some(marker), .. } } = target.kind
                 && marker.created
                 && marker.filled_bytes == 0
             {
-                // It holds nothing; leaving an empty file behind would be worse than failing to remove it.
                 let _ = std::fs::remove_file(member.path);
             }
         }

@@ -62,5 +62,5 @@ fn a_run_that_was_killed_is_readable_and_says_so() {
     let shown = text(&cut, TextOptions::default());
     assert!(shown.contains("(PARTIAL)") && shown.contains("[partial] The run has no end"), "{shown}");
     let nothing = told(cut.header, &events[..1]);
-    assert!(text(&nothing, TextOptions::default()).contains("Of 4 steps 0 are complete"));
+    assert!(text(&nothing, TextOptions::default()).contains("0 of 4 steps are complete"));
 }
