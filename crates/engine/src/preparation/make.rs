@@ -1,6 +1,7 @@
 //! Opens, creates, locks and marks what passed inspection; the first writes happen here.
 
 use std::fs::File;
+use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use assay_record::{Content, MemberFacts, MemberKind, TargetFacts, Warning};
@@ -21,7 +22,7 @@ use crate::control::StopSignal;
 /// The kind of data that preparation itself writes.
 const FILL_UNIQUE: &str = "unique";
 /// A file must be at least so long for its smallest direct I/O to be found by reading.
-const PROBE_BYTES: u64 = 16 << 10;
+const PROBE_BYTES: usize = 16 << 10;
 /// The same with a stamp in each 512 bytes.
 const FILL_STAMPED: &str = "stamped";
 
@@ -104,10 +105,11 @@ impl Making<'_> {
             FileState::Allowed => Some(Marker::new(false)),
             FileState::Foreign => None,
         };
-        let is_small = file.metadata().map_err(io_error("look at", path))?.len() < PROBE_BYTES;
+        let is_small = file.metadata().map_err(io_error("look at", path))?.len() < PROBE_BYTES as u64;
         if is_small && !is_foreign {
-            // Reads behind the end of a file succeed at any size: the probe needs something to read.
-            file.set_len(PROBE_BYTES).map_err(io_error("make room in", path))?;
+            // Reads of holes, and behind the end of a file, succeed at any size: the probe needs something to read.
+            let written = file.write_all_at(&[0x5A; PROBE_BYTES], 0).and_then(|()| file.sync_data());
+            written.map_err(io_error("write to", path))?;
         }
         let block_bytes = match self.block_bytes(path) {
             Ok(block_bytes) => block_bytes,
