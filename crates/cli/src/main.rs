@@ -7,10 +7,12 @@
 
 mod args;
 mod check;
+mod check_lun;
 mod overhead;
 mod progress;
 mod run;
 mod runs;
+mod secret;
 mod suites;
 
 use std::process::ExitCode;

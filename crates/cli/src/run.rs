@@ -106,6 +106,7 @@ fn prepare(
         overwrite: args.overwrite.clone(),
         fill_devices: !args.no_fill,
         // What somebody typed must be there; a suite's own default must not keep small devices from being measured.
+        chap_secret: crate::secret::ask(addresses)?,
         too_small: if args.size.is_some() { TooSmall::Refuse } else { TooSmall::UseAll },
     };
     let host = assay_host::host_facts();

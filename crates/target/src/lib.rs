@@ -3,7 +3,7 @@
 //! A [`Target`] moves bytes and reports outcomes; it never reads a clock and never decides what to do next. An
 //! [`Op`] carries its buffer in and the [`Completion`] carries it back, so no buffer can be freed or reused while
 //! the kernel still writes to it. [`open`] makes the right target for the members it is given: files and block
-//! devices by io_uring (or `psync` where that is refused), or the null target, which measures the tester itself.
+//! devices by io_uring (or `psync` where that is refused), a LUN by our own iSCSI initiator, or the null target, which measures the tester itself.
 //! [`file`] holds what is done with a file before and after: creating, marking as ours, looking for holes.
 //!
 //! Architecture invariant: the only room with `unsafe` in it; each block says why it is sound.
@@ -12,6 +12,7 @@
 mod buffer;
 mod fiemap;
 pub mod file;
+pub mod lun;
 mod null;
 mod open;
 mod psync;
@@ -53,6 +54,17 @@ pub trait Target {
 
     /// Closes a member and opens it again. Called only while none of its operations is in flight.
     fn reopen(&mut self, member: u32) -> Result<(), TargetLost>;
+
+    /// Every way to the storage and what went over it since the target was opened; none where there is only one way
+    /// and nothing to tell. Allocates: not to be called while measuring.
+    fn paths(&mut self) -> Vec<lun::PathReport> {
+        Vec::new()
+    }
+
+    /// What happened to the paths since the last call. Allocates only when something did.
+    fn path_events(&mut self) -> Vec<lun::PathEvent> {
+        Vec::new()
+    }
 }
 
 /// What can be done with a target.
@@ -64,7 +76,7 @@ pub struct Geometry {
     pub block_bytes: u32,
     /// The most operations in flight.
     pub depth: u32,
-    /// How I/O is issued, for the record: `io_uring`, `psync` or `null`.
+    /// How I/O is issued, for the record: `io_uring`, `psync`, `iscsi` or `null`.
     pub engine: &'static str,
 }
 
@@ -138,6 +150,9 @@ pub enum TargetLost {
         /// The system's words.
         why: String,
     },
+    /// No path to a LUN came back in time.
+    #[error("{0}")]
+    Paths(String),
     /// A helper thread of the psync engine is gone.
     #[error("a thread of the psync engine ended")]
     Helper,

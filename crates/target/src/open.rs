@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use rustix::fs::{Mode, OFlags};
 use thiserror::Error;
 
+use crate::lun::{LunMember, LunTarget};
 use crate::null::NullTarget;
 use crate::psync::PsyncTarget;
 use crate::uring::UringTarget;
@@ -72,6 +73,8 @@ pub struct OpenRequest<'r> {
     pub members: &'r [Member],
     /// Capacities of null members; not empty means the null target.
     pub null_members: &'r [u64],
+    /// Logical units over iSCSI; not empty means the iSCSI target, which drives one.
+    pub luns: &'r [LunMember],
     /// The most operations in flight.
     pub depth: u32,
     /// How I/O is issued to files and devices.
@@ -100,6 +103,29 @@ pub enum OpenError {
     /// The ring could not be made.
     #[error("cannot set up io_uring: {0}; --io psync works without it")]
     Ring(#[source] io::Error),
+    /// A LUN cannot be reached or used.
+    #[error("{lun}: {why}")]
+    Lun {
+        /// Its address.
+        lun: String,
+        /// Why not.
+        why: String,
+    },
+    /// More in flight than the initiator takes.
+    #[error("{lun}: {depth} outstanding I/Os of one worker are more than {most}; use several workers")]
+    LunDepth {
+        /// Its address.
+        lun: String,
+        /// As asked for.
+        depth: u32,
+        /// What is possible.
+        most: u32,
+    },
+    /// Several LUNs in one job.
+    #[error(
+        "{0} and other targets cannot share a job; give each LUN a job of its own (`targets = [0]` and so on)"
+    )]
+    LunShares(String),
     /// A helper thread could not be started.
     #[error("cannot start a thread for the psync engine: {0}; use fewer outstanding I/Os or workers")]
     Thread(#[source] io::Error),
@@ -134,6 +160,13 @@ pub fn open(request: &OpenRequest<'_>) -> Result<AnyTarget, OpenError> {
     if !request.null_members.is_empty() {
         return Ok(AnyTarget::Null(NullTarget::new(request.null_members.to_vec(), request.depth)));
     }
+    match (request.luns, request.members) {
+        ([], _) => {}
+        ([lun], []) => {
+            return LunTarget::open(lun, request.depth).map(|target| AnyTarget::Lun(Box::new(target)));
+        }
+        ([lun, ..], _) => return Err(OpenError::LunShares(lun.address.to_string())),
+    }
     match request.engine {
         IoEngine::Uring => {
             UringTarget::open(request.members, request.depth, request.buffers).map(AnyTarget::Uring)
@@ -159,6 +192,8 @@ pub enum AnyTarget {
     Uring(UringTarget),
     /// pread and pwrite.
     Psync(PsyncTarget),
+    /// A logical unit over iSCSI.
+    Lun(Box<LunTarget>),
 }
 
 macro_rules! each {
@@ -167,6 +202,7 @@ macro_rules! each {
             AnyTarget::Null($target) => $call,
             AnyTarget::Uring($target) => $call,
             AnyTarget::Psync($target) => $call,
+            AnyTarget::Lun($target) => $call,
         }
     };
 }
@@ -188,6 +224,14 @@ impl Target for AnyTarget {
 
     fn reopen(&mut self, member: u32) -> Result<(), TargetLost> {
         each!(self, t => t.reopen(member))
+    }
+
+    fn paths(&mut self) -> Vec<crate::lun::PathReport> {
+        each!(self, t => t.paths())
+    }
+
+    fn path_events(&mut self) -> Vec<crate::lun::PathEvent> {
+        each!(self, t => t.path_events())
     }
 }
 

@@ -163,6 +163,7 @@ fn tell_step(
         failures: vec![],
         mismatches: vec![],
         mismatch_count: 0,
+        paths: vec![],
     };
     let end_ns = measure_ns + longest + SECOND_NS / 100;
     tell(end_ns, RunEvent::StepEnded(Box::new(end)));

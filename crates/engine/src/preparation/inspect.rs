@@ -21,13 +21,14 @@ const FILE_IN_DIRECTORY: &str = "assay.dat";
 const RESERVE_MAX: u64 = GIB;
 const RESERVE_SHARE: u64 = 50;
 /// Files are made in whole pages: the last I/O of the span must fit the strictest block size.
-const SPAN_GRAIN: u64 = 4096;
+pub(super) const SPAN_GRAIN: u64 = 4096;
 
 /// A target that passed, and what is to be done with it.
 pub(super) enum Inspected {
     Null { address: String, capacity: u64 },
     File(FilePlan),
     Device(DevicePlan),
+    Lun(Box<super::lun::LunPlan>),
 }
 
 /// A file to be made or used.
@@ -82,6 +83,12 @@ pub(super) fn check_plan(plan: &Plan, addresses: &[Address]) -> Result<(), Prepa
                     return Err(PrepareError::VerifyShares { test: test.name.clone(), target });
                 }
                 let nulls = indices.iter().filter(|i| matches!(addresses[**i], Address::Null { .. })).count();
+                if let Some(lun) = indices.iter().find(|i| matches!(addresses[**i], Address::Iscsi(_)))
+                    && indices.len() > 1
+                {
+                    let (test, job) = (test.name.clone(), job.name.clone());
+                    return Err(PrepareError::LunShares { test, job, lun: addresses[*lun].to_string() });
+                }
                 if nulls > 0 && step.verify {
                     return Err(PrepareError::VerifyNull { test: test.name.clone() });
                 }
@@ -112,8 +119,12 @@ fn indices(test: &Test, job: &str, named: &[u32], addresses: &[Address]) -> Resu
 fn check_different(addresses: &[Address]) -> Result<(), PrepareError> {
     let mut seen: Vec<(PathBuf, String)> = Vec::new();
     for address in addresses {
-        let Address::Path(path) = address else { continue };
-        let real = real_path(path);
+        let real = match address {
+            Address::Path(path) => real_path(path),
+            // Whatever portals lead to it: a target's name is its own.
+            Address::Iscsi(lun) => PathBuf::from(format!("{}/{}", lun.target, lun.lun)),
+            Address::Null { .. } => continue,
+        };
         if let Some((_, earlier)) = seen.iter().find(|(other, _)| *other == real) {
             return Err(PrepareError::SameTwice(earlier.clone(), address.to_string()));
         }
@@ -149,6 +160,9 @@ pub(super) fn inspect(
     let path = match address {
         Address::Null { capacity } => {
             return Ok(Inspected::Null { address: address.to_string(), capacity: *capacity });
+        }
+        Address::Iscsi(lun) => {
+            return super::lun::inspect(plan, lun, writer(plan, index), options, host);
         }
         Address::Path(path) => path,
     };
@@ -373,6 +387,9 @@ pub(super) fn check_overwrite(given: &[String], inspected: &[Inspected]) -> Resu
             Inspected::Null { .. } => false,
             Inspected::File(file) => real_path(Path::new(name)) == real_path(&file.path),
             Inspected::Device(device) => assay_host::is_identity_of(&device.device, name),
+            Inspected::Lun(lun) => {
+                lun.facts.device.as_ref().is_some_and(|device| assay_host::is_identity_of(device, name))
+            }
         });
         if !is_known {
             return Err(PrepareError::OverwriteUnknown {
@@ -393,6 +410,10 @@ fn known_names(inspected: &[Inspected]) -> String {
             Inspected::Device(device) => {
                 let identity = assay_host::identities(&device.device).into_iter().next()?;
                 Some(format!("{identity} (that is {})", device.address))
+            }
+            Inspected::Lun(lun) => {
+                let identity = assay_host::identities(lun.facts.device.as_ref()?).into_iter().next()?;
+                Some(format!("{identity} (that is {})", lun.address))
             }
         })
         .collect();
