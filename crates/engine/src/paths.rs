@@ -110,12 +110,12 @@ pub(crate) fn facts(path: &PathReport) -> LunPathFacts {
         local: path.addresses.map(|(local, _)| local.to_string()),
         remote: path.addresses.map(|(_, remote)| remote.to_string()),
         access: lun::access_words(path.access).to_owned(),
-        agreed: path.agreed.as_ref().map(agreed),
+        agreed: path.agreed.as_ref().map(|of| agreed(of, path.command_window.unwrap_or(0))),
         tcp: path.tcp.map(tcp),
     }
 }
 
-fn agreed(of: &Negotiated) -> Agreed {
+fn agreed(of: &Negotiated, command_window: u32) -> Agreed {
     Agreed {
         authentication: of.authentication.clone(),
         header_digest: of.header_digest,
@@ -127,8 +127,7 @@ fn agreed(of: &Negotiated) -> Agreed {
         max_burst_bytes: of.max_burst_bytes,
         first_burst_bytes: of.first_burst_bytes,
         max_outstanding_r2t: of.max_outstanding_r2t,
-        // Serial numbers wrap.
-        command_window: of.max_cmd_sn.wrapping_sub(of.cmd_sn).wrapping_add(1),
+        command_window,
     }
 }
 

@@ -149,7 +149,7 @@ pub struct Agreed {
     pub first_burst_bytes: u32,
     /// R2Ts open per command.
     pub max_outstanding_r2t: u32,
-    /// Commands the target let us have in flight at login.
+    /// Commands the target lets us have in flight over this path.
     pub command_window: u32,
 }
 

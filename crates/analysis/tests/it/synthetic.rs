@@ -105,6 +105,7 @@ pub fn target(path: &str) -> TargetFacts {
                 stack: vec!["sdb1".into(), "sdb".into()],
                 ..DeviceFacts::default()
             }),
+            lun: None,
         },
     }
 }
