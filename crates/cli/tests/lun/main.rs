@@ -192,7 +192,15 @@ fn a_target_that_is_killed_and_restarted_loses_nothing() {
     let mut command =
         story.command(&["run", &plan, &lun, "--size", "32MiB", "--overwrite", &serial, "--json"]);
     let running = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    std::thread::sleep(Duration::from_secs(3));
+    // Killed while it measures, not while it is prepared: the store says when.
+    for _ in 0..300 {
+        std::thread::sleep(Duration::from_millis(100));
+        let shown = story.assay(&["show", "last", "--json"]);
+        let shown: Value = serde_json::from_slice(&shown.stdout).unwrap_or_default();
+        if shown["tests"][0]["series"].as_array().is_some_and(|series| !series.is_empty()) {
+            break;
+        }
+    }
     tgt.kill();
     std::thread::sleep(Duration::from_millis(2500));
     tgt.restart();

@@ -40,7 +40,7 @@ impl Tgt {
         File::create(&disk).and_then(|file| file.set_len(LUN_BYTES)).map_err(|e| e.to_string())?;
         let portals: Vec<String> = (0..portals).map(|_| format!("127.0.0.1:{}", free_port())).collect();
         let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
-        let control = (std::process::id() % 20_000 + 500 * u32::from(number % 40) + 30_000).to_string();
+        let control = (std::process::id() % 20_000 + 300 * u32::from(number % 40) + 200).to_string();
         let child = spawn(&control, &portals).map_err(|e| e.to_string())?;
         let mut tgt = Self { child, control, portals, settings: Vec::new(), dir };
         tgt.wait_until_up()?;
