@@ -212,7 +212,11 @@ fn a_target_that_is_killed_and_restarted_loses_nothing() {
     let ops = test["total"]["ops"].as_u64().unwrap();
     let by_path: u64 = test["paths"].as_array().unwrap().iter().map(|p| p["ops"].as_u64().unwrap()).sum();
     assert!(ops > 1000 && ops == by_path, "nothing lost, nothing twice: {ops} {by_path}");
-    let gap = test["series"].as_array().unwrap().iter().filter(|p| p["iops"].as_f64() == Some(0.0)).count();
-    assert!(gap >= 1, "the time line shows the gap: {:#}", test["series"]);
+    // At least one whole second of the eight had no target: it is absent from the line, or next to nothing.
+    let rates: Vec<f64> =
+        test["series"].as_array().unwrap().iter().map(|p| p["iops"].as_f64().unwrap()).collect();
+    let best = rates.iter().copied().fold(0.0, f64::max);
+    let live = rates.iter().filter(|rate| **rate > best / 100.0).count();
+    assert!(live < 8, "the time line shows the gap: {:#}", test["series"]);
     assert!(err(&output).contains("went down") && err(&output).contains("is up"), "{}", err(&output));
 }
