@@ -43,18 +43,18 @@ fn tell(target: &str) -> anyhow::Result<(Value, String)> {
         Address::Null { .. } => bail!("null: has nothing to check"),
         Address::Iscsi(lun) => return crate::check_lun::tell(&lun),
     };
-    look(target, path).map(|checked| (as_json(&checked), as_text(&checked)))
+    look(target, &path).map(|checked| (as_json(&checked), as_text(&checked)))
 }
 
-fn look(target: &str, path: std::path::PathBuf) -> anyhow::Result<Checked> {
-    match file::kind_of(&path).with_context(|| format!("cannot look at {target}"))? {
+fn look(target: &str, path: &Path) -> anyhow::Result<Checked> {
+    match file::kind_of(path).with_context(|| format!("cannot look at {target}"))? {
         PathKind::Missing => bail!("{target} does not exist; assay run would create a file of that name"),
         PathKind::Other(what) => {
             bail!("{target} is {what}; a target must be a file, a directory or a block device")
         }
-        PathKind::BlockDevice => look_at_device(target, &path),
-        PathKind::File => look_at_file(target, &path, "file"),
-        PathKind::Directory => look_at_file(target, &path, "directory"),
+        PathKind::BlockDevice => look_at_device(target, path),
+        PathKind::File => look_at_file(target, path, "file"),
+        PathKind::Directory => look_at_file(target, path, "directory"),
     }
 }
 
