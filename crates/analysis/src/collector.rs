@@ -173,6 +173,7 @@ impl Collector {
             failures: end.map(|e| e.failures.clone()).unwrap_or_default(),
             mismatches: end.map(|e| e.mismatches.clone()).unwrap_or_default(),
             mismatch_count: end.map_or(0, |e| e.mismatch_count),
+            paths: end.map(|e| e.paths.clone()).unwrap_or_default(),
             series: state.series.points(),
             host: host_view(state),
             turns,

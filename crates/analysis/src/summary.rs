@@ -1,7 +1,7 @@
 //! What a run measured, per step and job: counts, rates over the measured window, whole distributions.
 
 use assay_record::{
-    Failure, Latency, Mismatch, OpStats, Outcome, StepCpu, StepId, StepReason, TurnStats, Warning,
+    Failure, Latency, Mismatch, OpStats, Outcome, PathEnd, StepCpu, StepId, StepReason, TurnStats, Warning,
 };
 use assay_spec::{Pacing, units::MIB};
 use serde::Serialize;
@@ -97,6 +97,8 @@ pub struct StepSummary {
     pub mismatches: Vec<Mismatch>,
     /// How many wrong blocks there were in all.
     pub mismatch_count: u64,
+    /// What went over each path, for targets that have paths.
+    pub paths: Vec<PathEnd>,
     /// Second by second.
     pub series: Vec<Point>,
     /// What the host did meanwhile.

@@ -55,6 +55,14 @@ Examples:
   assay run my-plan.toml a.dat b.dat            a plan of your own on two files
   assay run vmware sim:ix4-200d                 on a simulated array, in real time
   assay run vmware /dev/sdb --overwrite SERIAL  on a whole disk, whose content is lost
+  assay run vmware 'iscsi://USER@nas/iqn.2004-01.example:disk/1?portal=10.0.1.1&rr_ios=1' --overwrite SERIAL
+                                                on a LUN over two portals, without the kernel's initiator
+
+iSCSI: iscsi://[user@]host[:port]/target-name/lun[?key=value&…] with the keys portal (repeat it), sessions, policy
+(rr, lo, fixed, vmware, vmware-bytes), rr_ios, rr_bytes, header_digest, data_digest, initial_r2t, immediate_data
+(yes or no), initiator, chap_file, no_path (seconds). The CHAP secret comes from chap_file or ASSAY_CHAP_FILE (its
+first line), from ASSAY_CHAP_SECRET, or is asked for; ASSAY_CHAP_MUTUAL_USER and ASSAY_CHAP_MUTUAL_SECRET name what
+the target must prove to know.
 
 Exit codes: 0 done, 1 run with errors, 2 bad input, 130 interrupted.
 Ctrl-C once: no new I/O, what was measured is kept. Twice: stop at once.";
@@ -64,7 +72,7 @@ Ctrl-C once: no new I/O, what was measured is kept. Twice: stop at once.";
 pub(crate) struct RunArgs {
     /// A suite (see `assay suites`) or the path of a plan file.
     pub(crate) plan: String,
-    /// Where I/O goes: a file (created if absent), a directory (a test file in it), a block device, null:,
+    /// Where I/O goes: a file (created if absent), a directory (a test file in it), a block device, iscsi://…, null:,
     /// or sim:ARRAY, a simulated array.
     #[arg(required = true, value_name = "TARGET")]
     pub(crate) targets: Vec<String>,
@@ -109,7 +117,7 @@ pub(crate) struct RunArgs {
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own on the command line")]
 pub(crate) struct IoArgs {
-    /// Allow to overwrite this: serial or WWID of a device, path of a file. Its content will be lost.
+    /// Allow to overwrite this: serial or WWID of a device or LUN, path of a file. Its content will be lost.
     #[arg(long, value_name = "SERIAL|WWID|FILE")]
     pub(crate) overwrite: Vec<String>,
     /// Go through the page cache instead of past it (the result says so).
@@ -171,7 +179,7 @@ pub(crate) enum SuitesVerb {
 
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
-    /// A file, a directory or a block device.
+    /// A file, a directory, a block device, or iscsi://….
     #[arg(required = true, value_name = "TARGET")]
     pub(crate) targets: Vec<String>,
     /// Print a JSON document (a list where several targets are given).

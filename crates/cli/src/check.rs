@@ -27,31 +27,37 @@ struct Checked {
 }
 
 pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<Exit> {
-    let checked = args.targets.iter().map(|t| look(t)).collect::<anyhow::Result<Vec<_>>>()?;
-    match (args.json, checked.as_slice()) {
-        (true, [one]) => say(&format!("{:#}\n", as_json(one)))?,
-        (true, all) => say(&format!("{:#}\n", all.iter().map(as_json).collect::<Value>()))?,
-        (false, all) => say(&all.iter().map(as_text).collect::<Vec<_>>().join("\n"))?,
+    let told = args.targets.iter().map(|t| tell(t)).collect::<anyhow::Result<Vec<_>>>()?;
+    match (args.json, told.as_slice()) {
+        (true, [(one, _)]) => say(&format!("{one:#}\n"))?,
+        (true, all) => say(&format!("{:#}\n", all.iter().map(|(json, _)| json.clone()).collect::<Value>()))?,
+        (false, all) => say(&all.iter().map(|(_, text)| text.clone()).collect::<Vec<_>>().join("\n"))?,
     }
     Ok(Exit::Done)
 }
 
-fn look(target: &str) -> anyhow::Result<Checked> {
+/// What was found out, as JSON and as text.
+fn tell(target: &str) -> anyhow::Result<(Value, String)> {
     let path = match target.parse::<Address>().with_context(|| format!("target `{target}`"))? {
         Address::Path(path) => path,
         Address::Null { .. } => bail!("null: has nothing to check"),
         Address::Sim { array } => {
             bail!("sim: has nothing to check; assay arrays show {array} prints the array")
         }
+        Address::Iscsi(lun) => return crate::check_lun::tell(&lun),
     };
-    match file::kind_of(&path).with_context(|| format!("cannot look at {target}"))? {
+    look(target, &path).map(|checked| (as_json(&checked), as_text(&checked)))
+}
+
+fn look(target: &str, path: &Path) -> anyhow::Result<Checked> {
+    match file::kind_of(path).with_context(|| format!("cannot look at {target}"))? {
         PathKind::Missing => bail!("{target} does not exist; assay run would create a file of that name"),
         PathKind::Other(what) => {
             bail!("{target} is {what}; a target must be a file, a directory or a block device")
         }
-        PathKind::BlockDevice => look_at_device(target, &path),
-        PathKind::File => look_at_file(target, &path, "file"),
-        PathKind::Directory => look_at_file(target, &path, "directory"),
+        PathKind::BlockDevice => look_at_device(target, path),
+        PathKind::File => look_at_file(target, path, "file"),
+        PathKind::Directory => look_at_file(target, path, "directory"),
     }
 }
 

@@ -66,6 +66,7 @@ fn measure(plan: &Plan) -> anyhow::Result<Vec<Cost>> {
         overwrite: Vec::new(),
         fill_devices: false,
         too_small: TooSmall::Refuse,
+        chap_secret: None,
     };
     let host = assay_host::host_facts();
     let addresses: [Address; 1] = ["null:".parse()?];

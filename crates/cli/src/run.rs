@@ -104,7 +104,7 @@ fn simulated_arrays(addresses: &[Address]) -> anyhow::Result<SimulatedArrays> {
         .iter()
         .filter_map(|a| match a {
             Address::Sim { array } => Some(array.as_str()),
-            Address::Path(_) | Address::Null { .. } => None,
+            Address::Path(_) | Address::Null { .. } | Address::Iscsi(_) => None,
         })
         .collect();
     SimulatedArrays::read(&names)
@@ -203,6 +203,7 @@ fn prepare(
         durability: if args.sync { Durability::Sync } else { Durability::Device },
         overwrite: args.overwrite.clone(),
         fill_devices: !args.no_fill,
+        chap_secret: crate::secret::ask(addresses)?,
         too_small: order.too_small,
     };
     let host = assay_host::host_facts();

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use assay_model::array::Array;
 use assay_model::des::{Simulation, SubmitError, VirtualOp};
 use assay_model::raid::Kind;
+use assay_target::lun::{PathEvent, PathReport};
 use assay_target::{
     AnyTarget, BATCH_MAX, Completion, Geometry, Op, OpKind, OpenError, OpenRequest, SimulatedMember, Target,
     TargetLost, Wait,
@@ -339,6 +340,20 @@ impl Target for RunTarget {
         match self {
             Self::Real(target) => target.reopen(member),
             Self::Simulated(target) => target.reopen(member),
+        }
+    }
+
+    fn paths(&mut self) -> Vec<PathReport> {
+        match self {
+            Self::Real(target) => target.paths(),
+            Self::Simulated(target) => target.paths(),
+        }
+    }
+
+    fn path_events(&mut self) -> Vec<PathEvent> {
+        match self {
+            Self::Real(target) => target.path_events(),
+            Self::Simulated(target) => target.path_events(),
         }
     }
 }

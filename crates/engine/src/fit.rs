@@ -21,6 +21,8 @@ pub(crate) struct Place {
     pub(crate) spans: Vec<u64>,
     /// Smallest I/O, bytes.
     pub(crate) block_bytes: u32,
+    /// Largest I/O, bytes.
+    pub(crate) transfer_bytes_max: u64,
     /// Names, for the message.
     pub(crate) name: String,
     /// Memory that I/O buffers may take, bytes.
@@ -36,6 +38,7 @@ pub(crate) fn fit(step: &Step, targets: &PreparedTargets) -> Fit {
 
 fn job_misfit(job: &Job, semantics: Semantics, place: &Place) -> Option<String> {
     block_misfit(job, semantics, place)
+        .or_else(|| transfer_misfit(job, place))
         .or_else(|| span_misfit(job, semantics, place))
         .or_else(|| memory_misfit(job, semantics, place))
 }
@@ -56,6 +59,17 @@ fn block_misfit(job: &Job, semantics: Semantics, place: &Place) -> Option<String
         }
     }
     None
+}
+
+fn transfer_misfit(job: &Job, place: &Place) -> Option<String> {
+    (job.size_max().0 > place.transfer_bytes_max).then(|| {
+        format!(
+            "size {} is more than {} takes in one I/O, which is {}; use a smaller size",
+            job.size_max(),
+            place.name,
+            Bytes(place.transfer_bytes_max)
+        )
+    })
 }
 
 fn span_misfit(job: &Job, semantics: Semantics, place: &Place) -> Option<String> {
@@ -97,7 +111,13 @@ mod tests {
     fn misfit(text: &str, block_bytes: u32, span: u64) -> Option<String> {
         let text = format!("[[test]]\nname = \"t\"\n{text}\n");
         let plan = PlanFile::parse("p", &text).unwrap().resolve(&Overrides::default()).unwrap();
-        let place = Place { spans: vec![span], block_bytes, name: "t.dat".into(), memory_bytes: 1 << 30 };
+        let place = Place {
+            spans: vec![span],
+            block_bytes,
+            transfer_bytes_max: 64 << 20,
+            name: "t.dat".into(),
+            memory_bytes: 1 << 30,
+        };
         plan.jobs().find_map(|job| job_misfit(job, plan.semantics, &place))
     }
 

@@ -15,6 +15,7 @@ mod fill;
 mod fit;
 mod flights;
 mod pacer;
+mod paths;
 mod planner;
 mod preparation;
 mod rng;
@@ -28,7 +29,7 @@ mod worker;
 pub use clock::Clock;
 pub use control::StopSignal;
 pub use preparation::{
-    IoChoice, PrepareError, PrepareOptions, PrepareProgress, PreparedTarget, PreparedTargets, TooSmall,
-    prepare,
+    IoChoice, LunInspection, PrepareError, PrepareOptions, PrepareProgress, PreparedTarget, PreparedTargets,
+    TooSmall, inspect_lun, prepare,
 };
 pub use run::{RunError, RunRequest, Sink, run, run_with};

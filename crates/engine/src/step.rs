@@ -6,12 +6,14 @@ use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
 use assay_host::{CpuSnapshot, cpu_snapshot};
-use assay_record::{Interval, JobEnd, Phase, RunEvent, StepCpu, StepEnd, StepId, StepReason};
+use assay_record::{Interval, JobEnd, PathEnd, Phase, RunEvent, StepCpu, StepEnd, StepId, StepReason};
 use assay_spec::{Job, Pacing, Semantics, Step};
+use assay_target::lun::{LunMember, PathEvent};
 use assay_target::{IoBuf, IoEngine, Member, OpenError, OpenRequest, SimulatedMember, Target};
 
 use crate::control::{Control, StopSignal};
 use crate::fill::Filler;
+use crate::paths;
 use crate::planner::{Planner, PlannerSetup};
 use crate::rng::derive;
 use crate::run::{Emitter, RunError};
@@ -30,6 +32,7 @@ pub(crate) struct JobTarget {
     pub(crate) members: Vec<Member>,
     pub(crate) null_members: Vec<u64>,
     pub(crate) simulated: Vec<SimulatedMember>,
+    pub(crate) luns: Vec<LunMember>,
     pub(crate) names: Vec<String>,
     pub(crate) spans: Vec<u64>,
     pub(crate) block_bytes: u32,
@@ -96,9 +99,13 @@ pub(crate) fn run_step<T: Target>(
         }
         control.start.arrive(control.clock);
         let (sums, watched) = watch(context, &control, &mut running, emitter);
-        let (jobs, ends) = collect(context, running, sums, emitter)?;
+        let (jobs, mut ends) = collect(context, running, sums, emitter)?;
         opened.map_err(|source| RunError::Open { source })?;
-        Ok(step_end(context, &control, jobs, ends, watched?))
+        let (paths, events) = paths_of(context, &mut ends);
+        paths::tell(events, control.clock, emitter)?;
+        let mut end = step_end(context, &control, jobs, ends, watched?);
+        end.paths = paths;
+        Ok(end)
     })
 }
 
@@ -133,6 +140,7 @@ fn work<T: Target>(
         members: &target.members,
         null_members: &target.null_members,
         simulated: &target.simulated,
+        luns: &target.luns,
         depth,
         engine: target.engine,
         buffers: &buffers,
@@ -353,6 +361,17 @@ fn collect(
     Ok((jobs, job_ends.into_iter().flatten().collect()))
 }
 
+/// What went over the paths of each job, and what happened to them.
+fn paths_of(context: &StepContext<'_>, ends: &mut [WorkerEnd]) -> (Vec<PathEnd>, Vec<(String, PathEvent)>) {
+    let (mut paths, mut events) = (Vec::new(), Vec::new());
+    for end in ends {
+        let member = context.targets[end.job as usize].names.first().map_or("", String::as_str);
+        paths::add(&mut paths, end.job, member, &end.paths);
+        events.extend(end.paths.events.drain(..).map(|event| (member.to_owned(), event)));
+    }
+    (paths, events)
+}
+
 fn job_end(job: &Job, ends: &[WorkerEnd]) -> JobEnd {
     let measured_ns = ends.iter().map(|e| e.measured_ns).max().unwrap_or(0);
     let due = match job.pacing {
@@ -386,6 +405,7 @@ fn step_end(
         failures: Vec::new(),
         mismatches: Vec::new(),
         mismatch_count: 0,
+        paths: Vec::new(),
     };
     for worker in ends {
         end.failures.extend(worker.failures);

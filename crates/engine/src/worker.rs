@@ -10,12 +10,14 @@ use std::time::Duration;
 
 use assay_record::{Failure, Interval, Mismatch, StepEnd};
 use assay_spec::{Job, Semantics};
+use assay_target::lun::PathChange;
 use assay_target::{BATCH_MAX, Completion, IoBuf, Op, OpKind, Target, TargetLost, Wait};
 
 use crate::control::Control;
 use crate::fill::Filler;
 use crate::flights::{Binding, Flight, Flights};
 use crate::pacer::Pacer;
+use crate::paths::WorkerPaths;
 use crate::planner::{Draw, Planner};
 use crate::spares::Spares;
 use crate::stamp::StampTable;
@@ -59,6 +61,10 @@ pub(crate) struct WorkerEnd {
     pub(crate) mismatches: Vec<Mismatch>,
     pub(crate) mismatch_count: u64,
     pub(crate) lost: Option<TargetLost>,
+    /// Which job it worked for.
+    pub(crate) job: u32,
+    /// What went over the target's paths.
+    pub(crate) paths: WorkerPaths,
 }
 
 /// Whether completions are counted, and which.
@@ -105,6 +111,7 @@ pub(crate) struct Worker<'s, T> {
     failures: Vec<Failure>,
     mismatches: Vec<Mismatch>,
     mismatch_count: u64,
+    paths: WorkerPaths,
 }
 
 impl<'s, T: Target> Worker<'s, T> {
@@ -150,6 +157,7 @@ impl<'s, T: Target> Worker<'s, T> {
             failures: Vec::with_capacity(StepEnd::KEPT),
             mismatches: Vec::with_capacity(StepEnd::KEPT),
             mismatch_count: 0,
+            paths: WorkerPaths::default(),
             setup,
         }
     }
@@ -163,6 +171,7 @@ impl<'s, T: Target> Worker<'s, T> {
             return self.end(started_ns, None);
         }
         let warmed_up = self.warm_up(started_ns);
+        self.look_at_paths();
         let zero_ns = match &warmed_up {
             Ok(()) => control.measure.pass(control.clock),
             Err(_) => {
@@ -175,6 +184,13 @@ impl<'s, T: Target> Worker<'s, T> {
             control.abort();
         }
         self.end(zero_ns, result.err())
+    }
+
+    /// What went over the paths before the measured window does not count; that they came up is no news.
+    fn look_at_paths(&mut self) {
+        self.paths.before = self.target.paths();
+        self.paths.events = self.target.path_events();
+        self.paths.events.retain(|event| event.change == PathChange::Other);
     }
 
     fn warm_up(&mut self, started_ns: u64) -> Result<(), TargetLost> {
@@ -540,9 +556,11 @@ impl<'s, T: Target> Worker<'s, T> {
         }
     }
 
-    fn end(self, zero_ns: u64, lost: Option<TargetLost>) -> WorkerEnd {
+    fn end(mut self, zero_ns: u64, lost: Option<TargetLost>) -> WorkerEnd {
         let control = self.setup.control;
         let now_ns = control.clock.now_ns();
+        self.paths.after = self.target.paths();
+        self.paths.events.extend(self.target.path_events());
         let end_ns = match self.setup.semantics {
             Semantics::Assay => self.last_ns.max(self.closed_ns),
             Semantics::Iometer => self.closed_ns.min(now_ns),
@@ -555,6 +573,8 @@ impl<'s, T: Target> Worker<'s, T> {
             mismatches: self.mismatches,
             mismatch_count: self.mismatch_count,
             lost,
+            job: self.setup.job_index,
+            paths: self.paths,
         }
     }
 }

@@ -13,6 +13,7 @@ mod awake;
 #[cfg(test)]
 mod captured;
 mod cgroup;
+mod content;
 mod cpu;
 mod device;
 mod facts;
@@ -22,6 +23,7 @@ mod probe;
 mod sampler;
 
 pub use awake::{AwakeError, AwakeGuard, allowed_cpus, pin_current_thread};
+pub use content::content_of;
 pub use cpu::{CpuSnapshot, cpu_snapshot};
 pub use device::{device_of, identities, is_identity_of};
 pub use facts::host_facts;

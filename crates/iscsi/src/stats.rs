@@ -70,6 +70,8 @@ pub struct PathReport {
     pub outstanding: u32,
     /// What login agreed on, while connected.
     pub agreed: Option<Negotiated>,
+    /// Commands the target lets us have in the air over this path, while connected.
+    pub command_window: Option<u32>,
     /// Our and the target's address, while connected.
     pub addresses: Option<(std::net::SocketAddr, std::net::SocketAddr)>,
     /// TCP facts, while connected and where the kernel tells.

@@ -4,7 +4,8 @@
 use assay_spec::Plan;
 use serde::{Deserialize, Serialize};
 
-use crate::host::{HostFacts, HostSample, TargetFacts};
+use crate::host::{HostFacts, HostSample, TargetFacts, TcpPathFacts};
+use crate::latency::Latency;
 use crate::stats::Interval;
 
 /// An event with its time.
@@ -122,6 +123,45 @@ pub struct StepEnd {
     pub mismatches: Vec<Mismatch>,
     /// How many wrong blocks were read in all.
     pub mismatch_count: u64,
+    /// What went over each path, for targets that have paths.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<PathEnd>,
+}
+
+/// What went over one path in the measured window, all workers of a job together. Counted are I/Os that began and
+/// ended in the window or its drain.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PathEnd {
+    /// Index of the job in the step.
+    pub job: u32,
+    /// Address of the member.
+    pub member: String,
+    /// Number of the path, from 0.
+    pub path: u8,
+    /// Portal as given.
+    pub portal: String,
+    /// Whether it served I/O at the end, for every worker.
+    pub is_up: bool,
+    /// Reads that ended well.
+    pub reads: u64,
+    /// Writes that ended well.
+    pub writes: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Bytes written.
+    pub write_bytes: u64,
+    /// Commands that were sent again.
+    pub retries: u64,
+    /// Commands that failed.
+    pub errors: u64,
+    /// Times the path went down.
+    pub failures: u64,
+    /// From handing a command to the socket to its status.
+    pub latency: Latency,
+    /// Round trips of pings (NOP), all since the target was opened for this step.
+    pub ping: Latency,
+    /// The TCP connection at the end, of the first worker.
+    pub tcp: Option<TcpPathFacts>,
 }
 
 impl StepEnd {

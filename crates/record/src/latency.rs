@@ -42,6 +42,18 @@ impl Latency {
         self.max_ns = self.max_ns.max(ns);
     }
 
+    /// Counts `count` times of about `ns`, as another histogram's bucket holds them. Mean and extremes are as exact as
+    /// that bucket.
+    pub fn record_many(&mut self, ns: u64, count: u64) {
+        if count == 0 {
+            return;
+        }
+        self.histogram.saturating_record_n(ns, count);
+        self.sum_ns = self.sum_ns.saturating_add(ns.saturating_mul(count));
+        self.min_ns = self.min_ns.min(ns);
+        self.max_ns = self.max_ns.max(ns);
+    }
+
     /// Adds everything `other` counted.
     pub fn merge(&mut self, other: &Self) {
         if other.is_empty() {

@@ -13,12 +13,12 @@ mod latency;
 mod stats;
 
 pub use event::{
-    Event, Failure, JobEnd, Mismatch, Outcome, Phase, RunEvent, RunHeader, Stamp, StepCpu, StepEnd, StepId,
-    StepReason, Warning,
+    Event, Failure, JobEnd, Mismatch, Outcome, PathEnd, Phase, RunEvent, RunHeader, Stamp, StepCpu, StepEnd,
+    StepId, StepReason, Warning,
 };
 pub use host::{
-    Content, DeviceFacts, DiskSample, FilesystemFacts, HostFacts, HostSample, MemberFacts, MemberKind,
-    TargetFacts,
+    Agreed, Content, DeviceFacts, DiskSample, FilesystemFacts, HostFacts, HostSample, LunFacts, LunPathFacts,
+    MemberFacts, MemberKind, TargetFacts, TcpPathFacts,
 };
 pub use latency::Latency;
 pub use stats::{AccessStats, Interval, OpStats, TurnStats};

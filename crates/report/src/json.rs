@@ -1,7 +1,7 @@
 //! The document `assay run --json` prints: `docs/assay.run-1.schema.json`.
 
 use assay_analysis::{Finding, JobSummary, Judgement, OpSummary, Point, RunSummary, StepSummary};
-use assay_record::{Latency, RunHeader};
+use assay_record::{Latency, PathEnd, RunHeader};
 use serde_json::{Map, Value, json};
 
 use crate::Meta;
@@ -66,8 +66,44 @@ fn step(step: &StepSummary, judgement: Option<&Judgement>) -> Value {
         "jobs": step.jobs.iter().map(job).collect::<Vec<_>>(),
         "expected": expected,
         "verdict": verdict,
+        "paths": step.paths.iter().map(|p| path(p, step)).collect::<Vec<_>>(),
         "series": step.series.iter().map(point).collect::<Vec<_>>(),
     })
+}
+
+/// Shares are of the I/Os and bytes of the path's own job.
+fn path(path: &PathEnd, step: &StepSummary) -> Value {
+    let of_job: Vec<&PathEnd> = step.paths.iter().filter(|p| p.job == path.job).collect();
+    let share = |part: u64, whole: u64| if whole == 0 { None } else { rounded(part as f64 / whole as f64) };
+    let (ops, bytes) = (path_ops(path), path_bytes(path));
+    let seconds = step.jobs.get(path.job as usize).map_or(step.seconds, |job| job.seconds);
+    json!({
+        "job": path.job,
+        "path": path.path,
+        "portal": path.portal,
+        "is_up": path.is_up,
+        "ops": ops,
+        "ops_share": share(ops, of_job.iter().map(|p| path_ops(p)).sum()),
+        "bytes": bytes,
+        "bytes_share": share(bytes, of_job.iter().map(|p| path_bytes(p)).sum()),
+        "mib_per_s": rounded(bytes as f64 / f64::from(1 << 20) / seconds),
+        "reads": path.reads,
+        "writes": path.writes,
+        "retries": path.retries,
+        "errors": path.errors,
+        "failures": path.failures,
+        "latency_us": latency(&path.latency),
+        "ping_us": latency(&path.ping),
+        "tcp": path.tcp,
+    })
+}
+
+pub(crate) fn path_ops(path: &PathEnd) -> u64 {
+    path.reads + path.writes
+}
+
+pub(crate) fn path_bytes(path: &PathEnd) -> u64 {
+    path.read_bytes + path.write_bytes
 }
 
 fn job(job: &JobSummary) -> Value {

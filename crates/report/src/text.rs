@@ -3,7 +3,7 @@
 use assay_analysis::{
     Finding, JobSummary, Judgement, OpSummary, RunStatus, RunSummary, Severity, StepSummary,
 };
-use assay_record::{Latency, RunHeader};
+use assay_record::{Latency, PathEnd, RunHeader};
 
 use crate::number::{self, TimeUnit};
 
@@ -114,6 +114,9 @@ pub(crate) fn forum_rows(summary: &RunSummary) -> (Vec<String>, Vec<Row>) {
         if step.jobs.len() > 1 && step.skipped.is_none() {
             rows.extend(step.jobs.iter().map(|job| job_row(job, unit)));
         }
+        if step.paths.len() > 1 {
+            rows.extend(step.paths.iter().map(|path| path_row(path, step, unit)));
+        }
     }
     (titles, rows)
 }
@@ -132,6 +135,30 @@ fn job_row(job: &JobSummary, unit: TimeUnit) -> Row {
     let mut cells = cells(&job.total, job.outstanding_effective, unit);
     cells.push(None);
     Row { name: format!("  {}", job.name), cells, instead: None }
+}
+
+/// Share and portal in the name; rates over the window of the path's job.
+fn path_row(path: &PathEnd, step: &StepSummary, unit: TimeUnit) -> Row {
+    let ops_of = crate::json::path_ops;
+    let of_job: u64 = step.paths.iter().filter(|p| p.job == path.job).map(ops_of).sum();
+    let seconds = step.jobs.get(path.job as usize).map_or(step.seconds, |job| job.seconds);
+    let ops = ops_of(path) as f64;
+    let time = |ns: Option<f64>| ns.map(|ns| unit.of_ns(ns));
+    let state = if path.is_up { "" } else { ", down" };
+    let cells = vec![
+        Some(crate::json::path_bytes(path) as f64 / f64::from(1 << 20) / seconds),
+        Some(ops / seconds),
+        time(path.latency.mean_ns()),
+        time(path.latency.max_ns().map(|ns| ns as f64)),
+        time(path.latency.quantile_ns(0.5)),
+        time(path.latency.quantile_ns(0.99)),
+        time(path.latency.quantile_ns(0.999)),
+        Some(path.latency.sum_ns() as f64 / 1e9 / seconds),
+        None,
+    ];
+    let share = 100.0 * ops / (of_job as f64).max(1.0);
+    let name = format!("  path {} {} {share:.1} %{state}", path.path, path.portal);
+    Row { name, cells, instead: None }
 }
 
 fn cells(total: &OpSummary, outstanding: f64, unit: TimeUnit) -> Vec<Option<f64>> {

@@ -23,6 +23,8 @@ pub enum Address {
         /// An array that ships, or the path of an array file.
         array: String,
     },
+    /// `iscsi://…`: a logical unit of an iSCSI target, reached without the kernel.
+    Iscsi(Box<crate::IscsiAddress>),
 }
 
 /// Capacity of a plain `null:`, bytes: 1 TiB, so that no offset arithmetic is trivial.
@@ -48,6 +50,9 @@ pub enum AddressError {
     /// The size after `null:` could not be read.
     #[error("null target: {0}")]
     NullSize(crate::units::UnitError),
+    /// The iSCSI address could not be read.
+    #[error(transparent)]
+    Iscsi(#[from] crate::IscsiAddressError),
 }
 
 impl FromStr for Address {
@@ -71,6 +76,9 @@ impl FromStr for Address {
             Some("") => return Err(AddressError::SimWithoutArray),
             Some(array) => return Ok(Self::Sim { array: array.to_owned() }),
             None => {}
+        }
+        if let Some(rest) = text.strip_prefix("iscsi://") {
+            return Ok(Self::Iscsi(Box::new(crate::IscsiAddress::parse(rest)?)));
         }
         // `C:\x` and `dir:with/colon` are paths: a scheme is two or more letters and then a colon before any slash.
         let scheme = text.split_once(':').map(|(scheme, _)| scheme);
@@ -101,6 +109,7 @@ impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Path(path) => write!(f, "{}", path.display()),
+            Self::Iscsi(address) => address.fmt(f),
             Self::Null { capacity: NULL_CAPACITY } => write!(f, "null:"),
             Self::Null { capacity } => write!(f, "null:{}", crate::units::Bytes(*capacity)),
             Self::Sim { array } => write!(f, "sim:{array}"),

@@ -70,6 +70,18 @@ impl DerefMut for IoBuf {
     }
 }
 
+impl AsRef<[u8]> for IoBuf {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
+impl AsMut<[u8]> for IoBuf {
+    fn as_mut(&mut self) -> &mut [u8] {
+        self
+    }
+}
+
 impl Drop for IoBuf {
     fn drop(&mut self) {
         // SAFETY: allocated in `new` with the same layout, and freed only here.

@@ -3,7 +3,8 @@
 //! A [`Target`] moves bytes and reports outcomes; it never reads a clock and never decides what to do next. An
 //! [`Op`] carries its buffer in and the [`Completion`] carries it back, so no buffer can be freed or reused while
 //! the kernel still writes to it. [`open`] makes the right target for the members it is given: files and block
-//! devices by io_uring (or `psync` where that is refused, or `inline` in memory), or the null target, which measures the tester itself.
+//! devices by io_uring (or `psync` where that is refused, or `inline` in memory), a LUN by our own iSCSI initiator, or
+//! the null target, which measures the tester itself.
 //! [`file`] holds what is done with a file before and after: creating, marking as ours, looking for holes.
 //!
 //! Architecture invariant: the only room with `unsafe` in it; each block says why it is sound.
@@ -13,6 +14,7 @@ mod buffer;
 mod fiemap;
 pub mod file;
 mod inline;
+pub mod lun;
 mod null;
 mod open;
 mod psync;
@@ -56,6 +58,17 @@ pub trait Target {
 
     /// Closes a member and opens it again. Called only while none of its operations is in flight.
     fn reopen(&mut self, member: u32) -> Result<(), TargetLost>;
+
+    /// Every way to the storage and what went over it since the target was opened; none where there is only one way
+    /// and nothing to tell. Allocates: not to be called while measuring.
+    fn paths(&mut self) -> Vec<lun::PathReport> {
+        Vec::new()
+    }
+
+    /// What happened to the paths since the last call. Allocates only when something did.
+    fn path_events(&mut self) -> Vec<lun::PathEvent> {
+        Vec::new()
+    }
 }
 
 /// What can be done with a target.
@@ -67,7 +80,7 @@ pub struct Geometry {
     pub block_bytes: u32,
     /// The most operations in flight.
     pub depth: u32,
-    /// How I/O is issued, for the record: `io_uring`, `psync`, `inline`, `null` or `sim`.
+    /// How I/O is issued, for the record: `io_uring`, `psync`, `inline`, `iscsi`, `null` or `sim`.
     pub engine: &'static str,
 }
 
@@ -144,6 +157,9 @@ pub enum TargetLost {
     /// The simulated array's time is used up.
     #[error("{0}")]
     Simulated(String),
+    /// No path to a LUN came back in time.
+    #[error("{0}")]
+    Paths(String),
     /// A helper thread of the psync engine is gone.
     #[error("a thread of the psync engine ended")]
     Helper,

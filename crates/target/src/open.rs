@@ -9,6 +9,7 @@ use rustix::fs::{Mode, OFlags};
 use thiserror::Error;
 
 use crate::inline::{InlineTarget, is_in_memory};
+use crate::lun::{LunMember, LunTarget};
 use crate::null::NullTarget;
 use crate::psync::PsyncTarget;
 use crate::uring::UringTarget;
@@ -95,6 +96,8 @@ pub struct OpenRequest<'r> {
     pub null_members: &'r [u64],
     /// Simulated members; not empty means that whoever opens brings the simulation.
     pub simulated: &'r [SimulatedMember],
+    /// Logical units over iSCSI; not empty means the iSCSI target, which drives one.
+    pub luns: &'r [LunMember],
     /// The most operations in flight.
     pub depth: u32,
     /// How I/O is issued to files and devices.
@@ -145,6 +148,29 @@ pub enum OpenError {
         /// What is in the way.
         why: String,
     },
+    /// A LUN cannot be reached or used.
+    #[error("{lun}: {why}")]
+    Lun {
+        /// Its address.
+        lun: String,
+        /// Why not.
+        why: String,
+    },
+    /// More in flight than the initiator takes.
+    #[error("{lun}: {depth} outstanding I/Os of one worker are more than {most}; use several workers")]
+    LunDepth {
+        /// Its address.
+        lun: String,
+        /// As asked for.
+        depth: u32,
+        /// What is possible.
+        most: u32,
+    },
+    /// Several LUNs in one job.
+    #[error(
+        "{0} and other targets cannot share a job; give each LUN a job of its own (`targets = [0]` and so on)"
+    )]
+    LunShares(String),
     /// A helper thread could not be started.
     #[error("cannot start a thread for the psync engine: {0}; use fewer outstanding I/Os or workers")]
     Thread(#[source] io::Error),
@@ -187,6 +213,13 @@ pub fn open(request: &OpenRequest<'_>) -> Result<AnyTarget, OpenError> {
         let why = "simulated arrays are served by assay run and assay calibrate only".to_owned();
         return Err(OpenError::Simulated { array: member.array.clone(), why });
     }
+    match (request.luns, request.members) {
+        ([], _) => {}
+        ([lun], []) => {
+            return LunTarget::open(lun, request.depth).map(|target| AnyTarget::Lun(Box::new(target)));
+        }
+        ([lun, ..], _) => return Err(OpenError::LunShares(lun.address.to_string())),
+    }
     match request.engine {
         IoEngine::Uring if request.members.iter().all(|m| is_in_memory(&m.path)) => {
             InlineTarget::open(request.members, request.depth).map(AnyTarget::Inline)
@@ -217,6 +250,8 @@ pub enum AnyTarget {
     Psync(PsyncTarget),
     /// pread and pwrite at once.
     Inline(InlineTarget),
+    /// A logical unit over iSCSI.
+    Lun(Box<LunTarget>),
 }
 
 macro_rules! each {
@@ -226,6 +261,7 @@ macro_rules! each {
             AnyTarget::Uring($target) => $call,
             AnyTarget::Psync($target) => $call,
             AnyTarget::Inline($target) => $call,
+            AnyTarget::Lun($target) => $call,
         }
     };
 }
@@ -247,6 +283,14 @@ impl Target for AnyTarget {
 
     fn reopen(&mut self, member: u32) -> Result<(), TargetLost> {
         each!(self, t => t.reopen(member))
+    }
+
+    fn paths(&mut self) -> Vec<crate::lun::PathReport> {
+        each!(self, t => t.paths())
+    }
+
+    fn path_events(&mut self) -> Vec<crate::lun::PathEvent> {
+        each!(self, t => t.path_events())
     }
 }
 

@@ -106,6 +106,7 @@ pub fn target(path: &str) -> TargetFacts {
                 stack: vec!["sdb1".into(), "sdb".into()],
                 ..DeviceFacts::default()
             }),
+            lun: None,
         },
     }
 }
@@ -164,6 +165,7 @@ fn tell_step(
         failures: vec![],
         mismatches: vec![],
         mismatch_count: 0,
+        paths: vec![],
     };
     let end_ns = measure_ns + longest + SECOND_NS / 100;
     tell(end_ns, RunEvent::StepEnded(Box::new(end)));

@@ -36,6 +36,22 @@ pub enum PrepareError {
         /// Of the test.
         job: String,
     },
+    /// A LUN and something else in one job.
+    #[error(
+        "test \"{test}\", {job}: {lun} and other targets cannot share a job; give each LUN a job of its own \
+         (`targets = [0]`, `targets = [1]`, …)"
+    )]
+    LunShares {
+        /// Of the plan.
+        test: String,
+        /// Of the test.
+        job: String,
+        /// Its address.
+        lun: String,
+    },
+    /// There are no credentials.
+    #[error(transparent)]
+    Secret(#[from] assay_target::lun::SecretError),
     /// Two jobs of a verifying plan would write to one target.
     #[error(
         "test \"{test}\": with verify, jobs side by side need targets of their own, or they would overwrite each \

@@ -1,12 +1,14 @@
 //! Writes real data over a member before it is measured: random, unique, incompressible, and stamped where the plan
 //! verifies.
 
+use std::path::PathBuf;
 use std::time::Instant;
 
 use assay_spec::units::Bytes;
+use assay_target::lun::LunMember;
 use assay_target::{
-    AnyTarget, BATCH_MAX, Completion, Durability, IoBuf, IoEngine, Member, Op, OpKind, OpenRequest, Target,
-    Wait,
+    AnyTarget, BATCH_MAX, Completion, Durability, IoBuf, IoEngine, Member, Op, OpKind, OpenError,
+    OpenRequest, Target, Wait,
 };
 
 use super::PrepareProgress;
@@ -29,9 +31,67 @@ pub(super) enum Content {
     Stamped,
 }
 
+/// What is filled.
+#[derive(Clone, Copy)]
+pub(super) enum Filled<'f> {
+    Path(&'f Member),
+    Lun(&'f LunMember),
+}
+
+impl Filled<'_> {
+    fn name(self) -> String {
+        match self {
+            Filled::Path(member) => text(&member.path),
+            Filled::Lun(member) => member.address.to_string(),
+        }
+    }
+
+    fn span_bytes(self) -> u64 {
+        match self {
+            Filled::Path(member) => member.span_bytes,
+            Filled::Lun(member) => member.span_bytes,
+        }
+    }
+
+    /// Whole pages, as the stamps need them, and no more than the target takes.
+    fn chunk_bytes(self) -> u32 {
+        match self {
+            Filled::Path(_) => CHUNK_BYTES,
+            Filled::Lun(member) => {
+                let most = u32::try_from(member.transfer_bytes_max).unwrap_or(u32::MAX) / 4096 * 4096;
+                most.clamp(4096, CHUNK_BYTES)
+            }
+        }
+    }
+
+    /// Preparation is not measured: waiting for each write to be durable would only make it slow.
+    fn open(self, engine: IoEngine, buffers: &[IoBuf]) -> Result<AnyTarget, OpenError> {
+        let durability = Durability::Device;
+        let none = OpenRequest {
+            members: &[],
+            null_members: &[],
+            simulated: &[],
+            luns: &[],
+            depth: DEPTH,
+            engine,
+            buffers,
+        };
+        match self {
+            Filled::Path(member) => {
+                let member = Member { durability, ..member.clone() };
+                assay_target::open(&OpenRequest { members: std::slice::from_ref(&member), ..none })
+            }
+            Filled::Lun(member) => {
+                let member = LunMember { durability, ..member.clone() };
+                assay_target::open(&OpenRequest { luns: std::slice::from_ref(&member), ..none })
+            }
+        }
+    }
+}
+
 /// Fills a member from `from` to the end of its span. An error says how much of it is filled without a gap.
 pub(super) fn fill(
-    member: &Member,
+    member: Filled<'_>,
     from: u64,
     content: Content,
     engine: IoEngine,
@@ -39,17 +99,15 @@ pub(super) fn fill(
     stop: &StopSignal,
     progress: &mut dyn FnMut(&PrepareProgress),
 ) -> Result<(), (u64, PrepareError)> {
-    // Preparation is not measured: waiting for each write to be durable would only make it slow.
-    let member = Member { durability: Durability::Device, ..member.clone() };
-    let buffers: Vec<IoBuf> = (0..DEPTH).map(|slot| IoBuf::new(slot, CHUNK_BYTES)).collect();
-    let members = std::slice::from_ref(&member);
-    let request =
-        OpenRequest { members, null_members: &[], simulated: &[], depth: DEPTH, engine, buffers: &buffers };
-    let target = assay_target::open(&request).map_err(|e| (from, e.into()))?;
-    let chunk = u64::from(CHUNK_BYTES);
+    let (name, span_bytes, chunk_bytes) = (member.name(), member.span_bytes(), member.chunk_bytes());
+    let buffers: Vec<IoBuf> = (0..DEPTH).map(|slot| IoBuf::new(slot, chunk_bytes)).collect();
+    let target = member.open(engine, &buffers).map_err(|e| (from, e.into()))?;
+    let chunk = u64::from(chunk_bytes);
     let aligned = from / chunk * chunk;
     let mut filling = Filling {
-        member: &member,
+        name: &name,
+        span_bytes,
+        chunk_bytes,
         content,
         run: derive(seed, &[0x0066_696C_6C00]),
         target,
@@ -64,7 +122,7 @@ pub(super) fn fill(
         let elapsed = began.elapsed();
         if is_last || elapsed.as_millis() >= told_ms + PROGRESS_EVERY_MS {
             told_ms = elapsed.as_millis();
-            let (total_bytes, path) = (member.span_bytes, member.path.clone());
+            let (total_bytes, path) = (span_bytes, PathBuf::from(&name));
             let bytes_per_s = (done_bytes - aligned) as f64 / elapsed.as_secs_f64().max(1e-3);
             progress(&PrepareProgress { path, done_bytes, total_bytes, bytes_per_s });
         }
@@ -83,10 +141,10 @@ pub(super) fn fill(
         }
         tell(filling.done_bytes(), false);
     }
-    if stop.is_set() && filling.next < member.span_bytes {
-        return Err((filling.done_bytes(), PrepareError::Interrupted { path: text(&member.path) }));
+    if stop.is_set() && filling.next < span_bytes {
+        return Err((filling.done_bytes(), PrepareError::Interrupted { path: name }));
     }
-    tell(member.span_bytes, true);
+    tell(span_bytes, true);
     Ok(())
 }
 
@@ -97,7 +155,9 @@ fn entropy() -> u64 {
 }
 
 struct Filling<'f> {
-    member: &'f Member,
+    name: &'f str,
+    span_bytes: u64,
+    chunk_bytes: u32,
     content: Content,
     run: u64,
 
@@ -117,11 +177,11 @@ impl Filling<'_> {
     }
 
     fn write_next(&mut self, mut buf: IoBuf) {
-        let left = self.member.span_bytes.saturating_sub(self.next);
+        let left = self.span_bytes.saturating_sub(self.next);
         if left == 0 {
             return;
         }
-        let size_bytes = u32::try_from(left.min(u64::from(CHUNK_BYTES))).expect("at most a chunk");
+        let size_bytes = u32::try_from(left.min(u64::from(self.chunk_bytes))).expect("at most a chunk");
         let bytes = &mut buf[..size_bytes as usize];
         self.rng.fill(bytes);
         if self.content == Content::Stamped {
@@ -140,7 +200,7 @@ impl Filling<'_> {
     fn settle(&mut self, completion: Completion, stop: &StopSignal) -> Result<(), (u64, PrepareError)> {
         let tag = completion.tag as usize;
         let start = self.starts[tag];
-        let expected = (self.member.span_bytes - start).min(u64::from(CHUNK_BYTES));
+        let expected = (self.span_bytes - start).min(u64::from(self.chunk_bytes));
         match completion.outcome {
             Ok(moved) if u64::from(moved) == expected => {}
             Ok(moved) => {
@@ -157,6 +217,6 @@ impl Filling<'_> {
     }
 
     fn failed(&self, at: u64, why: String) -> (u64, PrepareError) {
-        (self.done_bytes(), PrepareError::Fill { path: text(&self.member.path), at: Bytes(at), why })
+        (self.done_bytes(), PrepareError::Fill { path: self.name.to_owned(), at: Bytes(at), why })
     }
 }

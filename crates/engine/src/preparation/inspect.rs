@@ -22,7 +22,7 @@ const RESERVE_SHARE: u64 = 50;
 /// A simulated array is used up to here where nobody says how far.
 const SIMULATED_SPAN: u64 = 4 * GIB;
 /// Files are made in whole pages: the last I/O of the span must fit the strictest block size.
-const SPAN_GRAIN: u64 = 4096;
+pub(super) const SPAN_GRAIN: u64 = 4096;
 
 /// A target that passed, and what is to be done with it.
 pub(super) enum Inspected {
@@ -30,6 +30,7 @@ pub(super) enum Inspected {
     Simulated { address: String, member: SimulatedMember },
     File(FilePlan),
     Device(DevicePlan),
+    Lun(Box<super::lun::LunPlan>),
 }
 
 /// A file to be made or used.
@@ -83,8 +84,14 @@ pub(super) fn check_plan(plan: &Plan, addresses: &[Address]) -> Result<(), Prepa
                     let target = addresses[*shared].to_string();
                     return Err(PrepareError::VerifyShares { test: test.name.clone(), target });
                 }
+                if let Some(lun) = indices.iter().find(|i| matches!(addresses[**i], Address::Iscsi(_)))
+                    && indices.len() > 1
+                {
+                    let (test, job) = (test.name.clone(), job.name.clone());
+                    return Err(PrepareError::LunShares { test, job, lun: addresses[*lun].to_string() });
+                }
                 let kinds: Vec<Kind> = indices.iter().map(|i| Kind::of(&addresses[*i])).collect();
-                if step.verify && kinds.iter().any(|kind| *kind != Kind::Path) {
+                if step.verify && kinds.iter().any(|kind| !kind.keeps_data()) {
                     return Err(PrepareError::VerifyNull { test: test.name.clone() });
                 }
                 if kinds.windows(2).any(|two| two[0] != two[1]) {
@@ -103,6 +110,7 @@ enum Kind {
     Path,
     Null,
     Simulated,
+    Lun,
 }
 
 impl Kind {
@@ -111,7 +119,13 @@ impl Kind {
             Address::Path(_) => Self::Path,
             Address::Null { .. } => Self::Null,
             Address::Sim { .. } => Self::Simulated,
+            Address::Iscsi(_) => Self::Lun,
         }
+    }
+
+    /// Whether what is written can be read again.
+    fn keeps_data(self) -> bool {
+        matches!(self, Self::Path | Self::Lun)
     }
 }
 
@@ -132,8 +146,12 @@ fn indices(test: &Test, job: &str, named: &[u32], addresses: &[Address]) -> Resu
 fn check_different(addresses: &[Address]) -> Result<(), PrepareError> {
     let mut seen: Vec<(PathBuf, String)> = Vec::new();
     for address in addresses {
-        let Address::Path(path) = address else { continue };
-        let real = real_path(path);
+        let real = match address {
+            Address::Path(path) => real_path(path),
+            // Whatever portals lead to it: a target's name is its own.
+            Address::Iscsi(lun) => PathBuf::from(format!("{}/{}", lun.target, lun.lun)),
+            Address::Null { .. } | Address::Sim { .. } => continue,
+        };
         if let Some((_, earlier)) = seen.iter().find(|(other, _)| *other == real) {
             return Err(PrepareError::SameTwice(earlier.clone(), address.to_string()));
         }
@@ -175,6 +193,9 @@ pub(super) fn inspect(
             let span_bytes = simulated_span(plan.span, host);
             let member = SimulatedMember { array: array.clone(), lun, span_bytes };
             return Ok(Inspected::Simulated { address: address.to_string(), member });
+        }
+        Address::Iscsi(lun) => {
+            return super::lun::inspect(plan, lun, writer(plan, index), options, host);
         }
         Address::Path(path) => path,
     };
@@ -424,6 +445,9 @@ pub(super) fn check_overwrite(given: &[String], inspected: &[Inspected]) -> Resu
             Inspected::Null { .. } | Inspected::Simulated { .. } => false,
             Inspected::File(file) => real_path(Path::new(name)) == real_path(&file.path),
             Inspected::Device(device) => assay_host::is_identity_of(&device.device, name),
+            Inspected::Lun(lun) => {
+                lun.facts.device.as_ref().is_some_and(|device| assay_host::is_identity_of(device, name))
+            }
         });
         if !is_known {
             return Err(PrepareError::OverwriteUnknown {
@@ -444,6 +468,10 @@ fn known_names(inspected: &[Inspected]) -> String {
             Inspected::Device(device) => {
                 let identity = assay_host::identities(&device.device).into_iter().next()?;
                 Some(format!("{identity} (that is {})", device.address))
+            }
+            Inspected::Lun(lun) => {
+                let identity = assay_host::identities(lun.facts.device.as_ref()?).into_iter().next()?;
+                Some(format!("{identity} (that is {})", lun.address))
             }
         })
         .collect();

@@ -8,14 +8,16 @@ use assay_record::{Content, MemberFacts, MemberKind, TargetFacts, Warning};
 use assay_spec::units::Bytes;
 use assay_spec::{Data, Plan};
 use assay_target::file::{self, Lock, Marker};
+use assay_target::lun::{self, LunMember};
 use assay_target::{
     AccessMode, Caching, Durability, FileIdentity, IoEngine, Member, OpenError, is_in_memory,
 };
 use rustix::fs::{Mode, OFlags};
 
 use super::error::PrepareError;
-use super::fill::{Content as Fill, fill};
+use super::fill::{Content as Fill, Filled, fill};
 use super::inspect::{DevicePlan, FilePlan, FileState, Inspected, io_error, text};
+use super::lun::LunPlan;
 use super::{Hold, PrepareOptions, PrepareProgress, Prepared, PreparedTarget};
 use crate::control::StopSignal;
 
@@ -49,6 +51,7 @@ impl Made {
             (Prepared::Null { .. }, _) => "null".into(),
             (Prepared::Path { member, .. }, IoEngine::Uring) if is_in_memory(&member.path) => "inline".into(),
             (Prepared::Simulated(_), _) => "sim".into(),
+            (Prepared::Lun(_), _) => "iscsi".into(),
             (_, IoEngine::Uring) => "io_uring".into(),
             (_, IoEngine::Psync) => "psync".into(),
         };
@@ -83,7 +86,22 @@ impl Making<'_> {
             }
             Inspected::File(plan) => self.open_file(plan),
             Inspected::Device(plan) => self.open_device(plan),
+            Inspected::Lun(plan) => Ok(self.open_lun(*plan)),
         }
+    }
+
+    /// A worker logs in by itself; here there is only to tell which paths are missing.
+    fn open_lun(&mut self, plan: LunPlan) -> Made {
+        for trouble in plan.troubles {
+            self.warnings.push(Warning {
+                rule: "path".into(),
+                says: format!("{}: before the run, {trouble}.", plan.address),
+                next: "See `assay check` for every path.".into(),
+            });
+        }
+        let mut facts = plan.facts;
+        facts.sync = self.options.durability == Durability::Sync;
+        Made { address: plan.address, facts, kind: Prepared::Lun(Box::new(plan.member)) }
     }
 
     fn open_file(&mut self, plan: FilePlan) -> Result<Made, PrepareError> {
@@ -197,15 +215,19 @@ impl Making<'_> {
 
     /// Fills what has to be filled, and looks for what was never written.
     pub(super) fn fill(&mut self, target: &mut PreparedTarget) -> Result<(), PrepareError> {
-        let Prepared::Path { member, hold } = &mut target.kind else { return Ok(()) };
         let facts = &mut target.facts.member;
+        let (member, hold) = match &mut target.kind {
+            Prepared::Null { .. } | Prepared::Simulated(_) => return Ok(()),
+            Prepared::Lun(member) => return self.fill_lun(member, facts),
+            Prepared::Path { member, hold } => (member, hold),
+        };
         match facts.kind {
             MemberKind::File if hold.marker.is_some() => facts.content = self.fill_file(member, hold)?,
             MemberKind::Device if member.access == AccessMode::ReadWrite && self.options.fill_devices => {
-                self.write(member, 0)?;
+                self.write(Filled::Path(member), 0)?;
                 facts.content = Content::Prepared;
             }
-            MemberKind::Device => self.warn_device(member),
+            MemberKind::Device => self.warn_device(&text(&member.path), member.span_bytes),
             _ => {}
         }
         if facts.kind == MemberKind::File {
@@ -238,7 +260,7 @@ impl Making<'_> {
             marker.filled_bytes = from;
             file::allocate(&hold.file, member.span_bytes).map_err(io_error("allocate space for", path))?;
             marker.write(path, &hold.file, true).map_err(io_error("mark", path))?;
-            let filled = self.write(member, from);
+            let filled = self.write(Filled::Path(member), from);
             marker.filled_bytes = match &filled {
                 Ok(()) => member.span_bytes,
                 Err(done) => done.0,
@@ -280,20 +302,34 @@ impl Making<'_> {
     }
 
     /// Writes real data from `from` to the end of the span; on failure also says how far it came.
-    fn write(&mut self, member: &Member, from: u64) -> Result<(), Partial> {
+    fn write(&mut self, member: Filled<'_>, from: u64) -> Result<(), Partial> {
         let content = if self.plan.verifies() { Fill::Stamped } else { Fill::Unique };
         let result = fill(member, from, content, self.engine, self.plan.seed, self.stop, self.progress);
         result.map_err(|(done, error)| Partial(done, error))
     }
 
-    fn warn_device(&mut self, member: &Member) {
-        let path = text(&member.path);
+    fn fill_lun(&mut self, member: &LunMember, facts: &mut MemberFacts) -> Result<(), PrepareError> {
+        let is_filled = member.access == AccessMode::ReadWrite && self.options.fill_devices;
+        if is_filled {
+            self.write(Filled::Lun(member), 0)?;
+            facts.content = Content::Prepared;
+        }
+        facts.unwritten_bytes =
+            lun::unmapped_bytes(&member.address, member.credentials.as_ref(), member.span_bytes)?;
+        // A target that tells which blocks are mapped has answered what would be unknown otherwise.
+        if !is_filled && facts.unwritten_bytes.is_none() {
+            self.warn_device(&facts.path, member.span_bytes);
+        }
+        Ok(())
+    }
+
+    fn warn_device(&mut self, path: &str, span_bytes: u64) {
         self.warnings.push(Warning {
             rule: "unknown-content".into(),
             says: format!(
                 "{path} ({}) is only read and was not written by Assay: blocks that were never written may be \
                  answered without touching the storage.",
-                Bytes(member.span_bytes)
+                Bytes(span_bytes)
             ),
             next: "Measure on a file, or on a device that may be overwritten.".into(),
         });

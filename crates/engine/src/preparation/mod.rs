@@ -7,6 +7,7 @@
 mod error;
 mod fill;
 mod inspect;
+mod lun;
 mod make;
 
 use std::fs::File;
@@ -16,6 +17,7 @@ use std::sync::Arc;
 use assay_record::{HostFacts, TargetFacts, Warning};
 use assay_spec::{Address, Job, Plan, Semantics};
 use assay_target::file::Marker;
+use assay_target::lun::{LunMember, Secret};
 use assay_target::{Caching, Durability, IoEngine, Member, SimulatedMember};
 
 use crate::control::StopSignal;
@@ -25,6 +27,7 @@ use crate::stamp::StampTable;
 use crate::step::JobTarget;
 
 pub use error::PrepareError;
+pub use lun::{LunInspection, inspect_lun};
 
 /// How I/O is to be issued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,6 +64,8 @@ pub struct PrepareOptions {
     pub fill_devices: bool,
     /// What a device or foreign file smaller than the plan's size means.
     pub too_small: TooSmall,
+    /// A CHAP secret that somebody typed, for LUNs with a user name and no other secret.
+    pub chap_secret: Option<Secret>,
 }
 
 /// How far preparation is.
@@ -88,6 +93,7 @@ enum Prepared {
     Null { capacity: u64 },
     Simulated(SimulatedMember),
     Path { member: Member, hold: Hold },
+    Lun(Box<LunMember>),
 }
 
 /// Keeps others away from a path, and remembers what to write down when the run is over.
@@ -216,6 +222,17 @@ impl PreparedTarget {
             Prepared::Null { capacity } => *capacity,
             Prepared::Simulated(member) => member.span_bytes,
             Prepared::Path { member, .. } => member.span_bytes,
+            Prepared::Lun(member) => member.span_bytes,
+        }
+    }
+}
+
+impl PreparedTarget {
+    /// The largest I/O it takes, where it has such a limit, bytes.
+    fn transfer_bytes_max(&self) -> Option<u64> {
+        match &self.kind {
+            Prepared::Lun(member) => Some(member.transfer_bytes_max),
+            _ => None,
         }
     }
 }
@@ -264,6 +281,11 @@ impl PreparedTargets {
         Place {
             spans: targets.iter().map(|t| t.span()).collect(),
             block_bytes: targets.iter().map(|t| t.facts.member.block_bytes).max().unwrap_or(512),
+            transfer_bytes_max: targets
+                .iter()
+                .filter_map(|t| t.transfer_bytes_max())
+                .min()
+                .unwrap_or(u64::MAX),
             name: names.join(", "),
             memory_bytes: self.memory_bytes,
         }
@@ -276,6 +298,7 @@ impl PreparedTargets {
             members: Vec::new(),
             null_members: Vec::new(),
             simulated: Vec::new(),
+            luns: Vec::new(),
             names: indices.iter().map(|i| self.targets[*i].facts.address.clone()).collect(),
             spans: place.spans,
             block_bytes: place.block_bytes,
@@ -287,6 +310,7 @@ impl PreparedTargets {
                 Prepared::Null { capacity } => target.null_members.push(*capacity),
                 Prepared::Simulated(member) => target.simulated.push(member.clone()),
                 Prepared::Path { member, .. } => target.members.push(member.clone()),
+                Prepared::Lun(member) => target.luns.push((**member).clone()),
             }
         }
         target

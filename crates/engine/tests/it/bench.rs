@@ -122,6 +122,7 @@ pub fn run_on<T: Target>(
         overwrite: vec![],
         fill_devices: false,
         too_small: assay_engine::TooSmall::Refuse,
+        chap_secret: None,
     };
     let host = HostFacts { memory_bytes: 8 << 30, ..HostFacts::default() };
     let mut targets = prepare(&plan, &addresses, &options, &host, stop, &mut |_| {}).unwrap();

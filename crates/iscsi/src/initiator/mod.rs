@@ -323,6 +323,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
                 access: path.access,
                 outstanding: path.outstanding(),
                 agreed: connection.map(|connection| connection.session.agreed().clone()),
+                command_window: connection.map(|connection| connection.session.command_window()),
                 addresses: stream.and_then(|s| Some((s.local_addr().ok()?, s.peer_addr().ok()?))),
                 tcp,
                 stats: path.stats.clone(),

@@ -21,8 +21,14 @@ pub struct Sense {
 pub mod key {
     /// The unit cannot be accessed.
     pub const NOT_READY: u8 = 0x2;
+    /// The medium cannot give or take the data.
+    pub const MEDIUM_ERROR: u8 = 0x3;
+    /// The target does not know the command or a field of it.
+    pub const ILLEGAL_REQUEST: u8 = 0x5;
     /// Something changed since the last command.
     pub const UNIT_ATTENTION: u8 = 0x6;
+    /// Writing is not allowed.
+    pub const DATA_PROTECT: u8 = 0x7;
     /// The target gave the command up.
     pub const ABORTED_COMMAND: u8 = 0xb;
 }

@@ -184,6 +184,13 @@ impl Session {
         true
     }
 
+    /// The target's command window: tasks in the air and those it would take beyond them. At login many targets open
+    /// it only a little.
+    #[must_use]
+    pub fn command_window(&self) -> u32 {
+        self.window.open_count() + u32::from(self.tasks.count())
+    }
+
     /// Tasks in the air, in [0, depth].
     #[must_use]
     pub fn task_count(&self) -> u16 {

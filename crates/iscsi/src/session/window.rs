@@ -32,6 +32,11 @@ impl Window {
         at_or_before(self.cmd_sn, self.max_cmd_sn)
     }
 
+    /// Commands the target takes beyond those it has, at the moment.
+    pub(super) fn open_count(&self) -> u32 {
+        if self.is_open() { self.max_cmd_sn.wrapping_sub(self.cmd_sn).wrapping_add(1) } else { 0 }
+    }
+
     /// Uses up one command number.
     pub(super) fn take_cmd_sn(&mut self) -> u32 {
         let cmd_sn = self.cmd_sn;

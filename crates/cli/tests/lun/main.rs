@@ -1,0 +1,222 @@
+//! Stories on iSCSI LUNs: the program itself against a real tgt on loopback. Where tgt cannot be started they say so.
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a panic in a story is a story that failed; one that is skipped says why"
+)]
+
+mod tgt;
+
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+const SECRET: &str = "hush-hush-hush-42";
+
+struct Story {
+    folder: TempDir,
+}
+
+impl Story {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_assay"));
+        command.args(args).current_dir(self.folder.path()).stdin(Stdio::null());
+        command.env("ASSAY_STORE", self.folder.path().join("store.sqlite")).env("NO_COLOR", "1");
+        for name in
+            ["ASSAY_CHAP_FILE", "ASSAY_CHAP_SECRET", "ASSAY_CHAP_MUTUAL_USER", "ASSAY_CHAP_MUTUAL_SECRET"]
+        {
+            command.env_remove(name);
+        }
+        command
+    }
+
+    fn assay(&self, args: &[&str]) -> Output {
+        self.command(args).output().unwrap()
+    }
+
+    fn write(&self, name: &str, text: &str) -> String {
+        let path = self.folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+}
+
+#[track_caller]
+fn json(output: &Output, code: i32) -> Value {
+    assert_eq!(output.status.code(), Some(code), "{}", err(output));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn err(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[track_caller]
+fn refused(output: &Output, code: i32, words: &[&str]) {
+    assert_eq!(output.status.code(), Some(code), "{}", err(output));
+    for word in words {
+        assert!(err(output).contains(word), "{word}: {}", err(output));
+    }
+}
+
+#[test]
+fn a_lun_is_checked_refused_without_its_identity_and_measured_with_it() {
+    let Some(tgt) = tgt::start(2) else { return };
+    let (story, lun) = (Story::new(), tgt.address("", ""));
+    let checked = json(&story.assay(&["check", &lun, "--json"]), 0);
+    let serial = checked["serial"].as_str().unwrap();
+    assert!(checked["wwid"].as_str().unwrap().starts_with("naa."), "{checked:#}");
+    assert_eq!(checked["size_bytes"], tgt::LUN_BYTES);
+    assert_eq!(checked["lun"]["paths"].as_array().unwrap().len(), 2);
+    assert!(checked["hurts"].to_string().contains("8KiB"), "tgt's default segment: {checked:#}");
+
+    let before = std::fs::read(tgt.disk()).unwrap();
+    let run = ["run", "vmware", &lun, "--set", "ops=1600", "--size", "16MiB", "--json"];
+    refused(&story.assay(&run), 2, &["is only read unless you name it", &format!("--overwrite {serial}")]);
+    refused(&story.assay(&[&run[..], &["--overwrite", "other"]].concat()), 2, &["is only read"]);
+    assert!(before == std::fs::read(tgt.disk()).unwrap(), "a refusal writes nothing");
+
+    let document = json(&story.assay(&[&run[..], &["--overwrite", serial]].concat()), 0);
+    let member = &document["targets"][0]["member"];
+    assert_eq!((member["engine"].as_str(), member["content"].as_str()), (Some("iscsi"), Some("prepared")));
+    assert_eq!(member["lun"]["serial"], serial);
+    assert_eq!(document["tests"].as_array().unwrap().len(), 4);
+    for test in document["tests"].as_array().unwrap() {
+        let paths = test["paths"].as_array().unwrap();
+        let ops: u64 = paths.iter().map(|p| p["ops"].as_u64().unwrap()).sum();
+        assert_eq!((paths.len(), ops, test["total"]["ops"].as_u64()), (2, 1600, Some(1600)), "nothing twice");
+        for path in paths {
+            let share = path["ops_share"].as_f64().unwrap();
+            assert!((share - 0.5).abs() < 0.01, "every I/O on the next path: {share}");
+        }
+    }
+    let shown = story.assay(&["show", "last"]);
+    assert!(String::from_utf8_lossy(&shown.stdout).contains("50.0 %"), "shares in the table");
+}
+
+#[test]
+fn a_lun_that_holds_a_file_system_is_read_and_never_written() {
+    let Some(tgt) = tgt::start(1) else { return };
+    let made = Command::new("mkfs.ext4")
+        .args(["-q", "-F"])
+        .arg(tgt.disk())
+        .env("PATH", "/usr/sbin:/sbin:/usr/bin:/bin")
+        .status();
+    if !made.is_ok_and(|status| status.success()) {
+        eprintln!("skipped: no mkfs.ext4 here");
+        return;
+    }
+    let (story, lun) = (Story::new(), tgt.address("", ""));
+    let checked = json(&story.assay(&["check", &lun, "--json"]), 0);
+    assert_eq!(checked["writable"], false);
+    let before = std::fs::read(tgt.disk()).unwrap();
+    let serial = checked["serial"].as_str().unwrap();
+    let told = story.assay(&["run", "vmware", &lun, "--quick", "--overwrite", serial]);
+    refused(&told, 2, &["refusing to write", "ext4", "Nothing was written"]);
+    let plan = story
+        .write("read.toml", "name=\"r\"\n[[test]]\nname=\"t\"\naccess=[{size=\"4KiB\",read=100}]\nops=200\n");
+    let document = json(&story.assay(&["run", &plan, &lun, "--json"]), 0);
+    assert_eq!(document["tests"][0]["read"]["ops"], 200);
+    assert!(before == std::fs::read(tgt.disk()).unwrap(), "reading writes nothing");
+}
+
+#[test]
+fn what_is_not_there_is_said() {
+    let Some(tgt) = tgt::start(1) else { return };
+    let story = Story::new();
+    let lun = tgt.address("", "");
+    refused(
+        &story.assay(&["check", "iscsi://127.0.0.1:9/iqn.2026-11.example:none/1"]),
+        2,
+        &["cannot connect"],
+    );
+    refused(&story.assay(&["check", &lun.replace(":story", ":other")]), 2, &["login", "failed"]);
+    refused(&story.assay(&["check", &lun.replace("/1?", "/7?")]), 2, &["no such LUN"]);
+    refused(&story.assay(&["check", "iscsi://nas/iqn.x"]), 2, &["iSCSI address, lun"]);
+}
+
+#[test]
+fn a_secret_opens_the_target_and_is_kept_nowhere() {
+    let Some(mut tgt) = tgt::start(1) else { return };
+    tgt.set(&format!("--op new --mode account --user bob --password {SECRET}")).unwrap();
+    tgt.set("--op bind --mode account --tid 1 --user bob").unwrap();
+    let story = Story::new();
+    let plan = story
+        .write("read.toml", "name=\"r\"\n[[test]]\nname=\"t\"\naccess=[{size=\"4KiB\",read=100}]\nops=200\n");
+    let wrong = story.write("wrong", "not-the-secret-99\n");
+    let keep = tempfile::tempdir().unwrap();
+    let right = keep.path().join("secret");
+    std::fs::write(&right, format!("{SECRET}\n")).unwrap();
+
+    refused(&story.assay(&["check", &tgt.address("bob@", "")]), 2, &["ASSAY_CHAP_SECRET"]);
+    refused(&story.assay(&["check", &tgt.address("", "")]), 2, &["login"]);
+    let told = story.assay(&["run", &plan, &tgt.address("bob@", &format!("chap_file={wrong}"))]);
+    refused(&told, 2, &["login"]);
+    assert!(!err(&told).contains("not-the-secret-99"));
+
+    let lun = tgt.address("bob@", &format!("chap_file={}", right.display()));
+    let by_file = story.assay(&["run", &plan, &lun, "--json", "-o", "report.html"]);
+    let document = json(&by_file, 0);
+    let agreed = &document["targets"][0]["member"]["lun"]["paths"][0]["agreed"];
+    assert!(agreed["authentication"].as_str().unwrap().starts_with("CHAP"), "{agreed:#}");
+    let by_environment = story
+        .command(&["check", &tgt.address("bob@", "")])
+        .env("ASSAY_CHAP_SECRET", SECRET)
+        .output()
+        .unwrap();
+    assert_eq!(by_environment.status.code(), Some(0), "{}", err(&by_environment));
+
+    let mut said = [&by_file.stdout, &by_file.stderr, &by_environment.stdout, &by_environment.stderr]
+        .map(Vec::clone)
+        .concat();
+    for file in std::fs::read_dir(story.folder.path()).unwrap() {
+        said.extend(std::fs::read(file.unwrap().path()).unwrap());
+    }
+    assert!(said.len() > 20_000, "store and report are looked at");
+    assert!(!said.windows(SECRET.len()).any(|w| w == SECRET.as_bytes()), "the secret is somewhere");
+}
+
+#[test]
+fn a_target_that_is_killed_and_restarted_loses_nothing() {
+    let Some(mut tgt) = tgt::start(2) else { return };
+    let (story, lun) = (Story::new(), tgt.address("", "no_path=30"));
+    let plan = "name=\"v\"\n[[test]]\nname=\"t\"\naccess=[{size=\"8KiB\",read=50,random=100}]\noutstanding=16\nrun=\"8s\"\nverify=true\n";
+    let plan = story.write("verify.toml", plan);
+    let serial = json(&story.assay(&["check", &lun, "--json"]), 0)["serial"].as_str().unwrap().to_owned();
+    let mut command =
+        story.command(&["run", &plan, &lun, "--size", "32MiB", "--overwrite", &serial, "--json"]);
+    let running = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // Killed while it measures, not while it is prepared: the store says when.
+    for _ in 0..300 {
+        std::thread::sleep(Duration::from_millis(100));
+        let shown = story.assay(&["show", "last", "--json"]);
+        let shown: Value = serde_json::from_slice(&shown.stdout).unwrap_or_default();
+        if shown["tests"][0]["series"].as_array().is_some_and(|series| !series.is_empty()) {
+            break;
+        }
+    }
+    tgt.kill();
+    std::thread::sleep(Duration::from_millis(2500));
+    tgt.restart();
+    let output = running.wait_with_output().unwrap();
+    let document = json(&output, 0);
+    let test = &document["tests"][0];
+    assert_eq!((test["complete"].as_bool(), test["errors"].as_u64()), (Some(true), Some(0)), "{test:#}");
+    assert_eq!(test["mismatch_count"], 0, "{test:#}");
+    let ops = test["total"]["ops"].as_u64().unwrap();
+    let by_path: u64 = test["paths"].as_array().unwrap().iter().map(|p| p["ops"].as_u64().unwrap()).sum();
+    assert!(ops > 1000 && ops == by_path, "nothing lost, nothing twice: {ops} {by_path}");
+    // At least one whole second of the eight had no target: it is absent from the line, or next to nothing.
+    let rates: Vec<f64> =
+        test["series"].as_array().unwrap().iter().map(|p| p["iops"].as_f64().unwrap()).collect();
+    let best = rates.iter().copied().fold(0.0, f64::max);
+    let live = rates.iter().filter(|rate| **rate > best / 100.0).count();
+    assert!(live < 8, "the time line shows the gap: {:#}", test["series"]);
+    assert!(err(&output).contains("went down") && err(&output).contains("is up"), "{}", err(&output));
+}

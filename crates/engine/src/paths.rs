@@ -1,0 +1,143 @@
+//! What went over each path of a target, and what happened to the paths: from the target's words to the record's.
+
+use assay_record::{Agreed, Latency, LunPathFacts, PathEnd, RunEvent, TcpPathFacts, Warning};
+use assay_target::lun::{self, Negotiated, PathReport, TcpFacts};
+
+use crate::clock::Clock;
+use crate::run::{Emitter, RunError};
+
+/// More events of paths than these are not told one by one: a path that flaps would fill the record.
+const EVENTS_MAX: usize = 32;
+
+/// The paths of one worker: before the measured window and after it, and what happened to them.
+#[derive(Default)]
+pub(crate) struct WorkerPaths {
+    pub(crate) before: Vec<PathReport>,
+    pub(crate) after: Vec<PathReport>,
+    pub(crate) events: Vec<lun::PathEvent>,
+}
+
+/// Adds the paths of one worker to those of its job.
+pub(crate) fn add(sums: &mut Vec<PathEnd>, job: u32, member: &str, paths: &WorkerPaths) {
+    for after in &paths.after {
+        let before = paths.before.iter().find(|b| b.path == after.path);
+        let one = path_end(job, member, after, before);
+        match sums.iter_mut().find(|sum| sum.job == job && sum.path == one.path) {
+            None => sums.push(one),
+            Some(sum) => merge(sum, &one),
+        }
+    }
+}
+
+fn path_end(job: u32, member: &str, after: &PathReport, before: Option<&PathReport>) -> PathEnd {
+    let since = |of: fn(&PathReport) -> u64| of(after) - before.map_or(0, of);
+    let mut latency = after.stats.latency_ns.clone();
+    if let Some(before) = before {
+        latency.subtract(&before.stats.latency_ns).expect("the same histogram at an earlier time");
+    }
+    PathEnd {
+        job,
+        member: member.to_owned(),
+        path: after.path,
+        portal: after.portal.clone(),
+        is_up: after.is_up,
+        reads: since(|p| p.stats.reads),
+        writes: since(|p| p.stats.writes),
+        read_bytes: since(|p| p.stats.read_bytes),
+        write_bytes: since(|p| p.stats.write_bytes),
+        retries: since(|p| p.stats.retries),
+        errors: since(|p| p.stats.errors),
+        failures: since(|p| p.stats.failures),
+        latency: distribution(latency.iter_recorded().map(|v| (v.value_iterated_to(), v.count_at_value()))),
+        ping: distribution(
+            after.stats.ping_ns.iter_recorded().map(|v| (v.value_iterated_to(), v.count_at_value())),
+        ),
+        tcp: after.tcp.map(tcp),
+    }
+}
+
+fn distribution(buckets: impl Iterator<Item = (u64, u64)>) -> Latency {
+    let mut all = Latency::default();
+    buckets.for_each(|(ns, count)| all.record_many(ns, count));
+    all
+}
+
+fn merge(sum: &mut PathEnd, one: &PathEnd) {
+    sum.is_up &= one.is_up;
+    sum.reads += one.reads;
+    sum.writes += one.writes;
+    sum.read_bytes += one.read_bytes;
+    sum.write_bytes += one.write_bytes;
+    sum.retries += one.retries;
+    sum.errors += one.errors;
+    sum.failures += one.failures;
+    sum.latency.merge(&one.latency);
+    sum.ping.merge(&one.ping);
+    sum.tcp = sum.tcp.or(one.tcp);
+}
+
+/// Tells what happened to the paths, each with its time, in the order in which it happened.
+pub(crate) fn tell(
+    mut events: Vec<(String, lun::PathEvent)>,
+    clock: Clock,
+    emitter: &mut Emitter<'_>,
+) -> Result<(), RunError> {
+    events.sort_by_key(|(_, event)| event.at);
+    let left_out = events.len().saturating_sub(EVENTS_MAX);
+    for (member, event) in events.into_iter().take(EVENTS_MAX) {
+        let at_s = event.at.saturating_duration_since(clock.epoch()).as_secs_f64();
+        emitter.emit(RunEvent::Warning(Warning {
+            rule: "path".into(),
+            says: format!("{at_s:.3} s into the run, {member}: {}.", event.says),
+            next: String::new(),
+        }))?;
+    }
+    if left_out > 0 {
+        emitter.emit(RunEvent::Warning(Warning {
+            rule: "path".into(),
+            says: format!("{left_out} more events of paths in this step are not listed."),
+            next: String::new(),
+        }))?;
+    }
+    Ok(())
+}
+
+/// A path for the record.
+pub(crate) fn facts(path: &PathReport) -> LunPathFacts {
+    LunPathFacts {
+        portal: path.portal.clone(),
+        is_up: path.is_up,
+        local: path.addresses.map(|(local, _)| local.to_string()),
+        remote: path.addresses.map(|(_, remote)| remote.to_string()),
+        access: lun::access_words(path.access).to_owned(),
+        agreed: path.agreed.as_ref().map(|of| agreed(of, path.command_window.unwrap_or(0))),
+        tcp: path.tcp.map(tcp),
+    }
+}
+
+fn agreed(of: &Negotiated, command_window: u32) -> Agreed {
+    Agreed {
+        authentication: of.authentication.clone(),
+        header_digest: of.header_digest,
+        data_digest: of.data_digest,
+        initial_r2t: of.initial_r2t,
+        immediate_data: of.immediate_data,
+        max_send_segment_bytes: of.max_send_segment_bytes,
+        max_recv_segment_bytes: of.max_recv_segment_bytes,
+        max_burst_bytes: of.max_burst_bytes,
+        first_burst_bytes: of.first_burst_bytes,
+        max_outstanding_r2t: of.max_outstanding_r2t,
+        command_window,
+    }
+}
+
+fn tcp(of: TcpFacts) -> TcpPathFacts {
+    TcpPathFacts {
+        rtt_us: of.rtt_us,
+        retransmits: of.retransmits_total,
+        send_mss_bytes: of.send_mss_bytes,
+        receive_mss_bytes: of.receive_mss_bytes,
+        path_mtu_bytes: of.path_mtu_bytes,
+        congestion_window_segments: of.congestion_window_segments,
+    }
+}

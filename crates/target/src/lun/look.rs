@@ -1,0 +1,231 @@
+//! Looks at a logical unit without changing it: who it is, how large, what is on it, who holds it.
+
+use assay_iscsi::scsi::cdb::Fua;
+use assay_iscsi::scsi::{AccessState, Mapping, Provisioning, key};
+use assay_iscsi::{Command, CommandError, Initiator, IoError, Kind, PathReport};
+use assay_spec::IscsiAddress;
+
+use super::{Credentials, PathChange, config};
+use crate::OpenError;
+
+/// How much is read from each end, bytes: every known signature lies in the first 2 MiB and a little, or the last 1 MiB.
+const HEAD_BYTES: u64 = (2 << 20) + (64 << 10);
+const TAIL_BYTES: u64 = 1 << 20;
+/// One read, bytes; also within the limit of modest targets.
+const CHUNK_BYTES: u32 = 64 << 10;
+/// Where the target states no limit: what a 10-byte command can carry at 512-byte blocks, bytes.
+const TRANSFER_BYTES_MAX: u64 = 65_535 * 512;
+/// Answers of GET LBA STATUS that are asked for at most; a unit in more pieces is not counted to its end.
+const LBA_STATUS_MAX: u32 = 4096;
+
+/// What a logical unit is.
+#[derive(Debug, Clone)]
+pub struct LunLook {
+    /// From INQUIRY.
+    pub vendor: String,
+    /// From INQUIRY.
+    pub product: String,
+    /// From INQUIRY.
+    pub revision: String,
+    /// Unit serial number, where it has one.
+    pub serial: Option<String>,
+    /// World-wide name, where it has one.
+    pub wwid: Option<String>,
+    /// Size, bytes.
+    pub capacity_bytes: u64,
+    /// Logical block, bytes.
+    pub block_bytes: u32,
+    /// Physical block, bytes.
+    pub physical_block_bytes: u32,
+    /// First logical block that is aligned to a physical one.
+    pub aligned_lba: u16,
+    /// Largest I/O, bytes.
+    pub transfer_bytes_max: u64,
+    /// How blocks are provided.
+    pub provision: Provision,
+    /// Whether the medium is write protected.
+    pub write_protected: bool,
+    /// Whether the write cache is on; `None` where the target does not say.
+    pub write_cache: Option<bool>,
+    /// Whether it rotates; `None` where the target does not say.
+    pub rotational: Option<bool>,
+    /// Other hosts' claims to the unit, each a clause.
+    pub reservations: Vec<String>,
+    /// The first 2 MiB and a little.
+    pub head: Vec<u8>,
+    /// The last 1 MiB.
+    pub tail: Vec<u8>,
+    /// Every path.
+    pub paths: Vec<PathReport>,
+    /// What did not go well with paths, in words.
+    pub path_events: Vec<String>,
+    /// Our name, as told to the target.
+    pub initiator: String,
+}
+
+/// How blocks are provided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Provision {
+    /// Every block has its place.
+    Full,
+    /// A block gets its place when it is written.
+    Thin,
+}
+
+/// Logs in, looks, logs out. Whatever cannot be found out although a writer must know it is an error.
+pub fn look(address: &IscsiAddress, credentials: Option<&Credentials>) -> Result<LunLook, OpenError> {
+    let failed = |why: String| OpenError::Lun { lun: address.to_string(), why };
+    let config = config(address, credentials, 64);
+    let initiator_name = config.initiator_name.clone();
+    let mut initiator = Initiator::<Vec<u8>>::connect(config).map_err(|error| failed(error.to_string()))?;
+    look_with(&mut initiator, initiator_name).map_err(failed)
+}
+
+fn look_with(initiator: &mut Initiator<Vec<u8>>, initiator_name: String) -> Result<LunLook, String> {
+    let words = |error: CommandError| error.to_string();
+    let inquiry = initiator.inquiry().map_err(words)?;
+    let pages = initiator.supported_pages().unwrap_or_default();
+    let serial = initiator.serial().ok().filter(|serial| !serial.is_empty());
+    let capacity = initiator.capacity();
+    let block = u64::from(capacity.block_bytes);
+    let limits = if pages.contains(&0xb0) { initiator.block_limits().ok() } else { None };
+    let transfer_bytes_max = limits.map_or(0, |l| u64::from(l.transfer_blocks_max) * block);
+    let thin_page = if pages.contains(&0xb2) { initiator.provisioning().ok() } else { None };
+    let rotation = if pages.contains(&0xb1) { initiator.rotation().ok() } else { None };
+    let is_thin = capacity.thin || thin_page.is_some_and(|p| p.provisioning == Provisioning::Thin);
+    let mode = initiator.mode_facts().ok();
+    let reservations = reservations(initiator)?;
+    let bytes = capacity.bytes();
+    let head = read(initiator, 0, HEAD_BYTES.min(bytes))?;
+    let tail_bytes = TAIL_BYTES.min(bytes);
+    let tail = read(initiator, bytes - tail_bytes, tail_bytes)?;
+    let path_events = initiator
+        .events()
+        .into_iter()
+        .map(super::event)
+        .filter(|event| event.change != PathChange::Up)
+        .map(|event| event.says)
+        .collect();
+    Ok(LunLook {
+        vendor: inquiry.vendor,
+        product: inquiry.product,
+        revision: inquiry.revision,
+        serial,
+        wwid: initiator.wwid().map(str::to_owned),
+        capacity_bytes: bytes,
+        block_bytes: capacity.block_bytes,
+        physical_block_bytes: capacity.physical_block_bytes,
+        aligned_lba: capacity.aligned_lba,
+        transfer_bytes_max: if transfer_bytes_max == 0 { TRANSFER_BYTES_MAX } else { transfer_bytes_max },
+        provision: if is_thin { Provision::Thin } else { Provision::Full },
+        write_protected: mode.is_some_and(|m| m.write_protected),
+        write_cache: mode.and_then(|m| m.write_cache),
+        rotational: rotation.and_then(|r| match r {
+            assay_iscsi::scsi::Rotation::Unknown => None,
+            assay_iscsi::scsi::Rotation::None => Some(false),
+            assay_iscsi::scsi::Rotation::Rpm(_) => Some(true),
+        }),
+        reservations,
+        head,
+        tail,
+        paths: initiator.stats(),
+        path_events,
+        initiator: initiator_name,
+    })
+}
+
+/// What other hosts have registered. A target that does not know the command has no reservations; any other failure
+/// leaves open whether somebody holds the unit, and is an error.
+fn reservations(initiator: &mut Initiator<Vec<u8>>) -> Result<Vec<String>, String> {
+    let mut claims = Vec::new();
+    match initiator.reservation() {
+        Ok(Some(held)) => claims.push(format!(
+            "a persistent reservation ({}, key {:#x}) is held on it",
+            held.kind_words(),
+            held.key
+        )),
+        Ok(None) => {}
+        Err(error) if is_unknown_command(&error) => return Ok(claims),
+        Err(error) => return Err(error.to_string()),
+    }
+    match initiator.reservation_keys() {
+        Ok(keys) if keys.is_empty() => {}
+        Ok(keys) => claims.push(format!(
+            "{} persistent reservation key{} registered with it: other hosts use it",
+            keys.len(),
+            if keys.len() == 1 { " is" } else { "s are" }
+        )),
+        Err(error) if is_unknown_command(&error) => {}
+        Err(error) => return Err(error.to_string()),
+    }
+    Ok(claims)
+}
+
+fn is_unknown_command(error: &CommandError) -> bool {
+    matches!(error, CommandError::Failed { source: IoError::Scsi { sense: Some(sense), .. }, .. }
+        if sense.key == key::ILLEGAL_REQUEST)
+}
+
+fn read(initiator: &mut Initiator<Vec<u8>>, from: u64, bytes: u64) -> Result<Vec<u8>, String> {
+    let mut all = Vec::new();
+    let mut done = Vec::new();
+    while (all.len() as u64) < bytes {
+        let left = bytes - all.len() as u64;
+        let data_bytes = u32::try_from(left.min(u64::from(CHUNK_BYTES))).expect("at most a chunk");
+        let buf = vec![0; data_bytes as usize];
+        let offset_bytes = from + all.len() as u64;
+        let command = Command { tag: 0, kind: Kind::Read, offset_bytes, data_bytes, fua: Fua::Off, buf };
+        initiator.submit(command).map_err(|_| "the initiator takes no command".to_owned())?;
+        while done.is_empty() {
+            initiator.poll(None, &mut done).map_err(|lost| lost.to_string())?;
+        }
+        let ended = done.pop().expect("the loop above waited for it");
+        ended.result.map_err(|error| format!("reading at {offset_bytes} failed: {error}"))?;
+        all.extend_from_slice(&ended.buf);
+    }
+    Ok(all)
+}
+
+/// Bytes of the first `span_bytes` that the target says have no place yet; `None` where it cannot tell.
+pub fn unmapped_bytes(
+    address: &IscsiAddress,
+    credentials: Option<&Credentials>,
+    span_bytes: u64,
+) -> Result<Option<u64>, OpenError> {
+    let mut initiator = Initiator::<Vec<u8>>::connect(config(address, credentials, 4))
+        .map_err(|error| OpenError::Lun { lun: address.to_string(), why: error.to_string() })?;
+    let block = u64::from(initiator.capacity().block_bytes);
+    let end = span_bytes / block;
+    let (mut at, mut unmapped) = (0, 0);
+    for _ in 0..LBA_STATUS_MAX {
+        // Whatever the reason: a target that does not answer this cannot tell.
+        let Ok(ranges) = initiator.lba_status(at) else { return Ok(None) };
+        for range in &ranges {
+            let until = range.lba.saturating_add(range.blocks.into()).min(end);
+            if until > at {
+                unmapped += if range.mapping == Mapping::Mapped { 0 } else { until - at };
+                at = until;
+            }
+        }
+        if at >= end {
+            return Ok(Some(unmapped * block));
+        }
+        if ranges.is_empty() {
+            break;
+        }
+    }
+    Ok(None)
+}
+
+/// An access state in words.
+#[must_use]
+pub fn access_words(state: AccessState) -> &'static str {
+    match state {
+        AccessState::Optimized => "optimized",
+        AccessState::NonOptimized => "non-optimized",
+        AccessState::Standby => "standby",
+        AccessState::Unavailable => "unavailable",
+        AccessState::Offline => "offline",
+        AccessState::Transitioning => "transitioning",
+    }
+}

@@ -1,0 +1,288 @@
+//! A logical unit over iSCSI, driven by our own initiator on the worker's thread.
+//!
+//! Every worker has an initiator of its own, with all its sessions and paths: nothing is shared between threads, and
+//! the spread over paths is each worker's own.
+
+mod look;
+mod secret;
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use assay_iscsi::login::{DigestOffer, Offer};
+use assay_iscsi::scsi::{cdb::Fua, key, status};
+use assay_iscsi::{Command, Config, EventKind, Initiator, IoError, Kind, Policy};
+use assay_spec::{IscsiAddress, PathPolicy};
+
+use crate::{
+    AccessMode, BATCH_MAX, Completion, Durability, Geometry, IoBuf, IoFailure, Op, OpKind, OpenError, Target,
+    TargetLost, Wait,
+};
+
+pub use assay_iscsi::login::Negotiated;
+pub use assay_iscsi::{PathReport, TcpFacts};
+pub use look::{LunLook, Provision, access_words, look, unmapped_bytes};
+pub use secret::{Credentials, Secret, SecretError, credentials, needs_prompt};
+
+/// A ping each second: often enough for a round trip per path also in a short test, too rarely to be felt.
+const PING_EVERY: Duration = Duration::from_secs(1);
+/// Most the initiator takes.
+const DEPTH_MAX: u32 = 4096;
+const PATH_DEPTH_MAX: u32 = 1024;
+
+/// A logical unit, and how it is to be driven.
+#[derive(Debug, Clone)]
+pub struct LunMember {
+    /// Where it is.
+    pub address: IscsiAddress,
+    /// Who we are; never shown.
+    pub credentials: Option<Credentials>,
+    /// Whether writes are allowed.
+    pub access: AccessMode,
+    /// `Sync`: every write with FUA.
+    pub durability: Durability,
+    /// Usable bytes from its start.
+    pub span_bytes: u64,
+    /// Logical block, bytes.
+    pub block_bytes: u32,
+    /// Largest I/O the target takes, bytes.
+    pub transfer_bytes_max: u64,
+}
+
+/// Something that happened to the paths.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PathEvent {
+    /// When.
+    pub at: Instant,
+    /// Whether it is the good news that a path serves I/O.
+    pub change: PathChange,
+    /// What, a clause: `path 1 (10.0.1.1) is up`.
+    pub says: String,
+}
+
+/// Whether an event of a path is good news.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PathChange {
+    /// The path serves I/O.
+    Up,
+    /// Anything else.
+    Other,
+}
+
+/// The configuration of the initiator for an address. Everything that is not named is the initiator's default.
+#[must_use]
+pub fn config(address: &IscsiAddress, credentials: Option<&Credentials>, depth: u32) -> Config {
+    let mut config = Config::new(address.portals.clone(), address.target.clone(), address.lun);
+    let digest = |wish: Option<bool>| match wish {
+        None => DigestOffer::PreferNone,
+        Some(true) => DigestOffer::Always,
+        Some(false) => DigestOffer::Never,
+    };
+    let default = Offer::default();
+    config.offer = Offer {
+        header_digest: digest(address.header_digest),
+        data_digest: digest(address.data_digest),
+        initial_r2t: address.initial_r2t.unwrap_or(default.initial_r2t),
+        immediate_data: address.immediate_data.unwrap_or(default.immediate_data),
+        ..default
+    };
+    config.sessions_per_portal = address.sessions;
+    config.policy = match address.policy {
+        PathPolicy::RoundRobin { ios, bytes } => Policy::RoundRobin { rr_ios: ios, rr_bytes: bytes },
+        PathPolicy::LeastOutstanding => Policy::LeastOutstanding,
+        PathPolicy::Fixed => Policy::Fixed(0),
+    };
+    if let Some(name) = &address.initiator {
+        config.initiator_name.clone_from(name);
+    }
+    config.chap = credentials.map(|c| c.0.clone());
+    config.depth = u16::try_from(depth.clamp(1, DEPTH_MAX)).expect("clamped to 4096");
+    config.path_depth = u16::try_from(depth.clamp(1, PATH_DEPTH_MAX)).expect("clamped to 1024");
+    config.timeouts.no_path = Duration::from_secs(address.no_path_s.into());
+    config.timeouts.ping_interval = PING_EVERY;
+    config
+}
+
+/// One logical unit over all its paths.
+#[derive(Debug)]
+pub struct LunTarget {
+    geometry: Geometry,
+    access: AccessMode,
+    fua: Fua,
+
+    initiator: Initiator<IoBuf>,
+    /// Straight from the initiator, which may give more at once than a poll may.
+    ended: Vec<assay_iscsi::Completion<IoBuf>>,
+    ready: VecDeque<Completion>,
+    /// The first failure in words, which an error number does not hold.
+    first_failure: Option<PathEvent>,
+    has_failed: bool,
+}
+
+impl LunTarget {
+    /// Logs in over all paths; at least one must come up.
+    pub fn open(member: &LunMember, depth: u32) -> Result<Self, OpenError> {
+        if depth > DEPTH_MAX {
+            return Err(OpenError::LunDepth { lun: member.address.to_string(), depth, most: DEPTH_MAX });
+        }
+        let config = config(&member.address, member.credentials.as_ref(), depth);
+        let initiator = Initiator::connect(config)
+            .map_err(|e| OpenError::Lun { lun: member.address.to_string(), why: e.to_string() })?;
+        let geometry = Geometry {
+            members: vec![member.span_bytes],
+            block_bytes: member.block_bytes,
+            depth,
+            engine: "iscsi",
+        };
+        Ok(Self {
+            geometry,
+            access: member.access,
+            fua: if member.durability == Durability::Sync { Fua::On } else { Fua::Off },
+            initiator,
+            ended: Vec::with_capacity(depth as usize),
+            ready: VecDeque::with_capacity(depth as usize),
+            first_failure: None,
+            has_failed: false,
+        })
+    }
+
+    fn take_ready(&mut self, done: &mut Vec<Completion>) {
+        let count = self.ready.len().min(BATCH_MAX);
+        done.extend(self.ready.drain(..count));
+    }
+
+    fn settle_ended(&mut self) {
+        for ended in self.ended.drain(..) {
+            let outcome = match ended.result {
+                Ok(bytes) => Ok(bytes),
+                // A short transfer is the engine's to judge, as with files.
+                Err(IoError::Short { transferred_bytes, .. }) => Ok(transferred_bytes),
+                Err(error) => {
+                    if !self.has_failed {
+                        self.has_failed = true;
+                        let says = format!("the first I/O failed: {error}");
+                        self.first_failure =
+                            Some(PathEvent { at: Instant::now(), change: PathChange::Other, says });
+                    }
+                    Err(IoFailure { errno: errno(&error) })
+                }
+            };
+            let tag = u32::try_from(ended.tag).expect("it was made from a 32-bit tag");
+            self.ready.push_back(Completion { tag, outcome, buf: ended.buf });
+        }
+    }
+}
+
+impl Target for LunTarget {
+    fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    #[inline]
+    fn submit(&mut self, op: Op) -> Result<(), Op> {
+        let Op { tag, member, kind, size_bytes, offset_bytes, buf } = op;
+        if kind == OpKind::Write && self.access == AccessMode::ReadOnly {
+            // The last fence: whatever went wrong above, nothing is written to a LUN that was not named.
+            self.ready.push_back(Completion { tag, outcome: Err(IoFailure { errno: libc::EROFS }), buf });
+            return Ok(());
+        }
+        let (kind_of, fua) = match kind {
+            OpKind::Read => (Kind::Read, Fua::Off),
+            OpKind::Write => (Kind::Write, self.fua),
+        };
+        let command =
+            Command { tag: tag.into(), kind: kind_of, offset_bytes, data_bytes: size_bytes, fua, buf };
+        self.initiator.submit(command).map_err(|c| Op {
+            tag,
+            member,
+            kind,
+            size_bytes,
+            offset_bytes,
+            buf: c.buf,
+        })
+    }
+
+    #[inline]
+    fn poll(&mut self, wait: Wait, done: &mut Vec<Completion>) -> Result<(), TargetLost> {
+        if self.ready.is_empty() {
+            let timeout = match wait {
+                Wait::No => Some(Duration::ZERO),
+                Wait::One => None,
+                Wait::AtMost(time) => Some(time),
+            };
+            self.initiator
+                .poll(timeout, &mut self.ended)
+                .map_err(|lost| TargetLost::Paths(lost.to_string()))?;
+            self.settle_ended();
+        } else {
+            // What was submitted since must leave although nobody waits for it.
+            self.initiator
+                .poll(Some(Duration::ZERO), &mut self.ended)
+                .map_err(|lost| TargetLost::Paths(lost.to_string()))?;
+            self.settle_ended();
+        }
+        self.take_ready(done);
+        Ok(())
+    }
+
+    /// Keeps the sessions: closing and opening a disk does not log out of its target either, and a login per so
+    /// many I/Os would measure logins and start every turn of the round robin anew.
+    fn reopen(&mut self, _member: u32) -> Result<(), TargetLost> {
+        Ok(())
+    }
+
+    fn paths(&mut self) -> Vec<PathReport> {
+        self.initiator.stats()
+    }
+
+    fn path_events(&mut self) -> Vec<PathEvent> {
+        let mut events: Vec<PathEvent> = self.initiator.events().into_iter().map(event).collect();
+        events.extend(self.first_failure.take());
+        events
+    }
+}
+
+fn event(event: assay_iscsi::Event) -> PathEvent {
+    let change = match event.kind {
+        EventKind::PathUp { .. } => PathChange::Up,
+        _ => PathChange::Other,
+    };
+    let path = event.path.map_or_else(|| "the target".to_owned(), |path| format!("path {path}"));
+    let says = match event.kind {
+        EventKind::PathUp { portal } => format!("{path} ({portal}) is up"),
+        EventKind::PathDown { cause, commands, fenced_writes } => {
+            format!(
+                "{path} went down: {cause}; {commands} I/Os go to other paths, {fenced_writes} of them writes that wait \
+                 until the target has dropped them"
+            )
+        }
+        EventKind::RetryFailed { cause } => format!("{path} is still down: {cause}"),
+        EventKind::Fenced { by, writes } => format!("{path}: {writes} writes may be sent again ({by:?})"),
+        EventKind::AccessState(state) => format!("{path} is now {state:?}"),
+        EventKind::UnitAttention(words) => format!("{path}: {words}"),
+        EventKind::CommandAborted { after_ms } => format!("{path}: an I/O was aborted after {after_ms} ms"),
+        EventKind::TargetSays(words) => format!("{path}: {words}"),
+        EventKind::AllPathsDown => "all paths are down; I/O waits".to_owned(),
+        EventKind::Dropped { count } => format!("{count} events of paths were dropped"),
+    };
+    PathEvent { at: event.at, change, says }
+}
+
+/// The nearest error number of the operating system, as the kernel's own initiator would give it.
+fn errno(error: &IoError) -> i32 {
+    match error {
+        IoError::Scsi { status: status::RESERVATION_CONFLICT, .. } => libc::EBADE,
+        IoError::Scsi { sense: Some(sense), .. } => match sense.key {
+            key::MEDIUM_ERROR => libc::ENODATA,
+            key::DATA_PROTECT => libc::EROFS,
+            key::ILLEGAL_REQUEST => libc::EREMOTEIO,
+            key::NOT_READY => libc::ENOMEDIUM,
+            _ => libc::EIO,
+        },
+        IoError::Scsi { status: status::BUSY | status::TASK_SET_FULL, .. } => libc::EBUSY,
+        IoError::GivenUp { .. } => libc::ETIMEDOUT,
+        IoError::NoPath { .. } => libc::ENOLINK,
+        IoError::Invalid(_) => libc::EINVAL,
+        _ => libc::EIO,
+    }
+}

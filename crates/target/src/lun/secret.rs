@@ -1,0 +1,131 @@
+//! Where a CHAP secret comes from: a file, the environment, or what somebody typed. Never from an address or a list
+//! of arguments, and never shown.
+
+use std::path::{Path, PathBuf};
+
+use assay_iscsi::chap::{Account, ChapConfig};
+use assay_spec::IscsiAddress;
+use thiserror::Error;
+
+pub use assay_iscsi::chap::Secret;
+
+/// Names the file with the secret.
+const FILE_VARIABLE: &str = "ASSAY_CHAP_FILE";
+/// The secret itself.
+const SECRET_VARIABLE: &str = "ASSAY_CHAP_SECRET";
+/// Name and secret that the target must prove to know.
+const MUTUAL_USER_VARIABLE: &str = "ASSAY_CHAP_MUTUAL_USER";
+const MUTUAL_SECRET_VARIABLE: &str = "ASSAY_CHAP_MUTUAL_SECRET";
+/// A file that is longer is something else, bytes.
+const FILE_BYTES_MAX: u64 = 4096;
+
+/// Who we are, and who the target must be. `Debug` shows names only.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Credentials(pub(super) ChapConfig);
+
+/// Why there are no credentials.
+#[derive(Debug, Error)]
+pub enum SecretError {
+    /// A name without a secret.
+    #[error(
+        "CHAP name `{user}` needs a secret: put it into a file (chap_file=PATH in the address, or ASSAY_CHAP_FILE), or \
+         into the environment (ASSAY_CHAP_SECRET), or run on a terminal and type it"
+    )]
+    NoSecret {
+        /// The name.
+        user: String,
+    },
+    /// A secret file without a name.
+    #[error("chap_file is given, but no name: write iscsi://NAME@host/…")]
+    NoUser,
+    /// The file cannot be used.
+    #[error("cannot read the CHAP secret from {path}: {why}")]
+    File {
+        /// Which file.
+        path: PathBuf,
+        /// Why not.
+        why: String,
+    },
+    /// One of two variables.
+    #[error("mutual CHAP needs both ASSAY_CHAP_MUTUAL_USER and ASSAY_CHAP_MUTUAL_SECRET")]
+    HalfMutual,
+}
+
+/// The credentials for an address: the secret from its file, the file or secret of the environment, or `typed`.
+pub fn credentials(
+    address: &IscsiAddress,
+    typed: Option<&Secret>,
+) -> Result<Option<Credentials>, SecretError> {
+    let Some(user) = &address.user else {
+        return if address.chap_file.is_some() { Err(SecretError::NoUser) } else { Ok(None) };
+    };
+    let secret = match secret_file(address) {
+        Some(path) => Some(from_file(&path)?),
+        None => variable(SECRET_VARIABLE).map(Secret::new).or_else(|| typed.cloned()),
+    };
+    let secret = secret.ok_or_else(|| SecretError::NoSecret { user: user.clone() })?;
+    let target = match (variable(MUTUAL_USER_VARIABLE), variable(MUTUAL_SECRET_VARIABLE)) {
+        (Some(name), Some(secret)) => Some(Account { name, secret: Secret::new(secret) }),
+        (None, None) => None,
+        _ => return Err(SecretError::HalfMutual),
+    };
+    Ok(Some(Credentials(ChapConfig { initiator: Account { name: user.clone(), secret }, target })))
+}
+
+/// Whether somebody has to be asked for the secret.
+#[must_use]
+pub fn needs_prompt(address: &IscsiAddress) -> bool {
+    address.user.is_some() && secret_file(address).is_none() && variable(SECRET_VARIABLE).is_none()
+}
+
+fn secret_file(address: &IscsiAddress) -> Option<PathBuf> {
+    address.chap_file.clone().or_else(|| variable(FILE_VARIABLE).map(PathBuf::from))
+}
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// The first line; what follows is nobody's business.
+fn from_file(path: &Path) -> Result<Secret, SecretError> {
+    let failed = |why: String| SecretError::File { path: path.to_owned(), why };
+    let length = std::fs::metadata(path).map_err(|e| failed(e.to_string()))?.len();
+    if length > FILE_BYTES_MAX {
+        return Err(failed(format!("it has {length} bytes; a file with one line is expected")));
+    }
+    let text = std::fs::read_to_string(path).map_err(|e| failed(e.to_string()))?;
+    match text.lines().next().unwrap_or("").trim_end() {
+        "" => Err(failed("its first line is empty".into())),
+        secret => Ok(Secret::new(secret)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(text: &str) -> IscsiAddress {
+        IscsiAddress::parse(text).unwrap()
+    }
+
+    #[test]
+    fn the_secret_comes_from_the_file_and_does_not_show() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "hush-hush-hush\nsecond line\n").unwrap();
+        let at = address(&format!("bob@nas/iqn.x/1?chap_file={}", file.path().display()));
+        let found = credentials(&at, None).unwrap().unwrap();
+        assert_eq!(found.0.initiator.secret, Secret::new("hush-hush-hush"));
+        assert!(!format!("{found:?}").contains("hush"));
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        let message = |at: &str, typed| credentials(&address(at), typed).unwrap_err().to_string();
+        assert!(message("bob@nas/iqn.x/1", None).contains("ASSAY_CHAP_SECRET"));
+        assert!(message("nas/iqn.x/1?chap_file=/x", None).contains("NAME@"));
+        assert!(message("bob@nas/iqn.x/1?chap_file=/no/file", None).contains("/no/file"));
+        assert_eq!(credentials(&address("nas/iqn.x/1"), None).unwrap(), None);
+        let typed = Secret::new("typed-it-in");
+        assert!(credentials(&address("bob@nas/iqn.x/1"), Some(&typed)).unwrap().is_some());
+    }
+}
