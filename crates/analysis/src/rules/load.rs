@@ -1,6 +1,6 @@
 //! About the load: whether it was what the plan asks for, and whether the storage answered.
 
-use assay_record::StepReason;
+use assay_record::{Stamp, StepReason};
 
 use super::{Fired, StepCase};
 use crate::finding::{Evidence, Severity};
@@ -16,7 +16,19 @@ pub(super) fn mismatch(case: StepCase<'_>) -> Option<Fired> {
     }
     let first = case.step.mismatches.first();
     let where_to = first.map(|m| {
-        format!(" The first: {} at offset {}: {}.", m.member, m.offset_bytes, m.says.trim_end_matches('.'))
+        let says = m.says.trim_end_matches('.');
+        let stamp = |s: &Stamp| {
+            format!(
+                "offset {}, run {:016x}, write {}, checksum {:08x}",
+                s.offset_bytes, s.run, s.sequence, s.checksum
+            )
+        };
+        let found = m.found.as_ref().map_or("no stamp".to_owned(), stamp);
+        let expected = stamp(&m.expected);
+        format!(
+            " The first: {} at offset {}: {says}. Expected: {expected}. Found: {found}.",
+            m.member, m.offset_bytes
+        )
     });
     Some(Fired {
         severity: Severity::Critical,
