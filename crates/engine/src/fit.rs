@@ -3,9 +3,9 @@
 use assay_spec::units::Bytes;
 use assay_spec::{Job, Semantics, Step};
 
+use crate::flights::depth;
 use crate::planner::least_span;
-use crate::preparation::PreparedTargets;
-use crate::step::{depth, spare_buffers};
+use crate::spares::spare_buffers;
 
 /// Whether a step can run.
 pub(crate) enum Fit {
@@ -29,10 +29,9 @@ pub(crate) struct Place {
     pub(crate) memory_bytes: u64,
 }
 
-/// Whether `step` can run on `targets`.
-pub(crate) fn fit(step: &Step, targets: &PreparedTargets) -> Fit {
-    let misfit =
-        step.jobs.iter().find_map(|job| job_misfit(job, targets.semantics(), &targets.place_of(job)));
+/// Whether `step` can run on `places`, one for each of its jobs.
+pub(crate) fn fit(step: &Step, semantics: Semantics, places: &[Place]) -> Fit {
+    let misfit = step.jobs.iter().zip(places).find_map(|(job, place)| job_misfit(job, semantics, place));
     misfit.map_or(Fit::Fits, Fit::Misfit)
 }
 

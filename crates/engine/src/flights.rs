@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 
+use assay_spec::{Job, Semantics};
 use assay_target::{IoBuf, OpKind};
 
 /// What is known of an I/O in flight.
@@ -248,6 +249,15 @@ impl Flight {
             is_reply,
             ..GROUNDED
         }
+    }
+}
+
+/// Slots of one worker: its outstanding I/Os, for each member under Iometer semantics.
+pub(crate) fn depth(semantics: Semantics, job: &Job, members: usize) -> u32 {
+    let members = u32::try_from(members).expect("members are few");
+    match semantics {
+        Semantics::Assay => job.outstanding,
+        Semantics::Iometer => job.outstanding * members,
     }
 }
 

@@ -13,7 +13,7 @@ use assay_spec::{Job, Semantics};
 use assay_target::lun::PathChange;
 use assay_target::{BATCH_MAX, Completion, IoBuf, Op, OpKind, Target, TargetLost, Wait};
 
-use crate::control::Control;
+use crate::control::{Control, Ticket};
 use crate::fill::Filler;
 use crate::flights::{Binding, Flight, Flights};
 use crate::pacer::Pacer;
@@ -163,21 +163,17 @@ impl<'s, T: Target> Worker<'s, T> {
     }
 
     /// The phases of a step, from the common start to the last completion.
-    pub(crate) fn run(mut self) -> WorkerEnd {
+    pub(crate) fn run(mut self, mut ticket: Ticket<'_>) -> WorkerEnd {
         let control = self.setup.control;
-        let started_ns = control.start.pass(control.clock);
+        let started_ns = ticket.start();
         if control.must_stop() {
-            control.measure.arrive(control.clock);
             return self.end(started_ns, None);
         }
         let warmed_up = self.warm_up(started_ns);
         self.look_at_paths();
         let zero_ns = match &warmed_up {
-            Ok(()) => control.measure.pass(control.clock),
-            Err(_) => {
-                control.measure.arrive(control.clock);
-                control.clock.now_ns()
-            }
+            Ok(()) => ticket.measure(),
+            Err(_) => control.clock.now_ns(),
         };
         let result = warmed_up.and_then(|()| self.measure(zero_ns));
         if result.is_err() {
