@@ -151,10 +151,10 @@ fn addresses(targets: &[String]) -> anyhow::Result<Vec<Address>> {
 
 /// What would be refused after the run is refused before it; and the store must survive whatever is typed.
 fn check_paths(args: &RunArgs, store: &Store) -> anyhow::Result<()> {
-    let mut kept: Vec<PathBuf> = ["", "-wal", "-shm"].map(|end| beside(store.path(), end)).into();
+    let mut kept: Vec<PathBuf> = ["", "-wal", "-shm", "-live"].map(|end| beside(store.path(), end)).into();
     for address in &addresses(&args.targets)? {
         let Address::Path(path) = address else { continue };
-        if kept[..3].iter().any(|kept| is_same(kept, path)) {
+        if kept[..4].iter().any(|kept| is_same(kept, path)) {
             bail!("{address} is the store of runs; choose another target, or another --store");
         }
         kept.push(path.clone());
