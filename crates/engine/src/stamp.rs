@@ -110,6 +110,11 @@ pub(crate) fn write_stamp(unit: &mut [u8], offset: u64, run: u64, sequence: u64)
     unit[CHECKSUM].copy_from_slice(&checksum.to_le_bytes());
 }
 
+/// Whether a unit was ever stamped.
+pub(crate) fn has_stamp(unit: &[u8; UNIT_BYTES]) -> bool {
+    unit[..8] == MAGIC
+}
+
 /// The stamp of a unit and what its checksum should be; `None` without the magic. Leaves the checksum field zero.
 fn read_stamp(unit: &mut [u8]) -> Option<(Stamp, u32)> {
     if unit[..8] != MAGIC {

@@ -70,13 +70,12 @@ pub enum PrepareError {
         test: String,
     },
     /// Blocks that carry no stamps cannot be checked.
-    #[error(
-        "verify needs blocks that carry Assay's stamps, and {path} is not filled with them: use a plan that also \
-         writes, with --overwrite and without --no-fill"
-    )]
+    #[error("verify needs blocks that carry Assay's stamps, and {path} is not filled with them: {next}")]
     VerifyUnfilled {
         /// The path.
         path: String,
+        /// What to do.
+        next: String,
     },
     /// The same file or device was given twice.
     #[error("{0} is given twice (as {1}); each target must be a different file or device")]
@@ -260,4 +259,12 @@ pub enum PrepareError {
         /// The path.
         path: String,
     },
+}
+
+impl PrepareError {
+    /// Of a device or LUN whose blocks carry no stamps.
+    pub(super) fn unfilled_device(path: String) -> Self {
+        let next = "use a plan that also writes, with --overwrite and without --no-fill".to_owned();
+        Self::VerifyUnfilled { path, next }
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use assay_record::{DeviceFacts, FilesystemFacts, HostFacts};
@@ -13,6 +13,7 @@ use assay_target::{AccessMode, SimulatedMember};
 
 use super::error::PrepareError;
 use super::{PrepareOptions, TooSmall};
+use crate::stamp::{UNIT_BYTES, has_stamp};
 
 /// The test file in a directory that is given as a target.
 const FILE_IN_DIRECTORY: &str = "assay.dat";
@@ -23,6 +24,9 @@ const RESERVE_SHARE: u64 = 50;
 const SIMULATED_SPAN: u64 = 4 * GIB;
 /// Files are made in whole pages: the last I/O of the span must fit the strictest block size.
 pub(super) const SPAN_GRAIN: u64 = 4096;
+
+/// In so many places of a file stamps are looked for.
+const STAMP_SAMPLES: u64 = 64;
 
 /// A target that passed, and what is to be done with it.
 pub(super) enum Inspected {
@@ -256,6 +260,14 @@ fn inspect_file(
         Some((_, length)) => {
             let test = writer.map(str::to_owned);
             check_foreign(&path, test, length)?;
+            if plan.verifies() && !carries_stamps(&path, length)? {
+                let next =
+                    "choose another name, which is then filled, or allow this one to be lost: --overwrite ";
+                return Err(PrepareError::VerifyUnfilled {
+                    next: format!("{next}{}", text(&path)),
+                    path: text(&path),
+                });
+            }
             (FileState::Foreign, length)
         }
     };
@@ -310,6 +322,22 @@ fn check_foreign(path: &Path, writer: Option<String>, holds: u64) -> Result<(), 
         None if holds == 0 => Err(PrepareError::Empty { path: text(path) }),
         None => Ok(()),
     }
+}
+
+/// Whether a file that is not ours was stamped once: one that was changed since, or a copy of one that was, is worth
+/// checking; of any other file each single block would be wrong.
+fn carries_stamps(path: &Path, length: u64) -> Result<bool, PrepareError> {
+    let file = File::open(path).map_err(io_error("open", path))?;
+    let units = length / UNIT_BYTES as u64;
+    let mut unit = [0; UNIT_BYTES];
+    for sample in 0..STAMP_SAMPLES.min(units) {
+        let offset_bytes = units * sample / STAMP_SAMPLES.min(units) * UNIT_BYTES as u64;
+        file.read_exact_at(&mut unit, offset_bytes).map_err(io_error("read", path))?;
+        if has_stamp(&unit) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn file_span(
@@ -393,7 +421,7 @@ fn inspect_device(
         check_may_write(path, test, capacity, &device, options)?;
     }
     if plan.verifies() && (writer.is_none() || !options.fill_devices) {
-        return Err(PrepareError::VerifyUnfilled { path: text(path) });
+        return Err(PrepareError::unfilled_device(text(path)));
     }
     if capacity == 0 {
         return Err(PrepareError::Empty { path: text(path) });

@@ -65,7 +65,7 @@ pub(super) fn inspect(
         check_may_write(&name, test, &looked, &facts, options)?;
     }
     if plan.verifies() && (writer.is_none() || !options.fill_devices) {
-        return Err(PrepareError::VerifyUnfilled { path: name });
+        return Err(PrepareError::unfilled_device(name));
     }
     if looked.capacity_bytes == 0 {
         return Err(PrepareError::Empty { path: name });
