@@ -40,6 +40,16 @@ pub(crate) struct Wrong {
 }
 
 impl StampTable {
+    /// Memory that the tables of so large a span take, bytes.
+    pub(crate) fn bytes_for(span_bytes: u64) -> u64 {
+        span_bytes / UNIT_BYTES as u64 * size_of::<AtomicU32>() as u64
+    }
+
+    /// The span whose tables take so much memory, bytes.
+    pub(crate) fn span_for(memory_bytes: u64) -> u64 {
+        memory_bytes / size_of::<AtomicU32>() as u64 * UNIT_BYTES as u64
+    }
+
     pub(crate) fn new(run: u64, span_bytes: u64) -> Self {
         let units =
             usize::try_from(span_bytes / UNIT_BYTES as u64).expect("spans in verify mode fit the memory");

@@ -77,6 +77,21 @@ pub enum PrepareError {
         /// What to do.
         next: String,
     },
+    /// The stamps would take more memory than there is.
+    #[error(
+        "verify keeps a number for each 512 bytes: {stamps} of memory for {span} of targets, and at most {most} (half \
+         of the memory) may be used; use --size {size} or less"
+    )]
+    StampMemory {
+        /// Of all targets.
+        span: Bytes,
+        /// Memory they would take.
+        stamps: Bytes,
+        /// Memory that may be used.
+        most: Bytes,
+        /// Of each target, what would fit.
+        size: Bytes,
+    },
     /// The same file or device was given twice.
     #[error("{0} is given twice (as {1}); each target must be a different file or device")]
     SameTwice(String, String),

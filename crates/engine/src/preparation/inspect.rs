@@ -2,11 +2,11 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use assay_record::{DeviceFacts, FilesystemFacts, HostFacts};
-use assay_spec::units::{Bytes, GIB, MIB};
+use assay_spec::units::{Bytes, GIB};
 use assay_spec::{Address, Plan, Span, Test};
 use assay_target::file::{self, Marker, PathKind};
 use assay_target::{AccessMode, SimulatedMember};
@@ -17,9 +17,6 @@ use crate::stamp::{UNIT_BYTES, has_stamp};
 
 /// The test file in a directory that is given as a target.
 const FILE_IN_DIRECTORY: &str = "assay.dat";
-/// Of a file system so much stays free: a full one slows down, and harms whoever else uses it.
-const RESERVE_MAX: u64 = GIB;
-const RESERVE_SHARE: u64 = 50;
 /// A simulated array is used up to here where nobody says how far.
 const SIMULATED_SPAN: u64 = 4 * GIB;
 /// Files are made in whole pages: the last I/O of the span must fit the strictest block size.
@@ -35,6 +32,19 @@ pub(super) enum Inspected {
     File(FilePlan),
     Device(DevicePlan),
     Lun(Box<super::lun::LunPlan>),
+}
+
+impl Inspected {
+    /// Bytes that will be used.
+    pub(super) fn span_bytes(&self) -> u64 {
+        match self {
+            Self::Null { capacity, .. } => *capacity,
+            Self::Simulated { member, .. } => member.span_bytes,
+            Self::File(plan) => plan.span_bytes,
+            Self::Device(plan) => plan.span_bytes,
+            Self::Lun(plan) => plan.member.span_bytes,
+        }
+    }
 }
 
 /// A file to be made or used.
@@ -173,7 +183,7 @@ fn real_path(path: &Path) -> PathBuf {
     directory.join(path.file_name().unwrap_or_default())
 }
 
-fn directory_of(path: &Path) -> PathBuf {
+pub(super) fn directory_of(path: &Path) -> PathBuf {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
         _ => PathBuf::from("."),
@@ -278,7 +288,6 @@ fn inspect_file(
     if state == FileState::New && filesystem.kind == "devtmpfs" {
         return Err(PrepareError::NoSuchDevice { path: text(&path) });
     }
-    check_space(&path, &state, span_bytes, &filesystem)?;
     let access = match state {
         FileState::Foreign => AccessMode::ReadOnly,
         _ => AccessMode::ReadWrite,
@@ -371,40 +380,6 @@ fn file_span(
         (_, None) if holds < SPAN_GRAIN => Ok(Span::NEW_FILE.0),
         (_, None) => Ok(holds / SPAN_GRAIN * SPAN_GRAIN),
     }
-}
-
-fn check_space(
-    path: &Path,
-    state: &FileState,
-    span: u64,
-    filesystem: &FilesystemFacts,
-) -> Result<(), PrepareError> {
-    if *state == FileState::Foreign {
-        return Ok(());
-    }
-    // What the file holds already need not be found again.
-    let held = std::fs::metadata(path).map_or(0, |m| m.blocks() * 512).min(span);
-    let reserve = (filesystem.size_bytes / RESERVE_SHARE).min(RESERVE_MAX);
-    let usable = filesystem.free_bytes.saturating_sub(reserve);
-    if span - held <= usable {
-        return Ok(());
-    }
-    Err(PrepareError::NoSpace {
-        path: text(path),
-        asked: Bytes(span),
-        mount: filesystem.mount_point.clone(),
-        free: whole_mib(filesystem.free_bytes),
-        reserve: whole_mib(reserve),
-        next: match whole_mib(usable + held) {
-            Bytes(0) => "make room there, or choose another place".into(),
-            most => format!("use --size {most} or less"),
-        },
-    })
-}
-
-/// Sizes of file systems are easier to read so.
-fn whole_mib(bytes: u64) -> Bytes {
-    Bytes(bytes / MIB * MIB)
 }
 
 fn inspect_device(

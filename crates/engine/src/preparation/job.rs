@@ -50,6 +50,7 @@ impl PreparedTargets {
                 .min()
                 .unwrap_or(u64::MAX),
             name: names.join(", "),
+            depth_max: targets.iter().map(|t| t.depth_max(self.engine)).min().unwrap_or(u32::MAX),
             memory_bytes: self.memory_bytes,
         }
     }

@@ -10,6 +10,8 @@ mod inspect;
 mod job;
 mod lun;
 mod make;
+mod memory;
+mod space;
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -19,7 +21,7 @@ use assay_record::{HostFacts, TargetFacts, Warning};
 use assay_spec::{Address, Plan, Semantics};
 use assay_target::file::Marker;
 use assay_target::lun::{LunMember, Secret};
-use assay_target::{Caching, Durability, IoEngine, Member, SimulatedMember};
+use assay_target::{Caching, Durability, IoEngine, Member, PsyncTarget, SimulatedMember};
 
 use crate::control::StopSignal;
 use crate::fit::{Fit, fit};
@@ -114,6 +116,7 @@ pub struct PreparedTargets {
 
     semantics: Semantics,
     engine: IoEngine,
+    /// What I/O buffers may take, bytes.
     memory_bytes: u64,
     /// One for each target in a plan that verifies.
     stamps: Vec<Arc<StampTable>>,
@@ -130,19 +133,20 @@ pub fn prepare(
 ) -> Result<PreparedTargets, PrepareError> {
     let (engine, mut warnings) = choose_engine(options.io)?;
     inspect::check_plan(plan, addresses)?;
-    let ram = host.cgroup_memory_bytes.unwrap_or(host.memory_bytes).max(1 << 30);
     let mut inspected = Vec::new();
     for (index, address) in addresses.iter().enumerate() {
         inspected.push(inspect::inspect(plan, index, address, options, host)?);
     }
     inspect::check_overwrite(&options.overwrite, &inspected)?;
+    space::check(&inspected)?;
+    let memory_bytes = memory::left_for_buffers(plan, &inspected, host)?;
     let mut making = make::Making { plan, options, engine, stop, progress, warnings: Vec::new() };
     let mut targets = PreparedTargets {
         targets: Vec::new(),
         warnings: Vec::new(),
         semantics: plan.semantics,
         engine,
-        memory_bytes: ram / 2,
+        memory_bytes,
         stamps: Vec::new(),
     };
     if let Err(error) = make_all(&mut making, inspected, &mut targets) {
@@ -232,6 +236,14 @@ impl PreparedTarget {
         match &self.kind {
             Prepared::Lun(member) => Some(member.transfer_bytes_max),
             _ => None,
+        }
+    }
+
+    /// How many I/Os one worker can have in flight on it.
+    fn depth_max(&self, engine: IoEngine) -> u32 {
+        match (&self.kind, engine) {
+            (Prepared::Path { .. }, IoEngine::Psync) => PsyncTarget::DEPTH_MAX,
+            _ => u32::MAX,
         }
     }
 }
