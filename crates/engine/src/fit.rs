@@ -90,9 +90,10 @@ fn span_misfit(job: &Job, semantics: Semantics, place: &Place) -> Option<String>
     let smallest = place.spans.iter().copied().min().unwrap_or(0);
     (smallest < least).then(|| {
         format!(
-            "{} workers with I/Os of up to {} need at least {} of {}, which has {}; use a larger --size",
-            job.workers,
+            "{} with I/Os of up to {} {} at least {} of {}, which has {}; use a larger --size",
+            if job.workers == 1 { "one worker".to_owned() } else { format!("{} workers", job.workers) },
             job.size_max(),
+            if job.workers == 1 { "needs" } else { "need" },
             Bytes(least),
             place.name,
             Bytes(smallest)

@@ -179,10 +179,7 @@ pub enum PrepareError {
         holds: String,
     },
     /// The device was not named for overwriting.
-    #[error(
-        "test \"{test}\" writes, and {path} ({what}) is only read unless you name it. Everything on it will be lost; \
-         to allow that: --overwrite {identity}"
-    )]
+    #[error("test \"{test}\" writes, and {path} ({what}) is only read unless you name it{named}")]
     DeviceNotNamed {
         /// The path.
         path: String,
@@ -190,8 +187,8 @@ pub enum PrepareError {
         what: String,
         /// The test that writes.
         test: String,
-        /// What to type.
-        identity: String,
+        /// What was typed, and what to type.
+        named: String,
     },
     /// What may be overwritten is none of the targets.
     #[error("--overwrite {given} names none of the targets; {known}")]
@@ -277,6 +274,22 @@ pub enum PrepareError {
 }
 
 impl PrepareError {
+    /// Of a device or LUN that `given` does not allow to overwrite.
+    pub(super) fn not_named(
+        path: String,
+        what: String,
+        test: &str,
+        given: &[String],
+        identity: &str,
+    ) -> Self {
+        let typed = match given {
+            [] => String::new(),
+            given => format!("; `{}` does not (a serial or WWID would)", given.join("` and `")),
+        };
+        let named = format!("{typed}. Everything on it will be lost; to allow that: --overwrite {identity}");
+        Self::DeviceNotNamed { path, what, test: test.to_owned(), named }
+    }
+
     /// Of a device or LUN whose blocks carry no stamps.
     pub(super) fn unfilled_device(path: String) -> Self {
         let next = "use a plan that also writes, with --overwrite and without --no-fill".to_owned();

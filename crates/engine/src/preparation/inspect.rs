@@ -438,7 +438,7 @@ fn check_may_write(
     let serial = device.serial.as_deref().map(|s| format!("serial {s}, ")).unwrap_or_default();
     let model = if device.model.is_empty() { String::new() } else { format!("{}, ", device.model) };
     let what = format!("{model}{serial}{}", Bytes(capacity));
-    Err(PrepareError::DeviceNotNamed { path: text(path), what, test: test.to_owned(), identity })
+    Err(PrepareError::not_named(text(path), what, test, &options.overwrite, &identity))
 }
 
 /// Every `--overwrite` must name a target: a name mistyped is a decision not understood.

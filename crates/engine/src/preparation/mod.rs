@@ -16,6 +16,7 @@ mod space;
 use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use assay_record::{HostFacts, TargetFacts, Warning};
 use assay_spec::{Address, Plan, Semantics};
@@ -82,6 +83,8 @@ pub struct PrepareProgress {
     pub total_bytes: u64,
     /// Bytes per second so far.
     pub bytes_per_s: f64,
+    /// Time taken so far.
+    pub elapsed: Duration,
 }
 
 /// A target that is ready.
