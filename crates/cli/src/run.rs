@@ -159,7 +159,14 @@ fn check_paths(args: &RunArgs, store: &Store) -> anyhow::Result<()> {
         }
         kept.push(path.clone());
     }
+    if args.json && is_stdout(args) {
+        bail!("--json and -o - both print to standard output; give the report a file");
+    }
     args.output.as_deref().map_or(Ok(()), |output| check_report_path(output, &kept))
+}
+
+fn is_stdout(args: &RunArgs) -> bool {
+    args.output.as_deref() == Some(Path::new("-"))
 }
 
 fn beside(path: &Path, end: &str) -> PathBuf {
@@ -320,9 +327,14 @@ fn tell(args: &RunArgs, done: &Done) -> anyhow::Result<Exit> {
         }
         say(&format!("{document:#}\n"))?;
     } else {
-        let options = text_options();
-        say(&assay_report::text::table_with(header, &summary, &findings, judgement.as_ref(), options))?;
-        say(&truth_text(&summary, truths))?;
+        let mut text =
+            assay_report::text::table_with(header, &summary, &findings, judgement.as_ref(), text_options());
+        text.push_str(&truth_text(&summary, truths));
+        if is_stdout(args) {
+            note!("{}", text.trim_end())
+        } else {
+            say(&text)?
+        }
         note!("stored as run {}: assay show {0}, assay report {0} -o report.html", header.run);
     }
     Ok(exit_of(&summary))
