@@ -135,7 +135,7 @@ fn work<T: Target>(
     let depth = depth(context.semantics, job, target.spans.len());
     let size_max = u32::try_from(job.size_max().0).expect("the plan keeps I/Os below 64 MiB");
     let spare = spare_buffers(job, depth);
-    let mut buffers: Vec<IoBuf> = (0..depth + spare).map(|slot| IoBuf::new(slot, size_max)).collect();
+    let mut buffers: Vec<IoBuf> = IoBuf::many(depth + spare, size_max);
     let request = OpenRequest {
         members: &target.members,
         null_members: &target.null_members,
