@@ -124,7 +124,7 @@ pub(super) fn fill(
             told_ms = elapsed.as_millis();
             let (total_bytes, path) = (span_bytes, PathBuf::from(&name));
             let bytes_per_s = (done_bytes - aligned) as f64 / elapsed.as_secs_f64().max(1e-3);
-            progress(&PrepareProgress { path, done_bytes, total_bytes, bytes_per_s });
+            progress(&PrepareProgress { path, done_bytes, total_bytes, bytes_per_s, elapsed });
         }
     };
     for buf in buffers {
