@@ -12,6 +12,7 @@ package_of() {
         sfdisk) echo fdisk ;;
         mkfs.ext4) echo e2fsprogs ;;
         tgtd | tgtadm) echo tgt ;;
+        ip | tc) echo iproute2 ;;
         git | fio) echo "$1" ;;
         *) echo "" ;;
     esac
