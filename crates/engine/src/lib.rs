@@ -28,6 +28,7 @@ mod worker;
 
 pub use clock::Clock;
 pub use control::StopSignal;
+pub use paths::portal_networks;
 pub use preparation::{
     IoChoice, LunInspection, PrepareError, PrepareOptions, PrepareProgress, PreparedTarget, PreparedTargets,
     TooSmall, inspect_lun, prepare,

@@ -157,7 +157,7 @@ fn facts(address: &IscsiAddress, looked: &LunLook) -> MemberFacts {
         write_cache: looked.write_cache,
         transfer_bytes_max: looked.transfer_bytes_max,
         policy: policy_words(address.policy),
-        paths: looked.paths.iter().map(crate::paths::facts).collect(),
+        paths: crate::paths::all_facts(&looked.paths),
     };
     let device = DeviceFacts {
         // A LUN without serial and WWID is named by where it is.

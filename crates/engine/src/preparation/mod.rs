@@ -11,6 +11,7 @@ mod lun;
 mod make;
 
 use std::fs::File;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -242,6 +243,13 @@ impl PreparedTargets {
     #[must_use]
     pub fn facts(&self) -> Vec<TargetFacts> {
         self.targets.iter().map(|t| t.facts.clone()).collect()
+    }
+
+    /// The other sides of every connection that the targets make.
+    #[must_use]
+    pub fn remotes(&self) -> Vec<SocketAddr> {
+        let luns = self.targets.iter().filter_map(|t| t.facts.member.lun.as_deref());
+        luns.flat_map(|lun| crate::paths::remotes(&lun.paths)).collect()
     }
 
     /// Kernel names of every block device under the targets, as in /proc/diskstats.

@@ -20,7 +20,7 @@ use crate::{
 };
 
 pub use assay_iscsi::login::Negotiated;
-pub use assay_iscsi::{PathReport, TcpFacts};
+pub use assay_iscsi::{PathReport, TcpFacts, resolve};
 pub use look::{LunLook, Provision, access_words, look, unmapped_bytes};
 pub use secret::{Credentials, Secret, SecretError, credentials, needs_prompt};
 
