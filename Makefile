@@ -3,7 +3,7 @@ CARGO ?= cargo
 # Where `make run` puts its test file; removed afterwards.
 RUN_FOLDER ?= target/run
 # What tests use besides Rust, gcc and make.
-NEEDS = git losetup unshare wipefs mkswap sfdisk mkfs.ext4 tgtd tgtadm ip tc
+NEEDS = git losetup unshare wipefs mkswap sfdisk mkfs.ext4 tgtd tgtadm istgt ip tc
 # What `make lab` is asked to do: up, down, status, "mtu 2 1500", "cut 3", …
 DO ?= up
 
@@ -30,5 +30,5 @@ bench: ## compare with fio; BENCH="--case tmpfs --rounds 3" for a part of it
 	$(CARGO) xtask bench $(BENCH)
 
 lab: ## a storage network on this machine: four shaped links, tgt, NFS; make lab DO=down removes it (root)
-	@scripts/need.sh ip tc tgtd tgtadm mkfs.ext4
+	@scripts/need.sh ip tc tgtd tgtadm istgt mkfs.ext4
 	@scripts/lab.sh $(DO)

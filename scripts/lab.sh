@@ -11,7 +11,8 @@
 # LAB=NAME (default assay-lab) builds another one beside it: namespaces NAME-client and NAME-server, data in
 # /dev/shm/NAME, its own target names. Needs root, iproute2 and tgt; NFS too, where scripts/lab-nfs.sh is there.
 # LUN 1 of the target `open` is free, LUN 2 holds an ext4 file system; the target `chap` wants the name `lab` with the
-# secret `lab-secret-1234`. The shaper counts 14 bytes of Ethernet header per frame, so the payload ceiling of a link
+# secret `lab-secret-1234`. tgt tells of a target's other portals to nobody; istgt, where it is installed, does: its
+# target `portals` (LUN 0) is at port 3261 of every link. The shaper counts 14 bytes of Ethernet header per frame, so the payload ceiling of a link
 # is (MTU-52)/(MTU+14) Gbit/s: 956.4 Mbit/s at MTU 1500 and 992.7 at 9000.
 set -eu
 
@@ -109,11 +110,49 @@ start() {
         done
         admin --op bind --mode target --tid "$tid" -I ALL
     done
+    start_istgt
+}
+
+start_istgt() {
+    command -v istgt >/dev/null || return 0
+    cat >"$DATA/istgt.conf" <<CONF
+[Global]
+  NodeBase "$NAME"
+  AuthFile $DATA/istgt.auth
+  MediaDirectory $DATA
+  DiscoveryAuthMethod None
+[UnitControl]
+  AuthMethod CHAP
+  AuthGroup AuthGroup1
+  Portal UC1 127.0.0.1:3262
+  Netmask 127.0.0.1
+[PortalGroup1]
+$(for number in $LINKS; do echo "  Portal DA$number 10.77.$number.2:3261"; done)
+[InitiatorGroup1]
+  InitiatorName "ALL"
+  Netmask 10.77.0.0/16
+[LogicalUnit1]
+  TargetName $NAME:portals
+  Mapping PortalGroup1 InitiatorGroup1
+  AuthMethod None
+  UnitType Disk
+  LUN0 Storage $DATA/lun4 Auto
+CONF
+    : >"$DATA/istgt.auth"
+    chmod 600 "$DATA/istgt.auth"
+    ip netns exec "$SERVER" istgt -D -q -c "$DATA/istgt.conf" -p "$DATA/istgt.own" >"$DATA/istgt.log" 2>&1 &
+    echo $! >"$DATA/istgt.pid"
 }
 
 kill_target() {
-    [ -f "$DATA/tgtd.pid" ] || return 0
-    pid=$(cat "$DATA/tgtd.pid")
+    kill_one tgtd
+    kill_one istgt
+    rm -f "/var/run/tgtd/socket.$CONTROL" "/var/run/tgtd/socket.$CONTROL.lock"
+}
+
+kill_one() { # tgtd or istgt
+    [ -f "$DATA/$1.pid" ] || return 0
+    pid=$(cat "$DATA/$1.pid")
     kill -9 "$pid" 2>/dev/null || true
     tries=0
     # A new target cannot have the portals before the old one is gone.
@@ -121,7 +160,7 @@ kill_target() {
         tries=$((tries + 1))
         sleep 0.02
     done
-    rm -f "$DATA/tgtd.pid" "/var/run/tgtd/socket.$CONTROL" "/var/run/tgtd/socket.$CONTROL.lock"
+    rm -f "$DATA/$1.pid"
 }
 
 nfs() { # start or stop; a lab without NFS is a lab all the same
@@ -146,7 +185,7 @@ up() {
     ip -n "$SERVER" link set lo up
     for number in $LINKS; do link "$number" "$1"; done
     mkdir -p "$DATA"
-    for lun in lun1 lun2 lun3; do truncate -s "$LUN_BYTES" "$DATA/$lun"; done
+    for lun in lun1 lun2 lun3 lun4; do truncate -s "$LUN_BYTES" "$DATA/$lun"; done
     mkfs.ext4 -q -F "$DATA/lun2"
     start
     nfs start
@@ -154,7 +193,7 @@ up() {
     cat <<WORDS
 The lab is up. Try, one path and four:
   ip netns exec $CLIENT assay check 'iscsi://10.77.1.2/$NAME:open/1'
-  ip netns exec $CLIENT assay check 'iscsi://10.77.1.2/$NAME:open/1?portals=all'
+  ip netns exec $CLIENT assay check 'iscsi://10.77.1.2/$NAME:open/1?portal=10.77.2.2&portal=10.77.3.2&portal=10.77.4.2'
 WORDS
 }
 
@@ -183,7 +222,7 @@ mtu) need_up && set_mtu "${2:-}" "${3:-}" "${4:-both}" ;;
 cut) need_up && link_number "${2:-}" && ip -n "$SERVER" link set "s$2" down ;;
 heal) need_up && link_number "${2:-}" && ip -n "$SERVER" link set "s$2" up ;;
 *)
-    sed -n '2,18s/^# \{0,1\}//p' "$0"
+    sed -n '2,20s/^# \{0,1\}//p' "$0"
     exit 2
     ;;
 esac

@@ -13,7 +13,7 @@ package_of() {
         mkfs.ext4) echo e2fsprogs ;;
         tgtd | tgtadm) echo tgt ;;
         ip | tc) echo iproute2 ;;
-        git | fio) echo "$1" ;;
+        git | fio | istgt) echo "$1" ;;
         *) echo "" ;;
     esac
 }

@@ -20,7 +20,9 @@ mod verdict;
 pub use collector::Collector;
 pub use expected::{Case, Judgement, Measured, Modelled, judge, judge_published};
 pub use finding::{Evidence, Finding, Severity, findings};
-pub use network::{CEILING_IO_BYTES, Ceiling, PathFault, ceiling, ceiling_together, path_faults, unreachable};
+pub use network::{
+    CEILING_IO_BYTES, Ceiling, PathFault, ceiling, ceiling_together, path_faults, unreachable,
+};
 pub use series::Point;
 pub use summary::{
     Cpu, DiskBytes, HostView, JobSummary, Load, OpSummary, RunStatus, RunSummary, StepSummary,

@@ -1,8 +1,8 @@
 //! What the network facts of a path allow, by arithmetic that is shown, and what is wrong with them.
 
-use assay_model::wire::{ETHERNET_OVERHEAD, Frames, ISCSI_BHS, VLAN_TAG, pdu_header_bytes};
+use assay_model::wire::{ETHERNET_OVERHEAD, Frames, VLAN_TAG, pdu_header_bytes};
 use assay_record::{
-    Agreed, FrameOutcome, FrameProbe, InterfaceFacts, LinkState, LunPathFacts, NetPathFacts, TcpPathFacts,
+    FrameOutcome, FrameProbe, InterfaceFacts, LinkState, LunPathFacts, NetPathFacts, TcpPathFacts,
 };
 use serde::Serialize;
 
@@ -11,8 +11,11 @@ pub const CEILING_IO_BYTES: u32 = 32 << 10;
 /// IPv4 and TCP headers, bytes.
 const HEADERS_BYTES: u32 = 40;
 const TIMESTAMP_BYTES: u32 = 12;
-/// More than this share of the packets dropped is more than strangers' broadcasts.
-const DROPPED_SHARE: f64 = 1e-4;
+/// More than this many packets dropped, and than this share of all, is more than strangers' broadcasts and our probes.
+const DROPPED_MIN: u64 = 100;
+const DROPPED_SHARE: f64 = 1e-3;
+/// What switches let pass beside a packet of the standard size: tags.
+const STANDARD_BYTES: std::ops::RangeInclusive<u32> = 1500..=1530;
 
 /// The most payload a path can carry in one direction, and how that is reckoned.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -21,6 +24,8 @@ pub struct Ceiling {
     pub mb_per_s: Option<f64>,
     /// The reckoning, in words and numbers.
     pub arithmetic: String,
+    /// Where the rate of the link comes from, and what that leaves open.
+    pub rate_from: String,
 }
 
 /// What is wrong with a path, or with how paths lie to each other.
@@ -53,29 +58,22 @@ pub fn ceiling(path: &LunPathFacts) -> Option<Ceiling> {
     let headers = pdu_header_bytes(size, f64::from(agreed.max_recv_segment_bytes), agreed.data_digest);
     let of_frames = frames.payload_bytes() / frames.wire_bytes();
     let mb_per_s = rate.bit_s.map(|bit_s| bit_s / 8e6 * of_frames * size / (size + headers));
-    Some(Ceiling { mb_per_s, arithmetic: arithmetic(&rate, &frames, agreed, headers, mb_per_s) })
-}
-
-fn arithmetic(rate: &Rate, frames: &Frames, agreed: &Agreed, headers: f64, result: Option<f64>) -> String {
-    let stamps = if frames.timestamps { "with" } else { "without" };
-    let digest = if agreed.data_digest { " and 4 of digest" } else { "" };
     let factors = format!(
-        "{}/{} (payload of a full frame, {stamps} time stamps, of IP packet {} and {} around it) x {}/{} (32 KiB of data, \
-         {ISCSI_BHS} bytes of iSCSI header{digest} in each of {} PDUs)",
+        "{}/{} (payload of a full frame: IP packet {}, {} around it) x {}/{} (data, iSCSI headers)",
         frames.payload_bytes(),
         frames.wire_bytes(),
         frames.mtu_bytes,
         frames.around_bytes,
         CEILING_IO_BYTES,
-        f64::from(CEILING_IO_BYTES) + headers,
-        (CEILING_IO_BYTES).div_ceil(agreed.max_recv_segment_bytes.max(1)),
+        size + headers,
     );
-    match (rate.bit_s, result) {
+    let arithmetic = match (rate.bit_s, mb_per_s) {
         (Some(bit_s), Some(mb_per_s)) => {
-            format!("{} Mbit/s ({}) / 8 x {factors} = {mb_per_s:.1} MB/s", bit_s / 1e6, rate.says)
+            format!("{} Mbit/s / 8 x {factors} = {mb_per_s:.1} MB/s", bit_s / 1e6)
         }
-        _ => format!("unknown rate ({}) x {factors}", rate.says),
-    }
+        _ => format!("unknown rate x {factors}"),
+    };
+    Some(Ceiling { mb_per_s, arithmetic, rate_from: rate.says })
 }
 
 /// What all paths carry together: paths that leave through one interface share it.
@@ -98,7 +96,11 @@ pub fn ceiling_together(paths: &[LunPathFacts]) -> Ceiling {
         Some(mb_per_s) => format!("{} = {mb_per_s:.1} MB/s", parts.join(" + ")),
         None => parts.join(" + "),
     };
-    Ceiling { mb_per_s: mb_per_s.filter(|_| !parts.is_empty()), arithmetic: sum }
+    Ceiling {
+        mb_per_s: mb_per_s.filter(|_| !parts.is_empty()),
+        arithmetic: sum,
+        rate_from: "each interface once, however many paths leave through it".into(),
+    }
 }
 
 /// The rate of a link, and what counts against it beside IP packets.
@@ -115,8 +117,9 @@ fn rate(interface: &InterfaceFacts) -> Rate {
             bit_s: Some(shaper.bit_s as f64),
             around_bytes: f64::from(shaper.counted_bytes),
             says: format!(
-                "the {} shaper on {name}: it counts {} bytes of frame header, not the {ETHERNET_OVERHEAD} around a packet \
-                 on a cable; it is seen on this side only, the other side's is taken to be equal",
+                "the rate of a link is that of a shaper ({}) on this side, which counts {} bytes around each IP packet, not \
+                 the {ETHERNET_OVERHEAD} of a cable; it limits what is sent from here, and the other side's is taken to be \
+                 equal",
                 shaper.kind, shaper.counted_bytes
             ),
         };
@@ -124,13 +127,17 @@ fn rate(interface: &InterfaceFacts) -> Rate {
     let vlan_bytes = if kind == "vlan" { VLAN_TAG } else { 0.0 };
     let around_bytes = ETHERNET_OVERHEAD + vlan_bytes;
     match (kind.as_str(), speed_mbit_s) {
-        ("" | "vlan", Some(mbit_s)) => {
-            Rate { bit_s: Some(f64::from(*mbit_s) * 1e6), around_bytes, says: format!("what {name} says") }
-        }
+        ("" | "vlan", Some(mbit_s)) => Rate {
+            bit_s: Some(f64::from(*mbit_s) * 1e6),
+            around_bytes,
+            says: "the rate of a link is what its driver says".into(),
+        },
         ("bond" | "team", Some(mbit_s)) => Rate {
             bit_s: Some(f64::from(*mbit_s) * 1e6),
             around_bytes,
-            says: format!("all members of the {kind} {name} together; one TCP connection uses one of them"),
+            says: format!(
+                "the rate is that of all members of the {kind} together; one TCP connection uses one of them"
+            ),
         },
         ("" | "vlan" | "bond" | "team", None) => {
             Rate { bit_s: None, around_bytes, says: format!("{name} does not say its speed") }
@@ -138,7 +145,9 @@ fn rate(interface: &InterfaceFacts) -> Rate {
         (kind, _) => Rate {
             bit_s: None,
             around_bytes,
-            says: format!("{name} is a {kind} interface, which has no rate of its own, and no shaper is on it"),
+            says: format!(
+                "{name} is a {kind} interface, which has no rate of its own, and no shaper is on it"
+            ),
         },
     }
 }
@@ -158,7 +167,8 @@ pub fn path_faults(paths: &[LunPathFacts]) -> Vec<PathFault> {
     let mut faults: Vec<PathFault> = Vec::new();
     for (index, path) in paths.iter().enumerate() {
         let name = format!("path {index} ({})", path.portal);
-        let of_path = [down(&name, path), frames(&name, path), without_echo(&name, path), duplex(&name, path)];
+        let of_path =
+            [down(&name, path), frames(&name, path), without_echo(&name, path), duplex(&name, path)];
         faults.extend(of_path.into_iter().flatten());
         faults.extend(path.net.as_ref().and_then(|net| counters(&name, net)));
     }
@@ -198,7 +208,9 @@ pub fn unreachable(name: &str, net: Option<&NetPathFacts>) -> PathFault {
             "Look at the cable, the port of the switch and the other side.",
         ),
         (LinkState::Up, FrameProbe::Echo) => PathFault::new(
-            format!("{name} is down, but the host there answers echoes: no iSCSI target listens, or it refuses us."),
+            format!(
+                "{name} is down, but the host there answers echoes: no iSCSI target listens, or it refuses us."
+            ),
             "See that the target runs, has this portal, and no firewall is between.",
         ),
         (LinkState::Up, _) => PathFault::new(
@@ -212,16 +224,13 @@ pub fn unreachable(name: &str, net: Option<&NetPathFacts>) -> PathFault {
 fn frames(name: &str, path: &LunPathFacts) -> Option<PathFault> {
     let net = path.net.as_ref()?;
     let (mtu, largest) = (net.interface.as_ref()?.mtu_bytes, net.frames.largest_bytes?);
-    let fails = net
-        .frames
-        .tried
-        .iter()
-        .any(|one| one.bytes <= mtu && one.outcome != FrameOutcome::Passes);
+    let fails = net.frames.tried.iter().any(|one| one.bytes <= mtu && one.outcome != FrameOutcome::Passes);
     if net.frames.how != FrameProbe::Echo || !fails {
         return None;
     }
     let device = device(path).unwrap_or_default();
     let tcp_packet = path.tcp.as_ref().map(packet_bytes);
+    let fitting = if STANDARD_BYTES.contains(&largest) { *STANDARD_BYTES.start() } else { largest };
     Some(match tcp_packet {
         Some(packet) if packet > largest => PathFault::new(
             format!(
@@ -229,7 +238,7 @@ fn frames(name: &str, path: &LunPathFacts) -> Option<PathFault> {
                  arrives: what is between them, a switch as a rule, is not set to jumbo frames. Small I/O works, large I/O \
                  hangs or crawls."
             ),
-            format!("Set every switch port on the way to at least {packet} bytes, or {device} to MTU {largest}."),
+            format!("Set every switch port on the way to at least {packet} bytes, or {device} to MTU {fitting}."),
         ),
         _ => PathFault::new(
             format!(
@@ -239,7 +248,7 @@ fn frames(name: &str, path: &LunPathFacts) -> Option<PathFault> {
                      smaller frames"
                 ))
             ),
-            format!("Set the target's interface and every switch port between to {mtu} too, or {device} to {largest}."),
+            format!("Set the target's interface and every switch port between to {mtu} too, or {device} to {fitting}."),
         ),
     })
 }
@@ -278,7 +287,7 @@ fn counters(name: &str, net: &NetPathFacts) -> Option<PathFault> {
     let of = &interface.counters;
     let packets = (of.rx_packets + of.tx_packets).max(1) as f64;
     let (errors, dropped) = (of.rx_errors + of.tx_errors, of.rx_dropped + of.tx_dropped);
-    if errors == 0 && dropped as f64 / packets <= DROPPED_SHARE {
+    if errors == 0 && (dropped < DROPPED_MIN || dropped as f64 / packets <= DROPPED_SHARE) {
         return None;
     }
     Some(PathFault::new(

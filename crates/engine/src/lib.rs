@@ -31,6 +31,6 @@ pub use control::StopSignal;
 pub use paths::portal_networks;
 pub use preparation::{
     IoChoice, LunInspection, PrepareError, PrepareOptions, PrepareProgress, PreparedTarget, PreparedTargets,
-    TooSmall, inspect_lun, prepare,
+    TooSmall, inspect_lun, prepare, targets_at,
 };
 pub use run::{RunError, RunRequest, Sink, run, run_with};

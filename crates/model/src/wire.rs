@@ -21,7 +21,7 @@ const TIMESTAMP_OPTION: f64 = 12.0;
 /// 802.1Q tag.
 pub const VLAN_TAG: f64 = 4.0;
 /// iSCSI basic header segment.
-pub const ISCSI_BHS: f64 = 48.0;
+const ISCSI_BHS: f64 = 48.0;
 /// CRC32C of a PDU's data segment.
 const DATA_DIGEST: f64 = 4.0;
 /// ONC RPC record mark, RPC header, NFSv3 READ/WRITE header and attributes: about this per 64 KiB call.

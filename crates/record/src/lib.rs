@@ -23,7 +23,7 @@ pub use host::{
 };
 pub use latency::Latency;
 pub use path::{
-    FrameFacts, FrameOutcome, FrameProbe, FrameTry, InterfaceCounters, InterfaceFacts, LinkState, NetPathFacts, PauseFacts,
-    RouteFacts, ShaperFacts, TcpSample,
+    FrameFacts, FrameOutcome, FrameProbe, FrameTry, InterfaceCounters, InterfaceFacts, LinkState,
+    NetPathFacts, PauseFacts, RouteFacts, ShaperFacts, TcpSample,
 };
 pub use stats::{AccessStats, Interval, OpStats, TurnStats};

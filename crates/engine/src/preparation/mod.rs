@@ -28,7 +28,7 @@ use crate::stamp::StampTable;
 use crate::step::JobTarget;
 
 pub use error::PrepareError;
-pub use lun::{LunInspection, inspect_lun};
+pub use lun::{LunInspection, inspect_lun, targets_at};
 
 /// How I/O is to be issued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -60,9 +60,9 @@ fn family() -> io::Result<(Netlink, u16)> {
     put(&mut body, CTRL_ATTR_FAMILY_NAME, b"ethtool\0");
     let answer = kernel.ask(Generic { family: GENL_ID_CTRL, body }, 0)?;
     let attributes = answer.iter().flat_map(Generic::attributes);
-    let id = attributes.filter(|(kind, _)| *kind == CTRL_ATTR_FAMILY_ID).find_map(|(_, value)| {
-        value.first_chunk().map(|id| u16::from_ne_bytes(*id))
-    });
+    let id = attributes
+        .filter(|(kind, _)| *kind == CTRL_ATTR_FAMILY_ID)
+        .find_map(|(_, value)| value.first_chunk().map(|id| u16::from_ne_bytes(*id)));
     id.map(|id| (kernel, id)).ok_or_else(|| io::ErrorKind::Unsupported.into())
 }
 

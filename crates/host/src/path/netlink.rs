@@ -43,8 +43,7 @@ impl Netlink {
         M: NetlinkSerializable + NetlinkDeserializable,
     {
         self.sequence = self.sequence.wrapping_add(1);
-        let mut message =
-            NetlinkMessage::new(Default::default(), NetlinkPayload::InnerMessage(question));
+        let mut message = NetlinkMessage::new(Default::default(), NetlinkPayload::InnerMessage(question));
         message.header.flags = NLM_F_REQUEST | flags;
         message.header.sequence_number = self.sequence;
         message.finalize();

@@ -122,8 +122,7 @@ pub(super) fn classes(
     kernel: &mut Netlink,
     index: u32,
 ) -> io::Result<Vec<netlink_packet_route::tc::TcMessage>> {
-    let question =
-        netlink_packet_route::tc::TcMessage::with_index(i32::try_from(index).unwrap_or_default());
+    let question = netlink_packet_route::tc::TcMessage::with_index(i32::try_from(index).unwrap_or_default());
     let answer = kernel.ask(RouteNetlinkMessage::GetTrafficClass(question), NLM_F_DUMP)?;
     let class = |message| match message {
         RouteNetlinkMessage::NewTrafficClass(class) => Some(class),

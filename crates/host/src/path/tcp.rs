@@ -7,10 +7,10 @@ use std::net::SocketAddr;
 
 use assay_record::TcpSample;
 use netlink_packet_core::NLM_F_DUMP;
+use netlink_packet_sock_diag::SockDiagMessage;
 use netlink_packet_sock_diag::constants::{AF_INET, AF_INET6, IPPROTO_TCP};
 use netlink_packet_sock_diag::inet::nlas::Nla;
 use netlink_packet_sock_diag::inet::{ExtensionFlags, InetRequest, InetResponse, SocketId, StateFlags};
-use netlink_packet_sock_diag::SockDiagMessage;
 
 use super::netlink::Netlink;
 
@@ -78,11 +78,7 @@ fn sum(remote: SocketAddr, connections: &[Connection], before: &HashMap<u32, u32
         rtt_us: u32::try_from(mean).unwrap_or(u32::MAX),
         retransmits: here.iter().map(since).sum(),
         send_mss_bytes: here.iter().map(|one| one.send_mss_bytes).min().unwrap_or(0),
-        congestion_window_segments: here
-            .iter()
-            .map(|one| one.congestion_window_segments)
-            .min()
-            .unwrap_or(0),
+        congestion_window_segments: here.iter().map(|one| one.congestion_window_segments).min().unwrap_or(0),
     }
 }
 
