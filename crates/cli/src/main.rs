@@ -9,6 +9,7 @@ mod arrays;
 mod calibrate;
 mod check;
 mod check_lun;
+mod discovery;
 mod output;
 mod overhead;
 mod predict;

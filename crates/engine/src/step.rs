@@ -160,18 +160,10 @@ fn work<T: Target>(
     ticket: Ticket<'_>,
     ready: Sender<Result<(), OpenError>>,
 ) -> Option<WorkerEnd> {
-<<<<<<< HEAD
-    let (job, target) = (&context.step.jobs[job_index as usize], &context.targets[job_index as usize]);
-    let depth = depth(context.semantics, job, target.spans.len());
-    let size_max = u32::try_from(job.size_max().0).expect("the plan keeps I/Os below 64 MiB");
-    let spare = spare_buffers(job, depth);
-    let mut buffers: Vec<IoBuf> = IoBuf::many(depth + spare, size_max);
-=======
     let (job, target) = (seat.job(), seat.target());
     let depth = depth(seat.context.semantics, job, target.spans.len());
     let (size_max, spare) = (size_max(job), spare_buffers(job, depth));
-    let mut buffers: Vec<IoBuf> = (0..depth + spare).map(|slot| IoBuf::new(slot, size_max)).collect();
->>>>>>> engine
+    let mut buffers: Vec<IoBuf> = IoBuf::many(depth + spare, size_max);
     let request = OpenRequest {
         members: &target.members,
         null_members: &target.null_members,
