@@ -30,6 +30,8 @@ pub(crate) enum Verb {
     Show(ShowArgs),
     /// Write a stored run as one HTML file with charts.
     Report(ReportArgs),
+    /// Hold results against each other: runs side by side, which differences are real, what else differs.
+    Compare(CompareArgs),
     /// Label a stored run, or note something about it.
     Label(LabelArgs),
     /// Remove stored runs.
@@ -237,6 +239,36 @@ pub(crate) struct ReportArgs {
     /// Where to write; `-` is standard output.
     #[arg(short, long, value_name = "FILE", default_value = "assay-report.html")]
     pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+const COMPARE_EXAMPLES: &str = "\
+Examples:
+  assay compare before after                 two labels; runs that share a label are repetitions of it
+  assay compare last~1 last                  the last two runs
+  assay compare nfs iscsi -o compare.html    one box over two protocols, with charts
+  assay compare k7f2,k9b2,kc41 x1y2,x3y4,x5y6
+  assay compare last published:ix4-200d      a run beside the table of an article
+  assay compare office.json last             a document of assay run --json from another machine
+
+A difference is called real where the 95 % interval of the ratio leaves out 1. Single runs of each side show changes
+of 1.5 times and more; a smaller one needs three runs of each. Where loads, semantics, span, page cache or durability
+differ there is no verdict, and the table says why.";
+
+#[derive(Debug, Args)]
+#[command(after_help = COMPARE_EXAMPLES)]
+pub(crate) struct CompareArgs {
+    /// The first is what the others are held against. Each is an id or a part of it, a label, `last`, `last~1`,
+    /// published:NAME, or a JSON file; several joined by commas are repetitions.
+    #[arg(required = true, num_args = 2.., value_name = "RESULT")]
+    pub(crate) results: Vec<String>,
+    /// Print one JSON document.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Also write an HTML report with charts here; `-` is standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
 }

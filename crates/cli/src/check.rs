@@ -40,6 +40,9 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<Exit> {
 
 /// What was found out, as JSON and as text.
 fn tell(target: &str) -> anyhow::Result<(Value, String)> {
+    if let Some(portal) = crate::discovery::portal_in(target)? {
+        return crate::discovery::tell(&portal);
+    }
     let path = match target.parse::<Address>().with_context(|| format!("target `{target}`"))? {
         Address::Path(path) => path,
         Address::Null { .. } => bail!("null: has nothing to check"),

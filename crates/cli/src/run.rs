@@ -146,7 +146,12 @@ pub(crate) fn resolve(name: &str, choice: &Choice<'_>) -> anyhow::Result<Plan> {
 }
 
 fn addresses(targets: &[String]) -> anyhow::Result<Vec<Address>> {
-    targets.iter().map(|t| t.parse().with_context(|| format!("target `{t}`"))).collect()
+    let address = |t: &String| {
+        t.parse()
+            .map_err(|error| crate::discovery::explain(t, error))
+            .with_context(|| format!("target `{t}`"))
+    };
+    targets.iter().map(address).collect()
 }
 
 /// What would be refused after the run is refused before it; and the store must survive whatever is typed.

@@ -60,16 +60,16 @@ fn listing(row: &RunRow) -> RunListing<'_> {
 }
 
 /// A stored run, judged anew.
-struct Stored {
-    row: RunRow,
-    header: RunHeader,
-    summary: RunSummary,
-    findings: Vec<Finding>,
-    judgement: Option<Judgement>,
+pub(crate) struct Stored {
+    pub(crate) row: RunRow,
+    pub(crate) header: RunHeader,
+    pub(crate) summary: RunSummary,
+    pub(crate) findings: Vec<Finding>,
+    pub(crate) judgement: Option<Judgement>,
 }
 
 impl Stored {
-    fn read(store: &Store, name: &str) -> anyhow::Result<Self> {
+    pub(crate) fn read(store: &Store, name: &str) -> anyhow::Result<Self> {
         let run = store.find(name)?;
         let (row, header) = (store.row(&run)?, store.header(&run)?);
         if row.is_running {

@@ -30,8 +30,9 @@ mod worker;
 pub use clock::Clock;
 pub use control::StopSignal;
 pub use events::{RunError, Sink};
+pub use paths::portal_networks;
 pub use preparation::{
     IoChoice, LunInspection, PrepareError, PrepareOptions, PrepareProgress, PreparedTarget, PreparedTargets,
-    TooSmall, inspect_lun, prepare,
+    TooSmall, inspect_lun, prepare, targets_at,
 };
 pub use run::{RunRequest, run, run_with};

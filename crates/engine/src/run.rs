@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use assay_host::Sampler;
+use assay_host::{Sampler, Watched};
 use assay_record::{Outcome, RunEvent, RunHeader, StepEnd, StepId, StepReason, Warning};
 use assay_spec::{Plan, Step};
 use assay_target::{AnyTarget, OpenError, OpenRequest, Target};
@@ -39,8 +39,8 @@ pub fn run_with<T: Target>(
 ) -> Result<Outcome, RunError> {
     let clock = Clock::start();
     let plan = request.header.plan.clone();
-    let devices = request.targets.disk_names();
-    let sampler = Sampler::start(devices, clock.epoch(), Duration::from_secs(1));
+    let watched = Watched { devices: request.targets.disk_names(), remotes: request.targets.remotes() };
+    let sampler = Sampler::start(watched, clock.epoch(), Duration::from_secs(1));
     let mut emitter = Emitter::new(clock, sink, sampler);
     emitter.emit(RunEvent::Started(Box::new(request.header)))?;
     for warning in request.warnings {

@@ -163,7 +163,7 @@ fn work<T: Target>(
     let (job, target) = (seat.job(), seat.target());
     let depth = depth(seat.context.semantics, job, target.spans.len());
     let (size_max, spare) = (size_max(job), spare_buffers(job, depth));
-    let mut buffers: Vec<IoBuf> = (0..depth + spare).map(|slot| IoBuf::new(slot, size_max)).collect();
+    let mut buffers: Vec<IoBuf> = IoBuf::many(depth + spare, size_max);
     let request = OpenRequest {
         members: &target.members,
         null_members: &target.null_members,

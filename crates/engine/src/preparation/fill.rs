@@ -100,7 +100,7 @@ pub(super) fn fill(
     progress: &mut dyn FnMut(&PrepareProgress),
 ) -> Result<(), (u64, PrepareError)> {
     let (name, span_bytes, chunk_bytes) = (member.name(), member.span_bytes(), member.chunk_bytes());
-    let buffers: Vec<IoBuf> = (0..DEPTH).map(|slot| IoBuf::new(slot, chunk_bytes)).collect();
+    let buffers: Vec<IoBuf> = IoBuf::many(DEPTH, chunk_bytes);
     let target = member.open(engine, &buffers).map_err(|e| (from, e.into()))?;
     let chunk = u64::from(chunk_bytes);
     let aligned = from / chunk * chunk;

@@ -14,6 +14,7 @@ mod memory;
 mod space;
 
 use std::fs::File;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,7 +32,7 @@ use crate::stamp::StampTable;
 
 pub use error::PrepareError;
 pub(crate) use job::JobTarget;
-pub use lun::{LunInspection, inspect_lun};
+pub use lun::{LunInspection, inspect_lun, targets_at};
 
 /// How I/O is to be issued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -256,6 +257,13 @@ impl PreparedTargets {
     #[must_use]
     pub fn facts(&self) -> Vec<TargetFacts> {
         self.targets.iter().map(|t| t.facts.clone()).collect()
+    }
+
+    /// The other sides of every connection that the targets make.
+    #[must_use]
+    pub fn remotes(&self) -> Vec<SocketAddr> {
+        let luns = self.targets.iter().filter_map(|t| t.facts.member.lun.as_deref());
+        luns.flat_map(|lun| crate::paths::remotes(&lun.paths)).collect()
     }
 
     /// Kernel names of every block device under the targets, as in /proc/diskstats.
