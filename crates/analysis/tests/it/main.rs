@@ -10,6 +10,7 @@
 mod synthetic;
 
 mod model_rules;
+mod network;
 mod rules;
 mod summary;
 

@@ -117,6 +117,8 @@ pub struct PreparedTargets {
     memory_bytes: u64,
     /// One for each target in a plan that verifies.
     stamps: Vec<Arc<StampTable>>,
+    /// Keep other runs away from LUNs.
+    _locks: Vec<File>,
 }
 
 /// Inspects, and only then makes, every target of a plan. `host` is where it all happens, `stop` ends a long fill.
@@ -136,7 +138,8 @@ pub fn prepare(
         inspected.push(inspect::inspect(plan, index, address, options, host)?);
     }
     inspect::check_overwrite(&options.overwrite, &inspected)?;
-    let mut making = make::Making { plan, options, engine, stop, progress, warnings: Vec::new() };
+    let mut making =
+        make::Making { plan, options, engine, stop, progress, warnings: Vec::new(), locks: Vec::new() };
     let mut targets = PreparedTargets {
         targets: Vec::new(),
         warnings: Vec::new(),
@@ -144,6 +147,7 @@ pub fn prepare(
         engine,
         memory_bytes: ram / 2,
         stamps: Vec::new(),
+        _locks: Vec::new(),
     };
     if let Err(error) = make_all(&mut making, inspected, &mut targets) {
         targets.abandon();
@@ -151,6 +155,7 @@ pub fn prepare(
     }
     warnings.append(&mut making.warnings);
     targets.warnings = warnings;
+    targets._locks = making.locks;
     if plan.verifies() {
         targets.stamps =
             targets.targets.iter().map(|t| Arc::new(StampTable::new(run_number(plan), t.span()))).collect();
