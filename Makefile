@@ -14,10 +14,10 @@ run: ## build, and run the VMware forum suite, shortened, on a file of 1 GiB
 	mkdir -p $(RUN_FOLDER)
 	$${CARGO_TARGET_DIR:-target}/release/assay run vmware $(RUN_FOLDER)/t.dat --size 1GiB --quick --remove
 
-test: ## all tests (SLOW_TESTS=1 make test: the slow ones too); installs what they need where it may
+test: ## all tests, the slow ones too; installs what they need where it may
 	@scripts/need.sh $(NEEDS)
 	@[ "$$(id -u)" = 0 ] || echo "not root: tests that attach loop devices are skipped"
-	$(CARGO) test --workspace
+	SLOW_TESTS=1 $(CARGO) test --workspace
 
 check: ## fmt + clippy (warnings denied) + tidy + unit tests, for every commit
 	$(CARGO) fmt --all --check

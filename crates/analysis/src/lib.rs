@@ -2,13 +2,16 @@
 //!
 //! A [`Collector`] goes through a run's events, live or from the store, and gives a [`RunSummary`] at any time:
 //! steps, their jobs, rates and distributions. [`findings`] judges a summary: each [`Finding`] says what the run shows,
-//! with its evidence and what to do next. [`ceiling`] and [`path_faults`] judge the network of a path.
+//! with its evidence and what to do next. [`ceiling`] and [`path_faults`] judge the network of a path;
+//! [`compare`] holds several results against each other.
 //!
 //! Architecture invariant: pure functions of their arguments, no I/O and no clock. What cannot be judged is not judged:
 //! a rule that lacks a fact stays silent.
 #![forbid(unsafe_code)]
 
 mod collector;
+pub mod compare;
+pub mod estimate;
 mod expected;
 mod finding;
 mod network;

@@ -8,7 +8,7 @@ use assay_record::{
 use assay_target::lun::{self, Negotiated, PathReport, TcpFacts};
 
 use crate::clock::Clock;
-use crate::run::{Emitter, RunError};
+use crate::events::{Emitter, RunError};
 
 /// More events of paths than these are not told one by one: a path that flaps would fill the record.
 const EVENTS_MAX: usize = 32;

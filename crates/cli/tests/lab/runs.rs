@@ -66,16 +66,22 @@ fn begin(lab: &Lab, story: &Story, query: &str) -> Child {
     let checked = json(&story.assay(&["check", &lab.one_path(1), "--json"]), 0);
     let serial = checked["serial"].as_str().unwrap();
     let args = ["run", &plan, &address, "--size", "64MiB", "--overwrite", serial, "--json"];
-    let running = story.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    for _ in 0..600 {
+    let mut running = story.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    if !measures(story) {
+        running.kill().unwrap();
+        panic!("the run does not begin to measure: {:?}", running.wait_with_output());
+    }
+    running
+}
+
+/// Whether the last run begins to measure within a minute.
+fn measures(story: &Story) -> bool {
+    (0..600).any(|_| {
         std::thread::sleep(Duration::from_millis(100));
         let shown = story.assay(&["show", "last", "--json"]);
         let shown: Value = serde_json::from_slice(&shown.stdout).unwrap_or_default();
-        if shown["tests"][0]["series"].as_array().is_some_and(|series| !series.is_empty()) {
-            return running;
-        }
-    }
-    panic!("the run does not begin to measure");
+        shown["tests"][0]["series"].as_array().is_some_and(|series| !series.is_empty())
+    })
 }
 
 /// Seconds that had next to no I/O, or none.

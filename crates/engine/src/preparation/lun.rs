@@ -81,7 +81,7 @@ pub(super) fn inspect(
         check_may_write(&name, test, &looked, &facts, options)?;
     }
     if plan.verifies() && (writer.is_none() || !options.fill_devices) {
-        return Err(PrepareError::VerifyUnfilled { path: name });
+        return Err(PrepareError::unfilled_device(name));
     }
     if looked.capacity_bytes == 0 {
         return Err(PrepareError::Empty { path: name });
@@ -155,7 +155,7 @@ fn check_may_write(
     let serial = looked.serial.as_deref().map(|s| format!("serial {s}, ")).unwrap_or_default();
     let wwid = looked.wwid.as_deref().map(|w| format!("{w}, ")).unwrap_or_default();
     let what = format!("{}, {serial}{wwid}{}", device.model, Bytes(looked.capacity_bytes));
-    Err(PrepareError::DeviceNotNamed { path: name.to_owned(), what, test: test.to_owned(), identity })
+    Err(PrepareError::not_named(name.to_owned(), what, test, &options.overwrite, &identity))
 }
 
 fn facts(address: &IscsiAddress, looked: &LunLook) -> MemberFacts {
