@@ -28,6 +28,7 @@ pub use network::{
 };
 pub use series::Point;
 pub use summary::{
-    Cpu, DiskBytes, HostView, JobSummary, Load, OpSummary, RunStatus, RunSummary, StepSummary,
+    Cpu, DiskBytes, HostView, JobSummary, Load, OpSummary, RunStatus, RunSummary, StepSummary, TcpPoint,
+    TcpSummary,
 };
 pub use verdict::{RunVerdict, Standing, Verdict};

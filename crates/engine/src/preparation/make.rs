@@ -35,6 +35,8 @@ pub(super) struct Making<'m> {
     pub(super) stop: &'m StopSignal,
     pub(super) progress: &'m mut dyn FnMut(&PrepareProgress),
     pub(super) warnings: Vec<Warning>,
+    /// Keep other runs away from LUNs for as long as they are open.
+    pub(super) locks: Vec<File>,
 }
 
 /// A target that is open and locked, and not filled yet.
@@ -86,7 +88,7 @@ impl Making<'_> {
             }
             Inspected::File(plan) => self.open_file(plan),
             Inspected::Device(plan) => self.open_device(plan),
-            Inspected::Lun(plan) => Ok(self.open_lun(*plan)),
+            Inspected::Lun(plan) => self.open_lun(*plan),
         }
     }
 
@@ -105,7 +107,18 @@ impl Making<'_> {
     }
 
     /// A worker logs in by itself; here there is only to tell which paths are missing.
-    fn open_lun(&mut self, plan: LunPlan) -> Made {
+    fn open_lun(&mut self, plan: LunPlan) -> Result<Made, PrepareError> {
+        let lock = if plan.member.access == AccessMode::ReadWrite { Lock::Exclusive } else { Lock::Shared };
+        match lun::hold(&plan.member.address, lock) {
+            Ok(Some(file)) => self.locks.push(file),
+            Ok(None) => return Err(PrepareError::LunInUse { lun: plan.address }),
+            // Without a place for locks nobody can be protected.
+            Err(error) => self.warnings.push(Warning {
+                rule: "unlocked".into(),
+                says: format!("{}: another run of Assay on it would not be noticed ({error}).", plan.address),
+                next: String::new(),
+            }),
+        }
         for trouble in plan.troubles {
             self.warnings.push(Warning {
                 rule: "path".into(),
@@ -115,7 +128,7 @@ impl Making<'_> {
         }
         let mut facts = plan.facts;
         facts.sync = self.options.durability == Durability::Sync;
-        Made { address: plan.address, facts, kind: Prepared::Lun(Box::new(plan.member)) }
+        Ok(Made { address: plan.address, facts, kind: Prepared::Lun(Box::new(plan.member)) })
     }
 
     fn open_file(&mut self, plan: FilePlan) -> Result<Made, PrepareError> {

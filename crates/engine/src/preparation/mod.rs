@@ -124,6 +124,8 @@ pub struct PreparedTargets {
     memory_bytes: u64,
     /// One for each target in a plan that verifies.
     stamps: Vec<Arc<StampTable>>,
+    /// Keep other runs away from LUNs.
+    _locks: Vec<File>,
 }
 
 /// Inspects, and only then makes, every target of a plan. `host` is where it all happens, `stop` ends a long fill.
@@ -144,7 +146,8 @@ pub fn prepare(
     inspect::check_overwrite(&options.overwrite, &inspected)?;
     space::check(&inspected)?;
     let memory_bytes = memory::left_for_buffers(plan, &inspected, host)?;
-    let mut making = make::Making { plan, options, engine, stop, progress, warnings: Vec::new() };
+    let mut making =
+        make::Making { plan, options, engine, stop, progress, warnings: Vec::new(), locks: Vec::new() };
     let mut targets = PreparedTargets {
         targets: Vec::new(),
         warnings: Vec::new(),
@@ -152,6 +155,7 @@ pub fn prepare(
         engine,
         memory_bytes,
         stamps: Vec::new(),
+        _locks: Vec::new(),
     };
     if let Err(error) = make_all(&mut making, inspected, &mut targets) {
         targets.abandon();
@@ -159,6 +163,7 @@ pub fn prepare(
     }
     warnings.append(&mut making.warnings);
     targets.warnings = warnings;
+    targets._locks = making.locks;
     if plan.verifies() {
         targets.stamps =
             targets.targets.iter().map(|t| Arc::new(StampTable::new(run_number(plan), t.span()))).collect();
