@@ -6,22 +6,21 @@
 
 use std::sync::Arc;
 
+use crate::finding::Finding;
+use crate::place::place_of;
+use crate::rules;
+use crate::summary::{RunSummary, StepSummary};
+use crate::verdict::{self, RunVerdict, Verdict};
 use assay_model::array::{Array, ArrayError, parse};
 use assay_model::calibrate::strip_software;
 use assay_model::facts::{Facts, facts};
-use assay_model::from_plan::{Extent, workloads};
+use assay_model::from_plan::workloads;
 use assay_model::plant::Tables;
-use assay_model::predict::{Engines, Prediction, predict};
+use assay_model::predict::{Engines, Prediction, predict, predict_inside};
 use assay_model::published::Published;
 use assay_model::validate::array_of;
 use assay_model::workload::Workload;
 use assay_record::{RunHeader, StepId};
-use assay_spec::units::Bytes;
-
-use crate::finding::Finding;
-use crate::rules;
-use crate::summary::{RunSummary, StepSummary};
-use crate::verdict::{self, RunVerdict, Verdict};
 
 /// What was measured of one load. What is not known is absent, and rules that need it stay silent.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -70,6 +69,8 @@ pub struct Modelled {
     pub prediction: Prediction,
     /// Physical facts of the array under it.
     pub facts: Facts,
+    /// Whether it is known where on the array the load lies; else the prediction holds all places.
+    pub is_placed: bool,
 }
 
 impl Modelled {
@@ -81,6 +82,7 @@ impl Modelled {
             facts: facts(array, &workload, tables),
             array: Arc::clone(array),
             workload,
+            is_placed: true,
         }
     }
 
@@ -166,12 +168,8 @@ fn run_case(header: &RunHeader, step: &StepSummary, array: &Arc<Array>, tables: 
         .filter(|(index, _)| job.targets.is_empty() || job.targets.iter().any(|t| *t as usize == *index))
         .map(|(_, target)| &target.member)
         .collect();
-    let extent = Extent {
-        start: Bytes(0),
-        span: Bytes(used.iter().map(|m| m.span_bytes).sum()),
-        members: u32::try_from(used.len()).ok()?,
-    };
-    let workload = workloads(&test.name, header.plan.semantics, plan, extent).into_iter().next()?;
+    let place = place_of(&used, array);
+    let workload = workloads(&test.name, header.plan.semantics, plan, place.extent).into_iter().next()?;
     let ms = |ns: Option<f64>| ns.map(|ns| ns / 1e6);
     let measured = Measured {
         name: format!("{} {}", step.test, step.step).trim_end().to_owned(),
@@ -185,8 +183,13 @@ fn run_case(header: &RunHeader, step: &StepSummary, array: &Arc<Array>, tables: 
         stated_transfer: None,
         synced: used.iter().all(|m| m.sync),
     };
-    let load = Some(Modelled::new(array, workload, Engines::FULL, tables));
-    Some(Case { step: Some(step.id), measured, load })
+    let mut load = Modelled::new(array, workload, Engines::FULL, tables);
+    if !place.is_known {
+        let inner = predict_inside(array, &load.workload, Engines::FULL, tables);
+        load.prediction = load.prediction.or(inner);
+        load.is_placed = false;
+    }
+    Some(Case { step: Some(step.id), measured, load: Some(load) })
 }
 
 /// Judges the rows of a published table by data sheets only: what software costs is what they are to show.

@@ -13,6 +13,7 @@ pub mod compare;
 pub mod estimate;
 mod expected;
 mod finding;
+mod place;
 mod rules;
 mod series;
 mod summary;
@@ -21,6 +22,7 @@ mod verdict;
 pub use collector::Collector;
 pub use expected::{Case, Judgement, Measured, Modelled, judge, judge_published};
 pub use finding::{Evidence, Finding, Severity, findings};
+pub use place::{Place, place_of};
 pub use series::Point;
 pub use summary::{
     Cpu, DiskBytes, HostView, JobSummary, Load, OpSummary, RunStatus, RunSummary, StepSummary,

@@ -312,6 +312,9 @@ pub(crate) struct PredictArgs {
     /// Change the array before anything is predicted.
     #[arg(long = "with", value_name = "FIELD=VALUE")]
     pub(crate) with: Vec<String>,
+    /// Where on the array the tests lie, from the outer, fast edge of its disks.
+    #[arg(long, value_name = "SIZE", default_value = "0B")]
+    pub(crate) at: assay_spec::units::Bytes,
     /// How much of the array the tests use: it sets seek distances and cache hits. [default: the plan's, else 4GiB]
     #[arg(long, value_name = "SIZE")]
     pub(crate) size: Option<SizeSpec>,

@@ -4,16 +4,15 @@ use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use assay_analysis::StepSummary;
+use assay_analysis::{StepSummary, place_of};
 use assay_model::array::Array;
 use assay_model::calibrate::{Calibration, MicroTests, Point, calibrate as fit};
-use assay_model::from_plan::{Extent, workloads};
+use assay_model::from_plan::workloads;
 use assay_model::plant::Tables;
 use assay_model::predict::{Engines, predict};
 use assay_model::validate::median;
 use assay_model::workload::Workload;
 use assay_record::RunHeader;
-use assay_spec::units::Bytes;
 use assay_spec::{Overrides, Plan, PlanFile};
 
 use crate::args::CalibrateArgs;
@@ -54,7 +53,7 @@ pub(crate) fn calibrate(args: &CalibrateArgs) -> anyhow::Result<Exit> {
     if stop.is_set() {
         return Ok(Exit::Interrupted);
     }
-    let tests = micro_tests(&done, args.raw_link);
+    let tests = micro_tests(&done, &base, args.raw_link);
     let mut tables = Tables::default();
     let calibration = fit(&base, &tests, &mut tables)?;
     write(&args.output, &calibration)?;
@@ -75,11 +74,11 @@ fn plan(args: &CalibrateArgs, text: &str) -> anyhow::Result<Plan> {
 }
 
 /// The loads of a step as the model sees them, with what each job measured.
-fn points(header: &RunHeader, step: &StepSummary) -> Vec<Point> {
+fn points(header: &RunHeader, step: &StepSummary, array: &Array) -> Vec<Point> {
     let Some(test) = header.plan.tests.get(step.id.test as usize) else { return Vec::new() };
     let Some(plan) = test.steps.get(step.id.step as usize) else { return Vec::new() };
-    let span = Bytes(header.targets.iter().map(|t| t.member.span_bytes).sum());
-    let extent = Extent { start: Bytes(0), span, members: 1 };
+    let members: Vec<_> = header.targets.iter().map(|t| &t.member).collect();
+    let extent = place_of(&members, array).extent;
     let loads: Vec<Workload> = workloads(&test.name, header.plan.semantics, plan, extent);
     loads
         .into_iter()
@@ -88,11 +87,11 @@ fn points(header: &RunHeader, step: &StepSummary) -> Vec<Point> {
         .collect()
 }
 
-fn micro_tests(done: &Done, raw_link_mb_s: Option<f64>) -> MicroTests {
+fn micro_tests(done: &Done, base: &Array, raw_link_mb_s: Option<f64>) -> MicroTests {
     let summary = done.collector.summary();
     let mut tests = MicroTests { run: done.header.run.clone(), raw_link_mb_s, ..MicroTests::default() };
     for step in summary.steps.iter().filter(|s| s.total.ops > 0) {
-        let points = points(&done.header, step);
+        let points = points(&done.header, step, base);
         match step.test.as_str() {
             "block sweep, read, 1" | "block sweep, write, 1" => tests.block_sweep.extend(points),
             "block sweep, read, 32" | "block sweep, write, 32" => tests.block_sweep_deep.extend(points),
@@ -147,7 +146,7 @@ fn beside(done: &Done, base: &Array, fitted: &Array, tables: &mut Tables) -> Str
     );
     let mut errors = Vec::new();
     for step in done.collector.summary().steps.iter().filter(|s| s.total.ops > 0) {
-        let Some(point) = points(&done.header, step).into_iter().next() else { continue };
+        let Some(point) = points(&done.header, step, base).into_iter().next() else { continue };
         let mut iops = |array| predict(array, &point.workload, Engines::Closed, tables).iops.value;
         let (after, before) = (iops(fitted), iops(base));
         errors.push((after / point.iops - 1.0).abs());

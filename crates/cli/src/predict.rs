@@ -46,7 +46,7 @@ fn span_of(plan: &Plan) -> Bytes {
 
 fn rows(args: &PredictArgs, array: &Array, plan: &Plan, span: Bytes) -> anyhow::Result<Vec<Expectation>> {
     let mut tables = Tables::default();
-    let extent = Extent { start: Bytes(0), span, members: 1 };
+    let extent = Extent { start: args.at, ..Extent::outer(span) };
     let mut rows = Vec::new();
     for test in &plan.tests {
         for step in &test.steps {

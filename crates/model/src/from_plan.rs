@@ -15,8 +15,20 @@ pub struct Extent {
     pub start: Bytes,
     /// Bytes of the target that the plan uses.
     pub span: Bytes,
+    /// From its first byte to its last; 0 where it lies in one piece.
+    pub reach: Bytes,
+    /// Stretches that do not follow each other. At least 1.
+    pub pieces: u32,
     /// Members (files, LUNs) of the target: Iometer keeps its outstanding I/Os on each of them.
     pub members: u32,
+}
+
+impl Extent {
+    /// One piece at the outer edge, of one member.
+    #[must_use]
+    pub fn outer(span: Bytes) -> Self {
+        Self { start: Bytes(0), span, reach: span, pieces: 1, members: 1 }
+    }
 }
 
 /// What to expect of a step.
@@ -80,6 +92,8 @@ fn workload(
         workers: job.workers,
         start: extent.start,
         span: extent.span,
+        reach: extent.reach,
+        pieces: extent.pieces,
         duration,
         reconnect_every: job.reconnect_every,
         pace: pace(job),

@@ -1,9 +1,12 @@
 //! Predictions: the three engines side by side, as intervals, with the limit named.
 
-use crate::array::Array;
+use assay_spec::units::Bytes;
+
+use crate::array::{Array, Device};
 use crate::closed::{Outcome, closed_form};
 use crate::demand::{DemandTable, ResourceKind, demand_table};
 use crate::des::{ClientOutcome, SimOptions, simulate};
+use crate::facts::usable_bytes;
 use crate::plant::{Class, Media, Plant, Software, Tables};
 use crate::quantity::{Corner, Interval};
 use crate::workload::{Pace, Region, Workload};
@@ -108,6 +111,17 @@ pub struct Prediction {
 }
 
 impl Prediction {
+    /// This, or the `other` where nobody knows which holds: every interval holds both.
+    #[must_use]
+    pub fn or(mut self, other: Option<Self>) -> Self {
+        let Some(other) = other else { return self };
+        self.iops = self.iops.with(other.iops);
+        self.mib_s = self.mib_s.with(other.mib_s);
+        self.mean_ms = self.mean_ms.with(other.mean_ms);
+        self.p99_ms = self.p99_ms.zip(other.p99_ms).map(|(own, other)| own.with(other)).or(self.p99_ms);
+        self
+    }
+
     /// Closed form over simulation, minus 1; `None` without a simulation.
     #[must_use]
     pub fn disagreement(&self) -> Option<f64> {
@@ -195,6 +209,20 @@ pub fn predict(array: &Array, workload: &Workload, engines: Engines, tables: &mu
         closed: *nominal,
         simulated,
     }
+}
+
+/// The same load at the inner, slow edge of the array's disks; `None` where place does not matter.
+#[must_use]
+pub fn predict_inside(
+    array: &Array,
+    workload: &Workload,
+    engines: Engines,
+    tables: &mut Tables,
+) -> Option<Prediction> {
+    let reach = workload.region().reach_bytes;
+    let start = Bytes(crate::num::whole((usable_bytes(array) - reach).max(0.0)));
+    let rotates = matches!(array.device, Device::Hdd(_));
+    rotates.then(|| predict(array, &Workload { start, ..workload.clone() }, engines, tables))
 }
 
 /// Predicts loads that run at the same time on one array, by simulation: one answer per load, in their order.

@@ -18,7 +18,7 @@ pub use event::{
 };
 pub use host::{
     Agreed, Content, DeviceFacts, DiskSample, FilesystemFacts, HostFacts, HostSample, LunFacts, LunPathFacts,
-    MemberFacts, MemberKind, TargetFacts, TcpPathFacts,
+    MemberFacts, MemberKind, Placement, TargetFacts, TcpPathFacts,
 };
 pub use latency::Latency;
 pub use stats::{AccessStats, Interval, OpStats, TurnStats};

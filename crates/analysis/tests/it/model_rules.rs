@@ -8,6 +8,7 @@ use assay_model::plant::Tables;
 use assay_model::predict::Engines;
 use assay_model::published;
 use assay_model::workload::Workload;
+use assay_spec::units::Bytes;
 
 use crate::summarize;
 use crate::synthetic::{self, Target};
@@ -77,6 +78,71 @@ fn bytes_time_and_rate_must_agree_and_fit_the_links() {
     check("PHYS", &base, seconds, &[(1.0, false), (1.04, false), (1.06, true), (0.94, true)]);
     let ceiling = |c: &mut Case, factor: f64| load(c).facts.path_mb_s = 600.0 / factor / load(c).facts.paths;
     check("PHYS", &base, ceiling, &[(1.0, false), (1.019, false), (1.021, true)]);
+}
+
+#[test]
+fn sequential_writes_beyond_the_disks_at_their_place_are_told() {
+    let at = |start: u64| {
+        let load = Workload { start: Bytes(start), ..Workload::simple("w", 1 << 20, 0.0, 0.0, 4) };
+        case("hdd-7200", "", load, 0.0)
+    };
+    let (outer, inner) = (at(0), at(5_900_000_000_000));
+    let most = |c: &Case| c.load.as_ref().unwrap().facts.stream_mb_s[1];
+    assert!(most(&outer) > 240.0 && most(&inner) < 130.0, "{} {}", most(&outer), most(&inner));
+    let beyond = most(&inner);
+    let rate = |c: &mut Case, factor: f64| c.measured.iops = beyond * factor * 1e6 / f64::from(1 << 20);
+    check("PHYS", &inner, rate, &[(1.0, false), (1.249, false), (1.251, true)]);
+    check("PHYS", &outer, rate, &[(1.251, false)]);
+    let mut reads = at(0);
+    reads.load.as_mut().unwrap().workload.mix[0].read_pct = 100.0;
+    check("PHYS", &reads, rate, &[(4.0, false)]);
+    let mut found_inner = inner;
+    rate(&mut found_inner, 2.0);
+    let says = found("PHYS", &[&found_inner]).unwrap().says;
+    assert!(says.contains("98 % into their capacity"), "{says}");
+}
+
+#[test]
+fn the_place_of_a_target_enters_the_expectation() {
+    use assay_analysis::place_of;
+    use assay_record::{MemberKind, Placement};
+    let array = shipped::named("hdd-7200").unwrap().unwrap();
+    let plan =
+        "name = \"p\"\n[[test]]\nname = \"read\"\nrun = \"5s\"\naccess = [{ size = \"1MiB\", read = 100 }]\n";
+    let expected = |placement: Option<Placement>| {
+        let mut header = synthetic::header(synthetic::plan(plan));
+        header.array = Some(shipped::FILES.iter().find(|(n, _)| *n == "hdd-7200").unwrap().1.into());
+        header.targets[0].member.placement = placement;
+        let summary = summarize(&header, &synthetic::events(&header, Target::default()));
+        let judgement = judge(&header, &summary).unwrap().unwrap();
+        let load = judgement.cases[0].load.clone().unwrap();
+        (load.prediction.mib_s, load.is_placed)
+    };
+    let at = |first: u64, end: u64, pieces| {
+        Some(Placement { first_bytes: first, end_bytes: end, pieces, device_bytes: 6_000_000_000_000 })
+    };
+    let gib = 1_u64 << 30;
+    let (outer, placed) = expected(at(0, 4 * gib, 1));
+    let (inner, _) = expected(at(5_900_000_000_000, 5_900_000_000_000 + 4 * gib, 1));
+    assert!(placed && inner.value < outer.value * 0.6, "{outer:?} {inner:?}");
+    let (unknown, placed) = expected(None);
+    assert!(!placed && unknown.lo <= inner.lo * 1.02 && unknown.hi >= outer.hi * 0.98, "{unknown:?}");
+    let part = Placement { device_bytes: 100 * gib, ..at(0, 4 * gib, 1).unwrap() };
+    assert!(!expected(Some(part)).1, "a LUN of 100 GiB may lie anywhere on 6 TB");
+    let (pieces, _) = expected(at(0, 4 * gib, 2000));
+    assert!(pieces.value < outer.value * 0.8 && pieces.value > outer.value * 0.3, "{pieces:?}");
+
+    let mut member = synthetic::target("/srv/t.dat").member;
+    member.placement = at(gib, 3 * gib, 2);
+    let mut other = member.clone();
+    other.placement = at(10 * gib, 12 * gib, 3);
+    let place = place_of(&[&member, &other], &array);
+    assert_eq!((place.extent.start.0, place.extent.reach.0, place.extent.pieces), (gib, 11 * gib, 5));
+    other.device.as_mut().unwrap().stack = vec!["sdc1".into(), "sdc".into()];
+    assert!(!place_of(&[&member, &other], &array).is_known, "two disks have no common start");
+    member.kind = MemberKind::Simulated;
+    member.placement = None;
+    assert!(place_of(&[&member], &array).is_known);
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod fill;
 mod inspect;
 mod lun;
 mod make;
+mod place;
 
 use std::fs::File;
 use std::path::PathBuf;
