@@ -20,7 +20,7 @@ mod summary;
 mod verdict;
 
 pub use collector::Collector;
-pub use expected::{Case, Judgement, Measured, Modelled, judge, judge_published};
+pub use expected::{Beside, Case, Judgement, Measured, Modelled, judge, judge_published};
 pub use finding::{Evidence, Finding, Severity, findings};
 pub use place::{Place, place_of};
 pub use series::Point;

@@ -9,7 +9,7 @@ use crate::des::{ClientOutcome, SimOptions, simulate};
 use crate::facts::usable_bytes;
 use crate::plant::{Class, Media, Plant, Software, Tables};
 use crate::quantity::{Corner, Interval};
-use crate::workload::{Pace, Region, Workload};
+use crate::workload::{Pace, Workload};
 use serde::Serialize;
 
 /// The words for an answer that leaves the target's software out.
@@ -225,27 +225,6 @@ pub fn predict_inside(
     rotates.then(|| predict(array, &Workload { start, ..workload.clone() }, engines, tables))
 }
 
-/// Predicts loads that run at the same time on one array, by simulation: one answer per load, in their order.
-///
-/// No closed form is offered here: what clients do to each other depends on who waits for whom.
-#[must_use]
-pub fn predict_together(
-    array: &Array,
-    workloads: &[Workload],
-    seeds: u32,
-    max_ios: u64,
-    tables: &mut Tables,
-) -> Vec<Simulated> {
-    // One plant serves all: positions are in the widest of the regions.
-    let widest = workloads.iter().max_by_key(|w| w.span);
-    let region = widest.map_or(Region::outer(0.0), Workload::region);
-    let plant = Plant::new(array, Corner::Nominal, region, tables);
-    let runs: Vec<Vec<ClientOutcome>> = (1..=u64::from(seeds.max(1)))
-        .map(|seed| simulate(&plant, workloads, SimOptions { seed, max_ios, cache_full: false }))
-        .collect();
-    (0..workloads.len()).map(|i| summary(&runs.iter().map(|r| &r[i]).collect::<Vec<_>>())).collect()
-}
-
 fn limit_of(plant: &Plant, table: &DemandTable, workload: &Workload, nominal: &Outcome) -> ResourceKind {
     if let Pace::Rate { per_s, .. } = workload.pace
         && nominal.iops >= per_s * 0.999
@@ -295,7 +274,7 @@ fn simulate_seeds(
 }
 
 /// Mean over the seeds, and the lowest and highest of them.
-fn summary(runs: &[&ClientOutcome]) -> Simulated {
+pub(crate) fn summary(runs: &[&ClientOutcome]) -> Simulated {
     let over = |value: &dyn Fn(&ClientOutcome) -> f64| {
         let values: Vec<f64> = runs.iter().map(|r| value(r)).collect();
         let mean = values.iter().sum::<f64>() / values.len() as f64;

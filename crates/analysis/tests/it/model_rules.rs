@@ -19,7 +19,12 @@ fn case(array: &str, change: &str, workload: Workload, iops: f64) -> Case {
     set(&mut array, change).unwrap();
     let name = workload.name.clone();
     let load = Modelled::new(&Arc::new(array), workload, Engines::Closed, &mut Tables::default());
-    Case { step: None, measured: Measured { name, iops, ..Measured::default() }, load: Some(load) }
+    Case {
+        step: None,
+        measured: Measured { name, iops, ..Measured::default() },
+        load: Some(load),
+        beside: None,
+    }
 }
 
 fn load(case: &mut Case) -> &mut Modelled {
@@ -143,6 +148,65 @@ fn the_place_of_a_target_enters_the_expectation() {
     member.kind = MemberKind::Simulated;
     member.placement = None;
     assert!(place_of(&[&member], &array).is_known);
+}
+
+const TWO_JOBS: &str = "name = \"side by side\"\n[[test]]\nname = \"both\"\nrun = \"5s\"\n\
+    [[test.job]]\nname = \"database\"\naccess = [{ size = \"8KiB\", read = 100, random = 100 }]\noutstanding = 8\n\
+    [[test.job]]\nname = \"backup\"\naccess = [{ size = \"64KiB\", read = 100 }]\noutstanding = 2\n";
+
+#[test]
+fn jobs_side_by_side_are_judged_each_beside_the_other() {
+    let mut header = synthetic::header(synthetic::plan(TWO_JOBS));
+    header.array = Some(shipped::FILES.iter().find(|(n, _)| *n == "hdd-7200").unwrap().1.into());
+    let told = |servers, service_ns| {
+        let target = Target { servers, service_ns, ..Target::default() };
+        let summary = summarize(&header, &synthetic::events(&header, target));
+        judge(&header, &summary).unwrap().unwrap()
+    };
+    let quick = told(4, 150_000.0);
+    let names: Vec<&str> = quick.cases.iter().map(|c| c.measured.name.as_str()).collect();
+    assert_eq!(names, ["both / database", "both / backup"]);
+    let verdict = quick.verdicts[0].clone().unwrap();
+    assert_eq!(verdict.standing, Standing::Above, "no disk does {verdict:?}");
+    assert!(
+        verdict.says.contains("beside one other")
+            && verdict.says.contains("what they share most is the disk")
+    );
+    assert!(verdict.experiment.starts_with("run it alone: about"), "{}", verdict.experiment);
+    let slow = told(1, 60_000_000.0);
+    assert_eq!(slow.verdicts[0].as_ref().unwrap().standing, Standing::Below);
+    assert_eq!(slow.verdict.unwrap().judged, 2);
+    assert!(quick.findings.is_empty(), "rules are about one load: {:?}", quick.findings);
+    let expected = quick.cases[0].beside.as_ref().unwrap().expected();
+    assert!(expected.simulated.iops.hi < expected.alone_iops * 1.3);
+}
+
+#[test]
+fn a_run_that_does_not_know_its_own_rate_widens_the_verdict_and_silences_fine_comparisons() {
+    let mut below = case("hdd-7200", "", random("r", 100.0, 8), 0.0);
+    let lo = load(&mut below).prediction.iops.lo;
+    let standing = |case: &Case| Judgement::of("a".into(), vec![case.clone()]).verdicts[0].clone().unwrap();
+    below.measured.iops = lo * 0.7;
+    assert_eq!(standing(&below).standing, Standing::Below);
+    below.measured.error = Some(0.29);
+    assert_eq!(standing(&below).standing, Standing::Below);
+    below.measured.error = Some(0.31);
+    let told = standing(&below);
+    assert_eq!(told.standing, Standing::AsExpected);
+    assert!(told.says.contains("(known within 31 %: unsteady)"), "{}", told.says);
+
+    let pair = |error| {
+        [("raid=0 disks=2", 300.0), ("raid=0 disks=4", 302.0)].map(|(change, iops)| {
+            let mut case = case("hdd-7200", change, random("r", 100.0, 8), iops);
+            case.measured.error = error;
+            case
+        })
+    };
+    let fires = |error| {
+        let pair = pair(error);
+        found("INVAR", &[&pair[0], &pair[1]]).is_some()
+    };
+    assert!(fires(None) && fires(Some(0.10)) && !fires(Some(0.11)));
 }
 
 #[test]
