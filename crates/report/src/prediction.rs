@@ -134,8 +134,11 @@ fn job_cells(job: &Beside, together: &Together) -> [String; 4] {
     [most(s.iops), "-".to_owned(), least(s.mean_ms), least(s.p99_ms)]
 }
 
+/// How an interval is said.
+type Words = fn(Interval) -> String;
+
 /// How rates and times are said: as intervals, or as bounds where software is unknown.
-fn words_of(software: Software) -> (fn(Interval) -> String, fn(Interval) -> String) {
+fn words_of(software: Software) -> (Words, Words) {
     match software {
         Software::Unknown => {
             (|i| format!("at most {}", short(i.hi)), |i| format!("at least {}", short(i.lo)))
