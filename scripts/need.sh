@@ -12,7 +12,8 @@ package_of() {
         sfdisk) echo fdisk ;;
         mkfs.ext4) echo e2fsprogs ;;
         tgtd | tgtadm) echo tgt ;;
-        git | fio) echo "$1" ;;
+        ip | tc) echo iproute2 ;;
+        git | fio | istgt) echo "$1" ;;
         *) echo "" ;;
     esac
 }

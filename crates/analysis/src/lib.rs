@@ -2,7 +2,8 @@
 //!
 //! A [`Collector`] goes through a run's events, live or from the store, and gives a [`RunSummary`] at any time:
 //! steps, their jobs, rates and distributions. [`findings`] judges a summary: each [`Finding`] says what the run shows,
-//! with its evidence and what to do next. [`compare`] holds several results against each other.
+//! with its evidence and what to do next. [`ceiling`] and [`path_faults`] judge the network of a path;
+//! [`compare`] holds several results against each other.
 //!
 //! Architecture invariant: pure functions of their arguments, no I/O and no clock. What cannot be judged is not judged:
 //! a rule that lacks a fact stays silent.
@@ -13,6 +14,7 @@ pub mod compare;
 pub mod estimate;
 mod expected;
 mod finding;
+mod network;
 mod place;
 mod rules;
 mod series;
@@ -22,6 +24,9 @@ mod verdict;
 pub use collector::Collector;
 pub use expected::{Beside, Case, Judgement, Measured, Modelled, judge, judge_published};
 pub use finding::{Evidence, Finding, Severity, findings};
+pub use network::{
+    CEILING_IO_BYTES, Ceiling, PathFault, ceiling, ceiling_together, path_faults, unreachable,
+};
 pub use place::{Place, place_of};
 pub use series::Point;
 pub use summary::{

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use assay_spec::units::SizeSpec;
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Put your storage to the test: measure files, disks and block devices by the suites everybody compares by.
@@ -87,14 +88,14 @@ pub(crate) struct RunArgs {
     /// Override a field of every test: outstanding=32, run=20s, size=8KiB, workers=2, …
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Run only tests with this in their name.
-    #[arg(long, value_name = "NAME")]
+    /// Run only tests with this in their name (upper and lower case alike); a full name means that test alone.
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) only: Vec<String>,
-    /// Start of all random sequences; the same seed repeats the same I/O.
-    #[arg(long)]
+    /// Start of all random sequences, 0 to 2^63-1; the same seed repeats the same I/O. [default: the plan's, else 1]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
     pub(crate) seed: Option<u64>,
-    /// Call the run something, to find it again.
-    #[arg(long, value_name = "TEXT")]
+    /// Call the run something, to find it again; anything but `last`, `last~1` and so on, which are names already.
+    #[arg(long, value_name = "TEXT", value_parser = label_text)]
     pub(crate) label: Option<String>,
     /// Note something about the run.
     #[arg(long, value_name = "TEXT")]
@@ -108,11 +109,21 @@ pub(crate) struct RunArgs {
     /// Print one JSON document instead of the table.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Also write the HTML report here.
+    /// Also write the HTML report here; `-` is standard output, and then the table goes to standard error.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
+}
+
+/// A label that finds its run again; an empty one takes a label away.
+fn label_text(text: &str) -> Result<String, String> {
+    match text.trim().strip_prefix("last") {
+        Some(rest) if rest.is_empty() || rest.starts_with('~') => {
+            Err("`last`, `last~1` and so on mean the newest runs; choose another label".to_owned())
+        }
+        _ => Ok(text.to_owned()),
+    }
 }
 
 /// How targets are opened and treated.
@@ -266,7 +277,8 @@ pub(crate) struct CompareArgs {
 pub(crate) struct LabelArgs {
     /// Its id or a part of it, its label, `last`, `last~1`.
     pub(crate) run: String,
-    /// The new label; an empty one removes it.
+    /// The new label (not `last`, which is a name already); an empty one removes it.
+    #[arg(value_parser = label_text)]
     pub(crate) label: Option<String>,
     /// The new note; an empty one removes it.
     #[arg(long, value_name = "TEXT")]
@@ -393,8 +405,9 @@ Examples:
   assay calibrate /mnt/nas --array nas-4bay -o my-nas.toml          in a test file in that directory
   assay calibrate /dev/sdb --overwrite SERIAL --array hdd-7200 -o sdb.toml
 
-Takes about four minutes with 5 seconds a step. Writing is as careful as in assay run. At most seven numbers are
-fitted: never revolutions, seeks, rates or the efficiency of links, which are on data sheets.";
+Takes about six minutes: three rounds of 39 steps and ten other loads, 2 seconds each. Writing is as careful as in
+assay run. At most seven numbers are fitted: never revolutions, seeks, rates or the efficiency of links, which are on
+data sheets. Where the same step differs by more than 15 % between rounds, no accuracy is claimed.";
 
 #[derive(Debug, Args)]
 #[command(after_help = CALIBRATE_EXAMPLES)]
@@ -413,10 +426,15 @@ pub(crate) struct CalibrateArgs {
     /// How much of the target to use. [default: 1GiB]
     #[arg(long, value_name = "SIZE")]
     pub(crate) size: Option<SizeSpec>,
-    /// How long each of the 38 steps takes.
-    #[arg(long, default_value = "5s", value_name = "TIME")]
+    /// How long each of the 39 steps of a round takes.
+    #[arg(long, default_value = "2s", value_name = "TIME")]
     pub(crate) run: assay_spec::units::Nanos,
-    /// What one path carries as plain TCP, MB/s (10^6), measured by another tool: to check the link against.
+    /// How often all steps are measured, the ten other loads after each round: what changes between rounds is the
+    /// target's own unsteadiness.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=20), value_name = "COUNT")]
+    pub(crate) rounds: u32,
+    /// What one path carries as plain TCP, MB/s (10^6), measured by another tool: to check the link against. Without it
+    /// large reads from the target's cache say what the link carries at least.
     #[arg(long, value_name = "MB_S")]
     pub(crate) raw_link: Option<f64>,
     /// Do not measure ten other loads afterwards.

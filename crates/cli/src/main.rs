@@ -10,6 +10,7 @@ mod calibrate;
 mod check;
 mod check_lun;
 mod compare;
+mod discovery;
 mod output;
 mod overhead;
 mod predict;

@@ -10,6 +10,7 @@
 mod event;
 mod host;
 mod latency;
+mod path;
 mod stats;
 
 pub use event::{
@@ -18,7 +19,11 @@ pub use event::{
 };
 pub use host::{
     Agreed, Content, DeviceFacts, DiskSample, FilesystemFacts, HostFacts, HostSample, LunFacts, LunPathFacts,
-    MemberFacts, MemberKind, Placement, TargetFacts, TcpPathFacts,
+    MemberFacts, MemberKind, PingFacts, Placement, TargetFacts, TcpPathFacts,
 };
 pub use latency::Latency;
+pub use path::{
+    FrameFacts, FrameOutcome, FrameProbe, FrameTry, InterfaceCounters, InterfaceFacts, LinkState,
+    NetPathFacts, PauseFacts, RouteFacts, ShaperFacts, TcpSample,
+};
 pub use stats::{AccessStats, Interval, OpStats, TurnStats};

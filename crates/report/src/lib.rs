@@ -11,6 +11,7 @@ pub mod expected;
 pub mod html;
 pub mod json;
 mod listing;
+pub mod network;
 mod number;
 pub mod prediction;
 pub mod reading;
