@@ -174,6 +174,7 @@ impl Collector {
             mismatches: end.map(|e| e.mismatches.clone()).unwrap_or_default(),
             mismatch_count: end.map_or(0, |e| e.mismatch_count),
             paths: end.map(|e| e.paths.clone()).unwrap_or_default(),
+            writes: end.map(|e| e.writes.clone()).unwrap_or_default(),
             series: state.series.points(),
             host: host_view(state),
             turns,

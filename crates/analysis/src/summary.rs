@@ -2,6 +2,7 @@
 
 use assay_record::{
     Failure, Latency, Mismatch, OpStats, Outcome, PathEnd, StepCpu, StepId, StepReason, TurnStats, Warning,
+    WriteEnd,
 };
 use assay_spec::{Pacing, units::MIB};
 use serde::Serialize;
@@ -99,6 +100,8 @@ pub struct StepSummary {
     pub mismatch_count: u64,
     /// What went over each path, for targets that have paths.
     pub paths: Vec<PathEnd>,
+    /// What became of writes, for targets that may hold them in memory.
+    pub writes: Vec<WriteEnd>,
     /// Second by second.
     pub series: Vec<Point>,
     /// What the host did meanwhile.

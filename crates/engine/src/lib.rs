@@ -29,7 +29,7 @@ mod worker;
 pub use clock::Clock;
 pub use control::StopSignal;
 pub use preparation::{
-    IoChoice, LunInspection, PrepareError, PrepareOptions, PrepareProgress, PreparedTarget, PreparedTargets,
-    TooSmall, inspect_lun, prepare,
+    IoChoice, LunInspection, NfsInspection, PrepareError, PrepareOptions, PrepareProgress, PreparedTarget,
+    PreparedTargets, TooSmall, inspect_lun, inspect_nfs, prepare,
 };
 pub use run::{RunError, RunRequest, Sink, run, run_with};

@@ -51,6 +51,8 @@ pub struct Timeouts {
     pub connect: Duration,
     /// A call without an answer for so long ends its connection, and is sent again on a new one.
     pub call: Duration,
+    /// The same for a COMMIT, which may have to write all that the server's memory holds.
+    pub commit: Duration,
     /// Time between two pings of a connection.
     pub ping_interval: Duration,
     /// A ping without an answer, and without any other byte received, for so long ends the connection. Servers whose
@@ -71,6 +73,7 @@ impl Default for Timeouts {
         Self {
             connect: Duration::from_secs(5),
             call: Duration::from_secs(60),
+            commit: Duration::from_secs(600),
             ping_interval: Duration::from_secs(1),
             ping: Duration::from_secs(15),
             no_server: Duration::from_secs(60),

@@ -10,6 +10,7 @@
 mod event;
 mod host;
 mod latency;
+mod nfs;
 mod stats;
 
 pub use event::{
@@ -21,4 +22,5 @@ pub use host::{
     MemberFacts, MemberKind, TargetFacts, TcpPathFacts,
 };
 pub use latency::Latency;
+pub use nfs::{NfsFacts, WriteEnd};
 pub use stats::{AccessStats, Interval, OpStats, TurnStats};

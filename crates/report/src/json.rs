@@ -67,6 +67,7 @@ fn step(step: &StepSummary, judgement: Option<&Judgement>) -> Value {
         "expected": expected,
         "verdict": verdict,
         "paths": step.paths.iter().map(|p| path(p, step)).collect::<Vec<_>>(),
+        "writes": step.writes,
         "series": step.series.iter().map(point).collect::<Vec<_>>(),
     })
 }

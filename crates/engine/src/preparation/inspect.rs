@@ -31,6 +31,7 @@ pub(super) enum Inspected {
     File(FilePlan),
     Device(DevicePlan),
     Lun(Box<super::lun::LunPlan>),
+    Nfs(Box<super::nfs::NfsPlan>),
 }
 
 /// A file to be made or used.
@@ -84,7 +85,8 @@ pub(super) fn check_plan(plan: &Plan, addresses: &[Address]) -> Result<(), Prepa
                     let target = addresses[*shared].to_string();
                     return Err(PrepareError::VerifyShares { test: test.name.clone(), target });
                 }
-                if let Some(lun) = indices.iter().find(|i| matches!(addresses[**i], Address::Iscsi(_)))
+                if let Some(lun) =
+                    indices.iter().find(|i| matches!(addresses[**i], Address::Iscsi(_) | Address::Nfs(_)))
                     && indices.len() > 1
                 {
                     let (test, job) = (test.name.clone(), job.name.clone());
@@ -111,6 +113,7 @@ enum Kind {
     Null,
     Simulated,
     Lun,
+    Nfs,
 }
 
 impl Kind {
@@ -120,12 +123,13 @@ impl Kind {
             Address::Null { .. } => Self::Null,
             Address::Sim { .. } => Self::Simulated,
             Address::Iscsi(_) => Self::Lun,
+            Address::Nfs(_) => Self::Nfs,
         }
     }
 
     /// Whether what is written can be read again.
     fn keeps_data(self) -> bool {
-        matches!(self, Self::Path | Self::Lun)
+        matches!(self, Self::Path | Self::Lun | Self::Nfs)
     }
 }
 
@@ -150,6 +154,7 @@ fn check_different(addresses: &[Address]) -> Result<(), PrepareError> {
             Address::Path(path) => real_path(path),
             // Whatever portals lead to it: a target's name is its own.
             Address::Iscsi(lun) => PathBuf::from(format!("{}/{}", lun.target, lun.lun)),
+            Address::Nfs(file) => PathBuf::from(format!("nfs://{}{}", file.host, file.path)),
             Address::Null { .. } | Address::Sim { .. } => continue,
         };
         if let Some((_, earlier)) = seen.iter().find(|(other, _)| *other == real) {
@@ -196,6 +201,9 @@ pub(super) fn inspect(
         }
         Address::Iscsi(lun) => {
             return super::lun::inspect(plan, lun, writer(plan, index), options, host);
+        }
+        Address::Nfs(file) => {
+            return super::nfs::inspect(plan, file, writer(plan, index), options, host);
         }
         Address::Path(path) => path,
     };
@@ -266,7 +274,9 @@ fn inspect_file(
     if state == FileState::New && filesystem.kind == "devtmpfs" {
         return Err(PrepareError::NoSuchDevice { path: text(&path) });
     }
-    check_space(&path, &state, span_bytes, &filesystem)?;
+    // What the file holds already need not be found again.
+    let held = std::fs::metadata(&path).map_or(0, |m| m.blocks() * 512);
+    check_space(&path, &state, span_bytes, held, &filesystem)?;
     let access = match state {
         FileState::Foreign => AccessMode::ReadOnly,
         _ => AccessMode::ReadWrite,
@@ -299,7 +309,7 @@ fn check_users(path: &Path, state: &FileState) -> Result<(), PrepareError> {
     }
 }
 
-fn check_foreign(path: &Path, writer: Option<String>, holds: u64) -> Result<(), PrepareError> {
+pub(super) fn check_foreign(path: &Path, writer: Option<String>, holds: u64) -> Result<(), PrepareError> {
     match writer {
         Some(test) => Err(PrepareError::ForeignFile {
             path: text(path),
@@ -312,7 +322,7 @@ fn check_foreign(path: &Path, writer: Option<String>, holds: u64) -> Result<(), 
     }
 }
 
-fn file_span(
+pub(super) fn file_span(
     asked: Span,
     state: &FileState,
     holds: u64,
@@ -345,17 +355,17 @@ fn file_span(
     }
 }
 
-fn check_space(
+pub(super) fn check_space(
     path: &Path,
     state: &FileState,
     span: u64,
+    held: u64,
     filesystem: &FilesystemFacts,
 ) -> Result<(), PrepareError> {
     if *state == FileState::Foreign {
         return Ok(());
     }
-    // What the file holds already need not be found again.
-    let held = std::fs::metadata(path).map_or(0, |m| m.blocks() * 512).min(span);
+    let held = held.min(span);
     let reserve = (filesystem.size_bytes / RESERVE_SHARE).min(RESERVE_MAX);
     let usable = filesystem.free_bytes.saturating_sub(reserve);
     if span - held <= usable {
@@ -445,6 +455,7 @@ pub(super) fn check_overwrite(given: &[String], inspected: &[Inspected]) -> Resu
             Inspected::Null { .. } | Inspected::Simulated { .. } => false,
             Inspected::File(file) => real_path(Path::new(name)) == real_path(&file.path),
             Inspected::Device(device) => assay_host::is_identity_of(&device.device, name),
+            Inspected::Nfs(file) => file.is_named(name),
             Inspected::Lun(lun) => {
                 lun.facts.device.as_ref().is_some_and(|device| assay_host::is_identity_of(device, name))
             }
@@ -465,6 +476,7 @@ fn known_names(inspected: &[Inspected]) -> String {
         .filter_map(|one| match one {
             Inspected::Null { .. } | Inspected::Simulated { .. } => None,
             Inspected::File(file) => Some(text(&file.path)),
+            Inspected::Nfs(file) => Some(file.address.clone()),
             Inspected::Device(device) => {
                 let identity = assay_host::identities(&device.device).into_iter().next()?;
                 Some(format!("{identity} (that is {})", device.address))

@@ -9,6 +9,7 @@ mod fill;
 mod inspect;
 mod lun;
 mod make;
+mod nfs;
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -18,6 +19,7 @@ use assay_record::{HostFacts, TargetFacts, Warning};
 use assay_spec::{Address, Job, Plan, Semantics};
 use assay_target::file::Marker;
 use assay_target::lun::{LunMember, Secret};
+use assay_target::nfs::NfsMember;
 use assay_target::{Caching, Durability, IoEngine, Member, SimulatedMember};
 
 use crate::control::StopSignal;
@@ -28,6 +30,7 @@ use crate::step::JobTarget;
 
 pub use error::PrepareError;
 pub use lun::{LunInspection, inspect_lun};
+pub use nfs::{NfsInspection, inspect_nfs};
 
 /// How I/O is to be issued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,6 +97,7 @@ enum Prepared {
     Simulated(SimulatedMember),
     Path { member: Member, hold: Hold },
     Lun(Box<LunMember>),
+    Nfs { member: Box<NfsMember>, hold: nfs::NfsHold },
 }
 
 /// Keeps others away from a path, and remembers what to write down when the run is over.
@@ -223,6 +227,7 @@ impl PreparedTarget {
             Prepared::Simulated(member) => member.span_bytes,
             Prepared::Path { member, .. } => member.span_bytes,
             Prepared::Lun(member) => member.span_bytes,
+            Prepared::Nfs { member, .. } => member.span_bytes,
         }
     }
 }
@@ -299,6 +304,7 @@ impl PreparedTargets {
             null_members: Vec::new(),
             simulated: Vec::new(),
             luns: Vec::new(),
+            nfs: Vec::new(),
             names: indices.iter().map(|i| self.targets[*i].facts.address.clone()).collect(),
             spans: place.spans,
             block_bytes: place.block_bytes,
@@ -311,6 +317,7 @@ impl PreparedTargets {
                 Prepared::Simulated(member) => target.simulated.push(member.clone()),
                 Prepared::Path { member, .. } => target.members.push(member.clone()),
                 Prepared::Lun(member) => target.luns.push((**member).clone()),
+                Prepared::Nfs { member, .. } => target.nfs.push((**member).clone()),
             }
         }
         target
@@ -321,6 +328,9 @@ impl PreparedTargets {
         for mut target in self.targets {
             // The failure that led here is what is told; these are only attempts to leave things tidy.
             let _ = target.close();
+            if let Prepared::Nfs { member, hold } = &target.kind {
+                hold.abandon(member);
+            }
             if let Prepared::Path { member, hold: Hold { marker: Some(marker), .. } } = target.kind
                 && marker.created
                 && marker.filled_bytes == 0

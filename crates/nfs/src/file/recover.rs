@@ -70,11 +70,14 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
     }
 
     fn has_overdue(&self, index: u8, now: Instant) -> bool {
-        let limit = self.config.timeouts.call;
+        let timeouts = &self.config.timeouts;
         self.tables.live().any(|(_, call)| {
-            call.place == Place::Sent { path: index }
-                && call.owner != Owner::Ping
-                && now.saturating_duration_since(call.sent_at) > limit
+            let limit = match call.owner {
+                Owner::Commit => timeouts.commit,
+                Owner::Io { .. } => timeouts.call,
+                Owner::Ping | Owner::Free => return false,
+            };
+            call.place == Place::Sent { path: index } && now.saturating_duration_since(call.sent_at) > limit
         })
     }
 
