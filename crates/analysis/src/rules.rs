@@ -7,6 +7,7 @@
 mod host;
 mod load;
 pub(crate) mod model;
+mod nfs;
 mod queue;
 mod run;
 mod target;
@@ -57,8 +58,9 @@ const RUN_RULES: [(&str, RunRule); 9] = [
     ("sync", target::sync),
 ];
 
-const STEP_RULES: [(&str, StepRule); 10] = [
+const STEP_RULES: [(&str, StepRule); 13] = [
     ("mismatch", load::mismatch),
+    ("uncertain-writes", nfs::uncertain_writes),
     ("errors", load::errors),
     ("missed-rate", load::missed_rate),
     ("rereads-start", queue::rereads_start),
@@ -68,6 +70,8 @@ const STEP_RULES: [(&str, StepRule); 10] = [
     ("steal", host::steal),
     ("late-timers", host::late_timers),
     ("foreign-io", host::foreign_io),
+    ("unstable-writes", nfs::unstable_writes),
+    ("stable-anyway", nfs::stable_anyway),
 ];
 
 /// Every finding, in the order of the rules; then the warnings that no rule has words of its own for.
