@@ -3,7 +3,7 @@ CARGO ?= cargo
 # Where `make run` puts its test file; removed afterwards.
 RUN_FOLDER ?= target/run
 # What tests use besides Rust, gcc and make.
-NEEDS = git losetup unshare wipefs mkswap sfdisk mkfs.ext4 tgtd tgtadm
+NEEDS = git losetup unshare wipefs mkswap sfdisk mkfs.ext4 tgtd tgtadm ganesha.nfsd rpcbind
 
 .PHONY: run test check bench
 

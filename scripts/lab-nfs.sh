@@ -11,7 +11,8 @@
 # another host only).
 #
 # Needs root, nfs-ganesha, nfs-ganesha-vfs and rpcbind. Ganesha insists on registering with an rpcbind; it gets one of
-# its own, behind a /run of its own in a mount namespace, and on loopback that one has no network ports at all.
+# its own, behind a /run of its own in a mount namespace, and on loopback that one has no network ports at all. It must
+# not keep attributes, or changes made to files past it would stay unseen for a minute.
 set -eu
 
 LAB=${LAB:-assay-lab}
@@ -56,6 +57,7 @@ NFS_CORE_PARAM {
     NFS_Port = $NFS_PORT; MNT_Port = $MOUNT_PORT; Bind_addr = $BIND; Protocols = 3;
     Enable_NLM = false; Enable_RQUOTA = false; Enable_UDP = false; mount_path_pseudo = true;
 }
+EXPORT_DEFAULTS { Attr_Expiration_Time = 0; }
 NFSV4 { Graceless = true; RecoveryBackend = fs; }
 WORDS
         export_block 1 rw "Access_Type = RW; Squash = No_Root_Squash;"

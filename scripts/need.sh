@@ -12,7 +12,8 @@ package_of() {
         sfdisk) echo fdisk ;;
         mkfs.ext4) echo e2fsprogs ;;
         tgtd | tgtadm) echo tgt ;;
-        git | fio) echo "$1" ;;
+        ganesha.nfsd) echo nfs-ganesha nfs-ganesha-vfs ;;
+        git | fio | rpcbind) echo "$1" ;;
         *) echo "" ;;
     esac
 }
