@@ -3,19 +3,21 @@ CARGO ?= cargo
 # Where `make run` puts its test file; removed afterwards.
 RUN_FOLDER ?= target/run
 # What tests use besides Rust, gcc and make.
-NEEDS = git losetup unshare wipefs mkswap sfdisk mkfs.ext4 tgtd tgtadm ganesha.nfsd rpcbind
+NEEDS = git losetup unshare wipefs mkswap sfdisk mkfs.ext4 tgtd tgtadm istgt ip tc ganesha.nfsd rpcbind
+# What `make lab` is asked to do: up, down, status, "mtu 2 1500", "cut 3", …
+DO ?= up
 
-.PHONY: run test check bench
+.PHONY: run test check bench lab
 
 run: ## build, and run the VMware forum suite, shortened, on a file of 1 GiB
 	$(CARGO) build --release --package assay-cli
 	mkdir -p $(RUN_FOLDER)
 	$${CARGO_TARGET_DIR:-target}/release/assay run vmware $(RUN_FOLDER)/t.dat --size 1GiB --quick --remove
 
-test: ## all tests (SLOW_TESTS=1 make test: the slow ones too); installs what they need where it may
+test: ## all tests, the slow ones too; installs what they need where it may
 	@scripts/need.sh $(NEEDS)
 	@[ "$$(id -u)" = 0 ] || echo "not root: tests that attach loop devices are skipped"
-	$(CARGO) test --workspace
+	SLOW_TESTS=1 $(CARGO) test --workspace
 
 check: ## fmt + clippy (warnings denied) + tidy + unit tests, for every commit
 	$(CARGO) fmt --all --check
@@ -26,3 +28,7 @@ check: ## fmt + clippy (warnings denied) + tidy + unit tests, for every commit
 bench: ## compare with fio; BENCH="--case tmpfs --rounds 3" for a part of it
 	@scripts/need.sh fio chrt taskset
 	$(CARGO) xtask bench $(BENCH)
+
+lab: ## a storage network on this machine: four shaped links, tgt, NFS; make lab DO=down removes it (root)
+	@scripts/need.sh ip tc tgtd tgtadm istgt mkfs.ext4
+	@scripts/lab.sh $(DO)

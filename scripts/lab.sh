@@ -1,23 +1,54 @@
 #!/bin/sh
 # A storage network on one machine: two network namespaces, four links of exactly 1 Gbit/s, tgt with four portals.
 #
-#   scripts/lab.sh up [MTU]     build it (default MTU 1500) and say how to use it
-#   scripts/lab.sh mtu LINK MTU set the MTU of both ends of link 1 to 4
-#   scripts/lab.sh cut LINK     take link 1 to 4 down;   scripts/lab.sh heal LINK   bring it up again
-#   scripts/lab.sh kill | start end the target as a crash would; start it again with the same settings
-#   scripts/lab.sh down         remove everything
+#   scripts/lab.sh up [MTU]           build it (default MTU 9000, as storage networks are built) and say how to use it
+#   scripts/lab.sh mtu LINK MTU [END] set the MTU of link 1 to 4; END is client or server, both where it is left out
+#   scripts/lab.sh cut LINK           pull the cable of link 1 to 4;   scripts/lab.sh heal LINK   plug it in again
+#   scripts/lab.sh kill | start       end the iSCSI target as a crash would; start it again with the same settings
+#   scripts/lab.sh status             say what there is
+#   scripts/lab.sh down               remove everything
 #
-# Needs root, iproute2 and tgt. LUN 1 of the target `open` is free, LUN 2 holds an ext4 file system; the target `chap`
-# wants the name `lab` with the secret `lab-secret-1234`. htb counts 14 bytes of Ethernet header per frame, so the
-# payload ceiling of a link is (MTU-52)/(MTU+14) Gbit/s: 956.4 Mbit/s at MTU 1500 and 992.7 at 9000.
+# LAB=NAME (default assay-lab) builds another one beside it: namespaces NAME-client and NAME-server, data in
+# /dev/shm/NAME, its own target names. Needs root, iproute2 and tgt; NFS too, where scripts/lab-nfs.sh is there.
+# LUN 1 of the target `open` is free, LUN 2 holds an ext4 file system; the target `chap` wants the name `lab` with the
+# secret `lab-secret-1234`. tgt tells of a target's other portals to nobody; istgt, where it is installed, does: its
+# target `portals` (LUN 0) is at port 3261 of every link. The shaper counts 14 bytes of Ethernet header per frame, so the payload ceiling of a link
+# is (MTU-52)/(MTU+14) Gbit/s: 956.4 Mbit/s at MTU 1500 and 992.7 at 9000.
 set -eu
 
-CLIENT=assay-lab-client
-SERVER=assay-lab-server
-DATA=/dev/shm/assay-lab
-CONTROL=471
-NAME=iqn.2026-11.example.assay-lab
+LAB=${LAB:-assay-lab}
+case $LAB in
+'' | *[!a-z0-9-]*) echo "LAB=$LAB: use small letters, digits and hyphens" >&2; exit 2 ;;
+esac
+CLIENT=$LAB-client
+SERVER=$LAB-server
+DATA=/dev/shm/$LAB
+NAME=iqn.2026-11.example.$LAB
 LUN_BYTES=268435456
+LINKS="1 2 3 4"
+# tgtd is told apart by its control port, which is not in any namespace.
+CONTROL=$(($(printf %s "$LAB" | cksum | cut -d ' ' -f 1) % 20000 + 1000))
+NFS=$(dirname "$0")/lab-nfs.sh
+
+fail() {
+    echo "lab: $*" >&2
+    exit 1
+}
+
+is_up() {
+    [ -e "/run/netns/$CLIENT" ] && [ -e "/run/netns/$SERVER" ]
+}
+
+need_up() {
+    is_up || fail "$LAB is not up; LAB=$LAB $0 up"
+}
+
+link_number() {
+    case ${1:-} in
+    [1-4]) ;;
+    *) fail "a link is a number from 1 to 4, not '${1:-}'" ;;
+    esac
+}
 
 admin() {
     ip netns exec "$SERVER" tgtadm -C "$CONTROL" --lld iscsi "$@"
@@ -39,14 +70,31 @@ link() { # number, MTU
     shape "$SERVER" "s$1"
 }
 
+set_mtu() { # number, MTU, end
+    link_number "${1:-}"
+    case ${2:-} in
+    '' | *[!0-9]*) fail "an MTU is a number of bytes, not '${2:-}'" ;;
+    esac
+    case ${3:-both} in
+    client) ip -n "$CLIENT" link set "c$1" mtu "$2" ;;
+    server) ip -n "$SERVER" link set "s$1" mtu "$2" ;;
+    both)
+        ip -n "$CLIENT" link set "c$1" mtu "$2"
+        ip -n "$SERVER" link set "s$1" mtu "$2"
+        ;;
+    *) fail "an end is client or server, not '$3'" ;;
+    esac
+}
+
 start() {
-    portals=portal=10.77.1.2:3260,portal=10.77.2.2:3260,portal=10.77.3.2:3260,portal=10.77.4.2:3260
-    ip netns exec "$SERVER" tgtd -f -C "$CONTROL" --iscsi "$portals" >"$DATA/tgtd.log" 2>&1 &
+    [ ! -f "$DATA/tgtd.pid" ] || fail "the target runs already"
+    portals=$(for number in $LINKS; do printf 'portal=10.77.%s.2:3260,' "$number"; done)
+    ip netns exec "$SERVER" tgtd -f -C "$CONTROL" --iscsi "${portals%,}" >"$DATA/tgtd.log" 2>&1 &
     echo $! >"$DATA/tgtd.pid"
     tries=0
     until admin --op show --mode target >/dev/null 2>&1; do
         tries=$((tries + 1))
-        if [ "$tries" -gt 100 ]; then echo "tgtd does not answer, see $DATA/tgtd.log" >&2; exit 1; fi
+        [ "$tries" -le 100 ] || fail "tgtd does not answer: $(tail -n 3 "$DATA/tgtd.log")"
         sleep 0.05
     done
     admin --op new --mode target --tid 1 -T "$NAME:open"
@@ -62,25 +110,86 @@ start() {
         done
         admin --op bind --mode target --tid "$tid" -I ALL
     done
+    start_istgt
+}
+
+start_istgt() {
+    command -v istgt >/dev/null || return 0
+    cat >"$DATA/istgt.conf" <<CONF
+[Global]
+  NodeBase "$NAME"
+  AuthFile $DATA/istgt.auth
+  MediaDirectory $DATA
+  DiscoveryAuthMethod None
+[UnitControl]
+  AuthMethod CHAP
+  AuthGroup AuthGroup1
+  Portal UC1 127.0.0.1:3262
+  Netmask 127.0.0.1
+[PortalGroup1]
+$(for number in $LINKS; do echo "  Portal DA$number 10.77.$number.2:3261"; done)
+[InitiatorGroup1]
+  InitiatorName "ALL"
+  Netmask 10.77.0.0/16
+[LogicalUnit1]
+  TargetName $NAME:portals
+  Mapping PortalGroup1 InitiatorGroup1
+  AuthMethod None
+  UnitType Disk
+  LUN0 Storage $DATA/lun4 Auto
+CONF
+    : >"$DATA/istgt.auth"
+    chmod 600 "$DATA/istgt.auth"
+    ip netns exec "$SERVER" istgt -D -q -c "$DATA/istgt.conf" -p "$DATA/istgt.own" >"$DATA/istgt.log" 2>&1 &
+    echo $! >"$DATA/istgt.pid"
 }
 
 kill_target() {
-    if [ -f "$DATA/tgtd.pid" ]; then
-        kill -9 "$(cat "$DATA/tgtd.pid")" 2>/dev/null || true
-        rm -f "$DATA/tgtd.pid"
-    fi
+    kill_one tgtd
+    kill_one istgt
+    rm -f "/var/run/tgtd/socket.$CONTROL" "/var/run/tgtd/socket.$CONTROL.lock"
+}
+
+kill_one() { # tgtd or istgt
+    [ -f "$DATA/$1.pid" ] || return 0
+    pid=$(cat "$DATA/$1.pid")
+    kill -9 "$pid" 2>/dev/null || true
+    tries=0
+    # A new target cannot have the portals before the old one is gone.
+    while kill -0 "$pid" 2>/dev/null && [ "$tries" -lt 100 ]; do
+        tries=$((tries + 1))
+        sleep 0.02
+    done
+    rm -f "$DATA/$1.pid"
+}
+
+nfs() { # start or stop; a lab without NFS is a lab all the same
+    [ -x "$NFS" ] || return 0
+    LAB=$LAB "$NFS" "$1" || echo "lab: no NFS here ($NFS $1 failed)" >&2
 }
 
 up() {
+    ! is_up || fail "$LAB is up already; LAB=$LAB $0 down"
+    case $1 in
+    '' | *[!0-9]*) fail "an MTU is a number of bytes, not '$1'" ;;
+    esac
+    [ "$(id -u)" = 0 ] || fail "network namespaces need root"
+    for command in ip tc tgtd tgtadm mkfs.ext4; do
+        command -v "$command" >/dev/null || fail "$command is missing"
+    done
+    # Half a lab would stand in the way of the next try.
+    trap 'down' EXIT
     ip netns add "$CLIENT"
     ip netns add "$SERVER"
     ip -n "$CLIENT" link set lo up
     ip -n "$SERVER" link set lo up
-    for number in 1 2 3 4; do link "$number" "$1"; done
+    for number in $LINKS; do link "$number" "$1"; done
     mkdir -p "$DATA"
-    for lun in lun1 lun2 lun3; do truncate -s "$LUN_BYTES" "$DATA/$lun"; done
+    for lun in lun1 lun2 lun3 lun4; do truncate -s "$LUN_BYTES" "$DATA/$lun"; done
     mkfs.ext4 -q -F "$DATA/lun2"
     start
+    nfs start
+    trap - EXIT
     cat <<WORDS
 The lab is up. Try, one path and four:
   ip netns exec $CLIENT assay check 'iscsi://10.77.1.2/$NAME:open/1'
@@ -89,25 +198,31 @@ WORDS
 }
 
 down() {
+    [ -d "$DATA" ] && nfs stop
     kill_target
     ip netns del "$CLIENT" 2>/dev/null || true
     ip netns del "$SERVER" 2>/dev/null || true
     rm -rf "$DATA"
 }
 
+status() {
+    is_up || { echo "$LAB is not up"; return 1; }
+    ip -n "$CLIENT" -br link show type veth
+    if [ -f "$DATA/tgtd.pid" ]; then echo "tgtd runs: $NAME:open, $NAME:chap"; else echo "tgtd does not run"; fi
+}
+
+PATH=$PATH:/usr/sbin:/sbin
 case "${1:-}" in
-up) up "${2:-1500}" ;;
+up) up "${2:-9000}" ;;
 down) down ;;
-kill) kill_target ;;
-start) start ;;
-mtu)
-    ip -n "$CLIENT" link set "c$2" mtu "$3"
-    ip -n "$SERVER" link set "s$2" mtu "$3"
-    ;;
-cut) ip -n "$SERVER" link set "s$2" down ;;
-heal) ip -n "$SERVER" link set "s$2" up ;;
+status) status ;;
+kill) need_up && kill_target ;;
+start) need_up && start ;;
+mtu) need_up && set_mtu "${2:-}" "${3:-}" "${4:-both}" ;;
+cut) need_up && link_number "${2:-}" && ip -n "$SERVER" link set "s$2" down ;;
+heal) need_up && link_number "${2:-}" && ip -n "$SERVER" link set "s$2" up ;;
 *)
-    sed -n '2,13s/^# \{0,1\}//p' "$0"
+    sed -n '2,20s/^# \{0,1\}//p' "$0"
     exit 2
     ;;
 esac

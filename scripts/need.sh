@@ -12,8 +12,9 @@ package_of() {
         sfdisk) echo fdisk ;;
         mkfs.ext4) echo e2fsprogs ;;
         tgtd | tgtadm) echo tgt ;;
+        ip | tc) echo iproute2 ;;
         ganesha.nfsd) echo nfs-ganesha nfs-ganesha-vfs ;;
-        git | fio | rpcbind) echo "$1" ;;
+        git | fio | istgt | rpcbind) echo "$1" ;;
         *) echo "" ;;
     esac
 }

@@ -2,15 +2,19 @@
 //!
 //! A [`Collector`] goes through a run's events, live or from the store, and gives a [`RunSummary`] at any time:
 //! steps, their jobs, rates and distributions. [`findings`] judges a summary: each [`Finding`] says what the run shows,
-//! with its evidence and what to do next.
+//! with its evidence and what to do next. [`ceiling`] and [`path_faults`] judge the network of a path;
+//! [`compare`] holds several results against each other.
 //!
 //! Architecture invariant: pure functions of their arguments, no I/O and no clock. What cannot be judged is not judged:
 //! a rule that lacks a fact stays silent.
 #![forbid(unsafe_code)]
 
 mod collector;
+pub mod compare;
+pub mod estimate;
 mod expected;
 mod finding;
+mod network;
 mod rules;
 mod series;
 mod summary;
@@ -19,6 +23,9 @@ mod verdict;
 pub use collector::Collector;
 pub use expected::{Case, Judgement, Measured, Modelled, judge, judge_published};
 pub use finding::{Evidence, Finding, Severity, findings};
+pub use network::{
+    CEILING_IO_BYTES, Ceiling, PathFault, ceiling, ceiling_together, path_faults, unreachable,
+};
 pub use series::Point;
 pub use summary::{
     Cpu, DiskBytes, HostView, JobSummary, Load, OpSummary, RunStatus, RunSummary, StepSummary,

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use assay_spec::units::SizeSpec;
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Put your storage to the test: measure files, disks and block devices by the suites everybody compares by.
@@ -29,6 +30,8 @@ pub(crate) enum Verb {
     Show(ShowArgs),
     /// Write a stored run as one HTML file with charts.
     Report(ReportArgs),
+    /// Hold results against each other: runs side by side, which differences are real, what else differs.
+    Compare(CompareArgs),
     /// Label a stored run, or note something about it.
     Label(LabelArgs),
     /// Remove stored runs.
@@ -85,14 +88,14 @@ pub(crate) struct RunArgs {
     /// Override a field of every test: outstanding=32, run=20s, size=8KiB, workers=2, …
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Run only tests with this in their name.
-    #[arg(long, value_name = "NAME")]
+    /// Run only tests with this in their name (upper and lower case alike); a full name means that test alone.
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) only: Vec<String>,
-    /// Start of all random sequences; the same seed repeats the same I/O.
-    #[arg(long)]
+    /// Start of all random sequences, 0 to 2^63-1; the same seed repeats the same I/O. [default: the plan's, else 1]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
     pub(crate) seed: Option<u64>,
-    /// Call the run something, to find it again.
-    #[arg(long, value_name = "TEXT")]
+    /// Call the run something, to find it again; anything but `last`, `last~1` and so on, which are names already.
+    #[arg(long, value_name = "TEXT", value_parser = label_text)]
     pub(crate) label: Option<String>,
     /// Note something about the run.
     #[arg(long, value_name = "TEXT")]
@@ -106,11 +109,21 @@ pub(crate) struct RunArgs {
     /// Print one JSON document instead of the table.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Also write the HTML report here.
+    /// Also write the HTML report here; `-` is standard output, and then the table goes to standard error.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
+}
+
+/// A label that finds its run again; an empty one takes a label away.
+fn label_text(text: &str) -> Result<String, String> {
+    match text.trim().strip_prefix("last") {
+        Some(rest) if rest.is_empty() || rest.starts_with('~') => {
+            Err("`last`, `last~1` and so on mean the newest runs; choose another label".to_owned())
+        }
+        _ => Ok(text.to_owned()),
+    }
 }
 
 /// How targets are opened and treated.
@@ -230,11 +243,42 @@ pub(crate) struct ReportArgs {
     pub(crate) store: StoreArgs,
 }
 
+const COMPARE_EXAMPLES: &str = "\
+Examples:
+  assay compare before after                 two labels; runs that share a label are repetitions of it
+  assay compare last~1 last                  the last two runs
+  assay compare nfs iscsi -o compare.html    one box over two protocols, with charts
+  assay compare k7f2,k9b2,kc41 x1y2,x3y4,x5y6
+  assay compare last published:ix4-200d      a run beside the table of an article
+  assay compare office.json last             a document of assay run --json from another machine
+
+A difference is called real where the 95 % interval of the ratio leaves out 1. Single runs of each side show changes
+of 1.5 times and more; a smaller one needs three runs of each. Where loads, semantics, span, page cache or durability
+differ there is no verdict, and the table says why.";
+
+#[derive(Debug, Args)]
+#[command(after_help = COMPARE_EXAMPLES)]
+pub(crate) struct CompareArgs {
+    /// The first is what the others are held against. Each is an id or a part of it, a label, `last`, `last~1`,
+    /// published:NAME, or a JSON file; several joined by commas are repetitions.
+    #[arg(required = true, num_args = 2.., value_name = "RESULT")]
+    pub(crate) results: Vec<String>,
+    /// Print one JSON document.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Also write an HTML report with charts here; `-` is standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct LabelArgs {
     /// Its id or a part of it, its label, `last`, `last~1`.
     pub(crate) run: String,
-    /// The new label; an empty one removes it.
+    /// The new label (not `last`, which is a name already); an empty one removes it.
+    #[arg(value_parser = label_text)]
     pub(crate) label: Option<String>,
     /// The new note; an empty one removes it.
     #[arg(long, value_name = "TEXT")]

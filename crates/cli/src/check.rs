@@ -6,7 +6,7 @@ use anyhow::{Context as _, bail};
 use assay_record::{DeviceFacts, FilesystemFacts};
 use assay_spec::Address;
 use assay_spec::units::Bytes;
-use assay_target::file::{self, PathKind};
+use assay_target::file::{self, Marker, PathKind};
 use serde_json::{Value, json};
 
 use crate::args::CheckArgs;
@@ -24,6 +24,8 @@ struct Checked {
     holds: Vec<String>,
     /// What to type after --overwrite; only for devices.
     identities: Vec<String>,
+    /// Whether Assay made it, and nobody changed it since; `None` for what is not a file.
+    is_ours: Option<bool>,
 }
 
 pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<Exit> {
@@ -38,6 +40,9 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<Exit> {
 
 /// What was found out, as JSON and as text.
 fn tell(target: &str) -> anyhow::Result<(Value, String)> {
+    if let Some(portal) = crate::discovery::portal_in(target)? {
+        return crate::discovery::tell(&portal);
+    }
     let path = match target.parse::<Address>().with_context(|| format!("target `{target}`"))? {
         Address::Path(path) => path,
         Address::Null { .. } => bail!("null: has nothing to check"),
@@ -75,6 +80,7 @@ fn look_at_device(target: &str, path: &Path) -> anyhow::Result<Checked> {
         identities: device.as_ref().map(assay_host::identities).unwrap_or_default(),
         device,
         holds,
+        is_ours: None,
     })
 }
 
@@ -91,9 +97,18 @@ fn look_at_file(target: &str, path: &Path, kind: &'static str) -> anyhow::Result
             assay_host::filesystem_of(path).with_context(|| format!("cannot look at {target}"))?,
         ),
         device: assay_host::device_of(path).unwrap_or_default(),
-        holds: Vec::new(),
+        holds: if is_file { assay_host::file_users(path) } else { Vec::new() },
         identities: Vec::new(),
+        is_ours: is_file
+            .then(|| is_ours(path))
+            .transpose()
+            .with_context(|| format!("cannot read {target}"))?,
     })
+}
+
+fn is_ours(path: &Path) -> std::io::Result<bool> {
+    let marker = Marker::read(path, &std::fs::File::open(path)?)?;
+    Ok(marker.is_some_and(|marker| marker.created))
 }
 
 fn as_json(checked: &Checked) -> Value {
@@ -110,6 +125,7 @@ fn as_json(checked: &Checked) -> Value {
         "wwid": device.and_then(|d| d.wwid.clone()),
         "identities": checked.identities,
         "holds": checked.holds,
+        "made_by_assay": checked.is_ours,
         "writable": checked.kind != "device" || checked.holds.is_empty(),
         "filesystem": checked.filesystem,
         "device": checked.device,
@@ -140,6 +156,23 @@ fn as_text(checked: &Checked) -> String {
     match checked.identities.as_slice() {
         [] => {}
         identities => line("identity", format!("{} (what --overwrite takes)", identities.join(" or "))),
+    }
+    match checked.is_ours {
+        Some(true) => line("made by", "Assay, which may write to it".into()),
+        Some(false) => line(
+            "made by",
+            format!(
+                "not Assay, or changed since: read-only unless --overwrite {} says otherwise",
+                checked.target
+            ),
+        ),
+        None => {}
+    }
+    if checked.kind == "device" {
+        line("writing", "read-only unless --overwrite names it, and then its content is lost".into());
+    }
+    for name in checked.device.as_ref().map(|d| assay_host::cached_loops(&d.stack)).unwrap_or_default() {
+        line("page cache", format!("{name} goes through it; losetup --direct-io=on /dev/{name} ends that"));
     }
     for hold in &checked.holds {
         line("against writing", hold.clone());

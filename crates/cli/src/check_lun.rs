@@ -1,7 +1,10 @@
 //! `assay check iscsi://…`: each path, what was agreed on over it and what of that hurts, who the LUN is, what is on it.
 
-use assay_record::{Agreed, LunFacts, LunPathFacts};
-use assay_spec::units::Bytes;
+use anyhow::anyhow;
+use assay_analysis::{CEILING_IO_BYTES, ceiling, ceiling_together, path_faults, unreachable};
+use assay_engine::LunInspection;
+use assay_record::{FrameProbe, LunFacts, LunPathFacts, NetPathFacts};
+use assay_spec::units::{Bytes, MIB};
 use assay_spec::{Address, IscsiAddress};
 use serde_json::{Value, json};
 
@@ -10,16 +13,52 @@ const SMALL_SEGMENT_BYTES: u32 = 32 << 10;
 /// Below this the target, not the tester, limits how much is in flight over a path.
 const SMALL_WINDOW: u32 = 32;
 
+/// Words are wrapped to this; a check is read on a terminal.
+const WIDTH: usize = 80;
+const INDENT: &str = "                       ";
+
 /// Logs in, looks, and tells: as JSON and as text.
 pub(crate) fn tell(address: &IscsiAddress) -> anyhow::Result<(Value, String)> {
     let typed = crate::secret::ask(&[Address::Iscsi(Box::new(address.clone()))])?;
-    let found = assay_engine::inspect_lun(address, typed.as_ref())?;
+    let found = assay_engine::inspect_lun(address, typed.as_ref())
+        .map_err(|error| anyhow!("{error}{}", between(address)))?;
+    let lun = found.facts.lun.as_deref().expect("the inspection of a LUN gives its facts");
+    let told = Told { address, found: &found, lun, hurts: hurts(lun, found.aligned_lba) };
+    Ok((as_json(&told), as_text(&told)))
+}
+
+/// What was found out, and what is to be said of it.
+struct Told<'t> {
+    address: &'t IscsiAddress,
+    found: &'t LunInspection,
+    lun: &'t LunFacts,
+    hurts: Vec<String>,
+}
+
+/// Where no login worked, what stands between here and each portal; a sentence a line.
+fn between(address: &IscsiAddress) -> String {
+    let networks = assay_engine::portal_networks(&address.portals);
+    let line = |(portal, net): &(String, Option<NetPathFacts>)| {
+        let says = match net.as_ref().and_then(|net| net.interface.as_ref().map(|of| (net, of))) {
+            Some((net, of)) if net.frames.how == FrameProbe::Echo => format!(
+                "the host at {portal} answers echoes, through {} (MTU {}): {}",
+                of.name,
+                of.mtu_bytes,
+                assay_report::network::frames(&net.frames)
+            ),
+            _ => unreachable(portal, net.as_ref()).says,
+        };
+        format!("\n  - {says}")
+    };
+    networks.iter().map(line).collect()
+}
+
+fn as_json(told: &Told<'_>) -> Value {
+    let Told { address, found, lun, hurts } = told;
     let facts = &found.facts;
-    let lun = facts.lun.as_deref().expect("the inspection of a LUN gives its facts");
     let device = facts.device.clone().unwrap_or_default();
-    let identities = assay_host::identities(&device);
-    let hurts = hurts(lun, found.aligned_lba);
-    let json = json!({
+    let ceilings: Vec<Value> = lun.paths.iter().map(|path| json!(ceiling(path))).collect();
+    json!({
         "schema": "assay.check/1",
         "target": address.to_string(),
         "kind": "lun",
@@ -27,7 +66,7 @@ pub(crate) fn tell(address: &IscsiAddress) -> anyhow::Result<(Value, String)> {
         "smallest_direct_io_bytes": facts.block_bytes,
         "serial": lun.serial,
         "wwid": lun.wwid,
-        "identities": identities,
+        "identities": assay_host::identities(&device),
         "holds": found.holds,
         "writable": found.holds.is_empty(),
         "filesystem": null,
@@ -35,71 +74,142 @@ pub(crate) fn tell(address: &IscsiAddress) -> anyhow::Result<(Value, String)> {
         "lun": lun,
         "hurts": hurts,
         "path_troubles": found.troubles,
-    });
-    let mut lines = vec![format!("{address} (LUN)")];
-    let mut line = |name: &str, value: String| lines.push(format!("  {name:<20} {value}"));
-    line("size", Bytes(facts.capacity_bytes).to_string());
-    line("device", format!("{} {} {}", lun.vendor, lun.product, lun.revision));
-    line(
-        "blocks",
-        format!(
-            "{}/{} B, largest I/O {}",
-            facts.block_bytes,
-            device.physical_block_bytes,
-            Bytes(lun.transfer_bytes_max)
-        ),
-    );
-    line("provisioning", if lun.thin { "thin" } else { "full, or not said" }.into());
-    let cache = if device.write_cache.is_empty() { "not said" } else { &device.write_cache };
-    line("write cache", cache.to_owned());
-    line("identity", format!("{} (what --overwrite takes)", identities.join(" or ")));
-    line("paths", format!("{}, {}", lun.paths.len(), lun.policy));
+        "path_faults": path_faults(&lun.paths),
+        "ceiling": {
+            "io_bytes": CEILING_IO_BYTES,
+            "paths": ceilings,
+            "together": ceiling_together(&lun.paths),
+        },
+    })
+}
+
+fn as_text(told: &Told<'_>) -> String {
+    let Told { address, found, lun, hurts } = told;
+    let mut text = format!("{address} (LUN)\n");
+    unit_lines(found, lun).into_iter().for_each(|(name, says)| text.push_str(&line(name, &says)));
+    text.push_str(&format!("\n{}", path_table(&lun.paths)));
+    let together = ceiling_together(&lun.paths);
+    if lun.paths.len() > 1 {
+        text.push_str(&wrapped(&format!("All paths together: {}", together.arithmetic), "  "));
+    }
+    for from in rates_from(&lun.paths) {
+        text.push_str(&wrapped(&format!("MB/s max is for reads of 32 KiB; {from}."), "  "));
+    }
     for (index, path) in lun.paths.iter().enumerate() {
-        line(&format!("path {index}"), path_words(path));
-        if let Some(agreed) = &path.agreed {
-            line("", agreed_words(agreed));
+        text.push_str(&format!("\nPath {index}, {}\n", path.portal));
+        for (name, says) in assay_report::network::path_facts(path) {
+            text.push_str(&line(name, &says));
         }
     }
-    for trouble in &found.troubles {
-        line("trouble", trouble.clone());
-    }
-    for hurt in &hurts {
-        line("hurts", hurt.clone());
-    }
-    for hold in &found.holds {
-        line("against writing", hold.clone());
-    }
-    Ok((json, lines.join("\n") + "\n"))
-}
-
-fn path_words(path: &LunPathFacts) -> String {
-    let (Some(local), Some(remote)) = (&path.local, &path.remote) else {
-        return format!("{} is down", path.portal);
+    text.push_str(&agreed_text(&lun.paths));
+    let mut last = String::new();
+    let mut say = |name: &str, says: &str, next: &str| {
+        last.push_str(&wrapped(&format!("{name}: {says}"), "  "));
+        if !next.is_empty() {
+            last.push_str(&wrapped(&format!("  -> {next}"), "     "));
+        }
     };
-    let tcp = path.tcp.map_or_else(String::new, |t| {
-        format!(", round trip {} us, MSS {} B, path MTU {} B", t.rtt_us, t.send_mss_bytes, t.path_mtu_bytes)
-    });
-    format!("{local} -> {remote}, {}{tcp}", path.access)
+    path_faults(&lun.paths).iter().for_each(|fault| say("Fault", &fault.says, &fault.next));
+    found.troubles.iter().for_each(|trouble| say("Happened", trouble, ""));
+    hurts.iter().for_each(|hurt| say("Hurts", hurt, ""));
+    found.holds.iter().for_each(|hold| say("Against writing", hold, ""));
+    if !last.is_empty() {
+        text.push_str(&format!("\n{last}"));
+    }
+    text
 }
 
-fn agreed_words(agreed: &Agreed) -> String {
-    let yes = |is_so| if is_so { "Yes" } else { "No" };
-    let digest = |is_on| if is_on { "CRC32C" } else { "None" };
-    format!(
-        "authentication {}, digests {}/{}, InitialR2T={}, ImmediateData={}, segments {} out {} in, bursts {} first {}, \
-         R2Ts {}, window {}",
-        agreed.authentication,
-        digest(agreed.header_digest),
-        digest(agreed.data_digest),
-        yes(agreed.initial_r2t),
-        yes(agreed.immediate_data),
-        Bytes(agreed.max_send_segment_bytes.into()),
-        Bytes(agreed.max_recv_segment_bytes.into()),
-        Bytes(agreed.max_burst_bytes.into()),
-        Bytes(agreed.first_burst_bytes.into()),
-        agreed.max_outstanding_r2t,
-        agreed.command_window
-    )
+fn rates_from(paths: &[LunPathFacts]) -> Vec<String> {
+    let mut all: Vec<String> = paths.iter().filter_map(ceiling).map(|ceiling| ceiling.rate_from).collect();
+    all.dedup();
+    all
+}
+
+/// The name of a fact before it, and nothing before its further lines.
+fn line(name: &str, says: &str) -> String {
+    let says = assay_report::text::wrap(says, WIDTH - INDENT.len(), "");
+    format!("  {name:<20} {}\n", says.replace('\n', &format!("\n{INDENT}")))
+}
+
+fn wrapped(says: &str, indent: &str) -> String {
+    assay_report::text::wrap(says, WIDTH, indent) + "\n"
+}
+
+fn unit_lines(found: &LunInspection, lun: &LunFacts) -> Vec<(&'static str, String)> {
+    let facts = &found.facts;
+    let device = facts.device.clone().unwrap_or_default();
+    let cache = if device.write_cache.is_empty() { "not said" } else { &device.write_cache };
+    let aligned = if found.aligned_lba == 0 { "aligned" } else { "not aligned" };
+    vec![
+        ("size", Bytes(facts.capacity_bytes).to_string()),
+        ("device", format!("{} {} {}", lun.vendor, lun.product, lun.revision)),
+        (
+            "blocks",
+            format!(
+                "{} B logical, {} B physical, {aligned}; largest I/O {:.1} MiB",
+                facts.block_bytes,
+                device.physical_block_bytes,
+                lun.transfer_bytes_max as f64 / MIB as f64
+            ),
+        ),
+        ("provisioning", if lun.thin { "thin" } else { "full, or not said" }.into()),
+        ("write cache", cache.to_owned()),
+        ("identity", format!("{} (what --overwrite takes)", assay_host::identities(&device).join(" or "))),
+        ("paths", format!("{}, {}", lun.paths.len(), lun.policy)),
+    ]
+}
+
+/// A row for each path, narrow enough for 80 columns.
+fn path_table(paths: &[LunPathFacts]) -> String {
+    let dash = || "-".to_owned();
+    let row = |index: usize, path: &LunPathFacts| {
+        let net = path.net.as_ref();
+        let interface = net.and_then(|net| net.interface.as_ref());
+        let mb_per_s = ceiling(path).and_then(|ceiling| ceiling.mb_per_s);
+        [
+            index.to_string(),
+            path.portal.clone(),
+            interface.map_or_else(dash, |of| of.name.clone()),
+            interface.map_or_else(dash, |of| of.mtu_bytes.to_string()),
+            net.and_then(|net| net.frames.largest_bytes).map_or_else(dash, |bytes| bytes.to_string()),
+            path.ping.map_or_else(dash, |ping| ping.median_us.to_string()),
+            mb_per_s.map_or_else(dash, |mb| format!("{mb:.1}")),
+            if path.is_up { path.access.clone() } else { "down".into() },
+        ]
+    };
+    let titles = ["Path", "Portal", "Through", "MTU", "Passes", "NOP us", "MB/s max", "State"];
+    let mut rows = vec![titles.map(str::to_owned)];
+    rows.extend(paths.iter().enumerate().map(|(index, path)| row(index, path)));
+    let widths: Vec<usize> =
+        (0..titles.len()).map(|c| rows.iter().map(|r| r[c].chars().count()).max().unwrap_or(0)).collect();
+    let is_text = |column: usize| matches!(column, 1 | 2 | 7);
+    let cell = |(column, text): (usize, &String)| match (is_text(column), widths[column]) {
+        (true, width) => format!("{text:<width$}"),
+        (false, width) => format!("{text:>width$}"),
+    };
+    let lines = rows.iter().map(|row| row.iter().enumerate().map(cell).collect::<Vec<_>>().join("  "));
+    let mut lines: Vec<String> = lines.map(|line| line.trim_end().to_owned()).collect();
+    let width = lines.iter().map(|line| line.chars().count()).max().unwrap_or(0);
+    lines.insert(1, "-".repeat(width));
+    lines.join("\n") + "\n"
+}
+
+/// What logins agreed on, once for all paths that agree.
+fn agreed_text(paths: &[LunPathFacts]) -> String {
+    let mut told: Vec<(String, Vec<String>)> = Vec::new();
+    for (index, path) in paths.iter().enumerate() {
+        let Some(agreed) = &path.agreed else { continue };
+        let words = assay_report::network::agreed(agreed);
+        match told.iter_mut().find(|(known, _)| *known == words) {
+            Some((_, of)) => of.push(index.to_string()),
+            None => told.push((words, vec![index.to_string()])),
+        }
+    }
+    let text = |(words, of): &(String, Vec<String>)| {
+        let s = if of.len() == 1 { "" } else { "s" };
+        format!("\n{}", wrapped(&format!("Agreed on over path{s} {}: {words}", of.join(", ")), "  "))
+    };
+    told.iter().map(text).collect()
 }
 
 /// What slows I/O down, each a sentence that is said once for all paths alike.
@@ -151,6 +261,8 @@ fn hurts(lun: &LunFacts, aligned_lba: u16) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use assay_record::Agreed;
+
     use super::*;
 
     fn lun(agreed: Agreed) -> LunFacts {

@@ -10,6 +10,8 @@ mod calibrate;
 mod check;
 mod check_lun;
 mod check_nfs;
+mod compare;
+mod discovery;
 mod output;
 mod overhead;
 mod predict;
@@ -53,6 +55,7 @@ fn main() -> ExitCode {
         Verb::Runs(args) => runs::runs(&args),
         Verb::Show(args) => runs::show(&args),
         Verb::Report(args) => runs::report(&args),
+        Verb::Compare(args) => compare::compare(&args),
         Verb::Label(args) => runs::label(&args),
         Verb::Rm(args) => runs::rm(&args),
         Verb::Predict(args) => predict::predict(&args),

@@ -15,7 +15,7 @@ const DRAWS_PER_S: u8 = 10;
 /// Shows where a run stands, on standard error; nothing where that is no terminal.
 pub(crate) struct Progress {
     steps: Vec<StepLine>,
-    filling: Option<(std::path::PathBuf, ProgressBar)>,
+    filling: Option<(PrepareProgress, ProgressBar)>,
     step: Option<(ProgressBar, usize)>,
 }
 
@@ -42,23 +42,23 @@ impl Progress {
     }
 
     pub(crate) fn fill(&mut self, progress: &PrepareProgress) {
-        if self.filling.as_ref().is_none_or(|(path, _)| *path != progress.path) {
+        if self.filling.as_ref().is_none_or(|(last, _)| last.path != progress.path) {
             self.filled();
-            let bar = bar(progress.total_bytes, "{msg} [{bar:30}] {percent}% {prefix} {eta} left");
-            bar.set_message(format!("filling {} with random data", progress.path.display()));
-            self.filling = Some((progress.path.clone(), bar));
+            let bar = bar(progress.total_bytes, "{wide_msg} [{bar:10}] {percent}% {prefix} {eta} left");
+            bar.set_message(format!("filling {}", progress.path.display()));
+            self.filling = Some((progress.clone(), bar));
         }
-        if let Some((_, bar)) = &self.filling {
+        if let Some((last, bar)) = &mut self.filling {
+            last.clone_from(progress);
             bar.set_position(progress.done_bytes);
             bar.set_prefix(format!("{:.0} MiB/s", progress.bytes_per_s / MIB as f64));
         }
     }
 
     pub(crate) fn filled(&mut self) {
-        if let Some((path, bar)) = self.filling.take() {
-            let (size, time) = (HumanBytes(bar.position()), bar.elapsed().as_secs_f64());
+        if let Some((last, bar)) = self.filling.take() {
             bar.finish_and_clear();
-            note!("filled {}: {size} in {time:.1} s", path.display());
+            note!("{}", filled_words(&last));
         }
     }
 
@@ -84,8 +84,13 @@ impl Progress {
     fn begin(&mut self, id: StepId) {
         let Some(index) = self.steps.iter().position(|s| s.id == id) else { return };
         let line = &self.steps[index];
-        let bar = bar(u64::try_from(line.time.as_millis()).unwrap_or(u64::MAX), "{prefix} [{bar:20}] {msg}");
-        bar.set_prefix(format!("{}/{} {}", index + 1, self.steps.len(), line.name));
+        let columns = columns();
+        // The numbers take 50 columns at most; what is left is for the name, and for a bar where there is room.
+        let template = if columns >= 100 { "{prefix} [{bar:20}] {wide_msg}" } else { "{prefix}  {wide_msg}" };
+        let bar = bar(u64::try_from(line.time.as_millis()).unwrap_or(u64::MAX), template);
+        let place = format!("{}/{} ", index + 1, self.steps.len());
+        let room = columns.saturating_sub(if columns >= 100 { 76 } else { 54 } + place.len()).max(8);
+        bar.set_prefix(format!("{place}{}", shortened(&line.name, room)));
         self.step = Some((bar, index));
     }
 
@@ -114,7 +119,7 @@ impl Progress {
         let left = line.time.saturating_sub(bar.elapsed()) + self.time_after(*index);
         let p99 = stats.waited().quantile_ns(0.99).unwrap_or(0.0) / 1e3;
         bar.set_message(format!(
-            "{} left  {:.0} IOPS  {:.1} MiB/s  p99 {:.0} us",
+            "{} left  {:.0} IOPS  {:.1} MiB/s  p99 {:.0} µs",
             clock(left),
             stats.ops() as f64 / seconds,
             stats.bytes as f64 / seconds / MIB as f64,
@@ -139,9 +144,70 @@ fn bar(length: u64, template: &str) -> ProgressBar {
     ProgressBar::with_draw_target(Some(length), target).with_style(style.progress_chars("=> "))
 }
 
+/// Columns of the terminal; a common width where there is none.
+fn columns() -> usize {
+    terminal_size::terminal_size_of(std::io::stderr()).map_or(80, |(width, _)| usize::from(width.0))
+}
+
+/// The text, or its beginning and end around an ellipsis: the end tells steps of a sweep apart.
+fn shortened(text: &str, columns: usize) -> String {
+    let count = text.chars().count();
+    if count <= columns {
+        return text.to_owned();
+    }
+    let tail = columns / 2;
+    let head: String = text.chars().take(columns - tail - 1).collect();
+    let end: String = text.chars().skip(count - tail).collect();
+    format!("{head}…{end}")
+}
+
+/// What was filled, and how long that took; less than all of it when it was stopped.
+fn filled_words(last: &PrepareProgress) -> String {
+    let size = match (last.done_bytes, last.total_bytes) {
+        (done, total) if done < total => format!("{} of {}", HumanBytes(done), HumanBytes(total)),
+        (_, total) => HumanBytes(total).to_string(),
+    };
+    let time = match last.elapsed {
+        short if short < Duration::from_millis(1) => "less than 1 ms".to_owned(),
+        short if short < Duration::from_secs(1) => format!("{} ms", short.as_millis()),
+        long => format!("{:.1} s", long.as_secs_f64()),
+    };
+    format!("filled {}: {size} in {time}", last.path.display())
+}
+
 /// `1:05`, or `2:03:04` above an hour.
 fn clock(time: Duration) -> String {
     let seconds = time.as_secs();
     let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
     if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02}") } else { format!("{minutes}:{seconds:02}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_names_keep_their_beginning_and_end() {
+        assert_eq!(shortened("short", 8), "short");
+        assert_eq!(shortened("throughput by size 512 B", 12), "throu… 512 B");
+    }
+
+    #[test]
+    fn a_fill_says_how_much_and_how_long() {
+        let last = |done_bytes, us| PrepareProgress {
+            path: "t.dat".into(),
+            done_bytes,
+            total_bytes: 1 << 30,
+            bytes_per_s: 0.0,
+            elapsed: Duration::from_micros(us),
+        };
+        for (done, us, expected) in [
+            (1 << 30, 1_250_000, "filled t.dat: 1.00 GiB in 1.2 s"),
+            (1 << 30, 31_500, "filled t.dat: 1.00 GiB in 31 ms"),
+            (1 << 30, 900, "filled t.dat: 1.00 GiB in less than 1 ms"),
+            (1 << 29, 2_000_000, "filled t.dat: 512.00 MiB of 1.00 GiB in 2.0 s"),
+        ] {
+            assert_eq!(filled_words(&last(done, us)), expected);
+        }
+    }
 }

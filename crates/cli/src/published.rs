@@ -1,7 +1,7 @@
 //! `assay published` and `assay validate`: measured tables of articles, and the model held against them.
 
 use anyhow::{Context as _, bail};
-use assay_analysis::judge_published;
+use assay_analysis::{Judgement, judge_published};
 use assay_model::published::{self, Published};
 use assay_model::validate::{to_markdown, validate};
 use assay_report::expected;
@@ -33,24 +33,31 @@ pub(crate) fn published(args: &PublishedArgs) -> anyhow::Result<Exit> {
 
 /// Prints a published table like a run.
 pub(crate) fn show(name: &str, as_json: bool) -> anyhow::Result<Exit> {
-    let tables = published::all()?;
-    let Some(table) = tables.iter().find(|t| t.name == name) else {
-        let names: Vec<&str> = tables.iter().map(|t| t.name.as_str()).collect();
-        bail!("no published table is called `{name}`{}", suggest(name, &names));
-    };
-    let judgement = judge_published(table);
+    let (table, judgement) = judged(name)?;
     if as_json {
-        say(&format!("{:#}\n", expected::published_json(table, &judgement)))?;
+        say(&format!("{:#}\n", expected::published_json(&table, &judgement)))?;
         return Ok(Exit::Done);
     }
     let options = text_options();
-    say(&expected::published_table(table))?;
+    say(&expected::published_table(&table))?;
     say(&assay_report::text::findings(&judgement.findings, options))?;
     say(&expected::text(&judgement, options.width.min(110)))?;
     say(
         "\nExpected from data sheets only: what the target's software costs is what the rows are to show.\n",
     )?;
     Ok(Exit::Done)
+}
+
+/// The table of that name with what is to be said of it.
+pub(crate) fn judged(name: &str) -> anyhow::Result<(Published, Judgement)> {
+    let mut tables = published::all()?;
+    let Some(index) = tables.iter().position(|t| t.name == name) else {
+        let names: Vec<&str> = tables.iter().map(|t| t.name.as_str()).collect();
+        bail!("no published table is called `{name}`{}", suggest(name, &names));
+    };
+    let table = tables.swap_remove(index);
+    let judgement = judge_published(&table);
+    Ok((table, judgement))
 }
 
 pub(crate) fn validation(args: &ValidateArgs) -> anyhow::Result<Exit> {

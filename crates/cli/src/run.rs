@@ -146,20 +146,32 @@ pub(crate) fn resolve(name: &str, choice: &Choice<'_>) -> anyhow::Result<Plan> {
 }
 
 fn addresses(targets: &[String]) -> anyhow::Result<Vec<Address>> {
-    targets.iter().map(|t| t.parse().with_context(|| format!("target `{t}`"))).collect()
+    let address = |t: &String| {
+        t.parse()
+            .map_err(|error| crate::discovery::explain(t, error))
+            .with_context(|| format!("target `{t}`"))
+    };
+    targets.iter().map(address).collect()
 }
 
 /// What would be refused after the run is refused before it; and the store must survive whatever is typed.
 fn check_paths(args: &RunArgs, store: &Store) -> anyhow::Result<()> {
-    let mut kept: Vec<PathBuf> = ["", "-wal", "-shm"].map(|end| beside(store.path(), end)).into();
+    let mut kept: Vec<PathBuf> = ["", "-wal", "-shm", "-live"].map(|end| beside(store.path(), end)).into();
     for address in &addresses(&args.targets)? {
         let Address::Path(path) = address else { continue };
-        if kept[..3].iter().any(|kept| is_same(kept, path)) {
+        if kept[..4].iter().any(|kept| is_same(kept, path)) {
             bail!("{address} is the store of runs; choose another target, or another --store");
         }
         kept.push(path.clone());
     }
+    if args.json && is_stdout(args) {
+        bail!("--json and -o - both print to standard output; give the report a file");
+    }
     args.output.as_deref().map_or(Ok(()), |output| check_report_path(output, &kept))
+}
+
+fn is_stdout(args: &RunArgs) -> bool {
+    args.output.as_deref() == Some(Path::new("-"))
 }
 
 fn beside(path: &Path, end: &str) -> PathBuf {
@@ -326,9 +338,14 @@ fn tell(args: &RunArgs, done: &Done) -> anyhow::Result<Exit> {
         }
         say(&format!("{document:#}\n"))?;
     } else {
-        let options = text_options();
-        say(&assay_report::text::table_with(header, &summary, &findings, judgement.as_ref(), options))?;
-        say(&truth_text(&summary, truths))?;
+        let mut text =
+            assay_report::text::table_with(header, &summary, &findings, judgement.as_ref(), text_options());
+        text.push_str(&truth_text(&summary, truths));
+        if is_stdout(args) {
+            note!("{}", text.trim_end())
+        } else {
+            say(&text)?
+        }
         note!("stored as run {}: assay show {0}, assay report {0} -o report.html", header.run);
     }
     Ok(exit_of(&summary))

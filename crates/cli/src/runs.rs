@@ -1,28 +1,41 @@
 //! `assay runs`, `show`, `report`, `label`, `rm`: what is kept.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 use assay_analysis::{Collector, Finding, Judgement, RunSummary};
 use assay_record::RunHeader;
 use assay_report::{Meta, RunListing};
-use assay_store::{RunRow, Store};
+use assay_store::{RunRow, Store, StoreError};
 
 use crate::args::{LabelArgs, ReportArgs, RmArgs, RunsArgs, ShowArgs, StoreArgs};
 use crate::output::{check_report_path, note, write_report_file};
 use crate::run::{judged, text_options};
 use crate::{Exit, say};
 
+/// The store, created where there is none: for what writes to it.
 pub(crate) fn open_store(args: &StoreArgs) -> anyhow::Result<Store> {
-    let path = match &args.store {
-        Some(path) => path.clone(),
-        None => assay_store::default_path()?,
-    };
-    Ok(Store::open(path)?)
+    Ok(Store::open(store_path(args)?)?)
+}
+
+/// The store, for what only reads: looking for runs must not leave a file behind.
+pub(crate) fn existing_store(args: &StoreArgs) -> anyhow::Result<Store> {
+    let path = store_path(args)?;
+    Store::open_existing(&path)?.with_context(|| {
+        format!(
+            "no run is stored yet in {0}, which does not exist; `assay run SUITE TARGET --store {0}` makes it",
+            path.display()
+        )
+    })
+}
+
+fn store_path(args: &StoreArgs) -> anyhow::Result<PathBuf> {
+    Ok(args.store.clone().map_or_else(assay_store::default_path, Ok)?)
 }
 
 pub(crate) fn runs(args: &RunsArgs) -> anyhow::Result<Exit> {
-    let rows = open_store(&args.store)?.runs()?;
+    let is_first_use = args.store.store.is_none() && !store_path(&args.store)?.exists();
+    let rows = if is_first_use { Vec::new() } else { existing_store(&args.store)?.runs()? };
     let listings: Vec<RunListing<'_>> = rows.iter().map(listing).collect();
     match args.json {
         true => say(&format!("{:#}\n", assay_report::runs_json(&listings)))?,
@@ -35,7 +48,10 @@ fn listing(row: &RunRow) -> RunListing<'_> {
     RunListing {
         run: &row.run,
         name: &row.name,
-        status: assay_analysis::RunStatus::from(row.status).name(),
+        status: match row.is_running {
+            true => "running",
+            false => assay_analysis::RunStatus::from(row.status).name(),
+        },
         label: row.label.as_deref(),
         note: row.note.as_deref(),
         started_unix_ms: row.started_unix_ms,
@@ -44,18 +60,21 @@ fn listing(row: &RunRow) -> RunListing<'_> {
 }
 
 /// A stored run, judged anew.
-struct Stored {
-    row: RunRow,
-    header: RunHeader,
-    summary: RunSummary,
-    findings: Vec<Finding>,
-    judgement: Option<Judgement>,
+pub(crate) struct Stored {
+    pub(crate) row: RunRow,
+    pub(crate) header: RunHeader,
+    pub(crate) summary: RunSummary,
+    pub(crate) findings: Vec<Finding>,
+    pub(crate) judgement: Option<Judgement>,
 }
 
 impl Stored {
-    fn read(store: &Store, name: &str) -> anyhow::Result<Self> {
+    pub(crate) fn read(store: &Store, name: &str) -> anyhow::Result<Self> {
         let run = store.find(name)?;
         let (row, header) = (store.row(&run)?, store.header(&run)?);
+        if row.is_running {
+            note!("run {run} is still going on; this is what it has measured so far");
+        }
         let mut collector = Collector::new(&header);
         store.load(&run)?.iter().for_each(|event| collector.add(event));
         let summary = collector.summary();
@@ -76,7 +95,7 @@ pub(crate) fn show(args: &ShowArgs) -> anyhow::Result<Exit> {
     if let Some(name) = args.run.strip_prefix("published:") {
         return crate::published::show(name, args.json);
     }
-    let stored = Stored::read(&open_store(&args.store)?, &args.run)?;
+    let stored = Stored::read(&existing_store(&args.store)?, &args.run)?;
     let Stored { header, summary, findings, judgement, .. } = &stored;
     match args.json {
         true => {
@@ -91,7 +110,7 @@ pub(crate) fn show(args: &ShowArgs) -> anyhow::Result<Exit> {
 }
 
 pub(crate) fn report(args: &ReportArgs) -> anyhow::Result<Exit> {
-    let store = open_store(&args.store)?;
+    let store = existing_store(&args.store)?;
     check_report_path(&args.output, &[store.path().to_owned()])?;
     let stored = Stored::read(&store, &args.run)?;
     write_report(&args.output, &stored.header, &stored.summary, &stored.findings, stored.meta())?;
@@ -119,7 +138,7 @@ pub(crate) fn label(args: &LabelArgs) -> anyhow::Result<Exit> {
     if args.label.is_none() && args.note.is_none() {
         bail!("give a label, or --note TEXT");
     }
-    let store = open_store(&args.store)?;
+    let store = existing_store(&args.store)?;
     let run = store.find(&args.run)?;
     let text = |text: &str| Some(text.trim().to_owned()).filter(|t| !t.is_empty());
     if let Some(label) = &args.label {
@@ -132,9 +151,14 @@ pub(crate) fn label(args: &LabelArgs) -> anyhow::Result<Exit> {
 }
 
 pub(crate) fn rm(args: &RmArgs) -> anyhow::Result<Exit> {
-    let store = open_store(&args.store)?;
+    let store = existing_store(&args.store)?;
     // All names are understood before anything is removed.
     let runs: Vec<String> = args.runs.iter().map(|name| store.find(name)).collect::<Result<_, _>>()?;
+    for run in &runs {
+        if store.row(run)?.is_running {
+            bail!(StoreError::Running { run: run.clone() });
+        }
+    }
     for run in runs {
         store.remove(&run)?;
         note!("removed run {run}");

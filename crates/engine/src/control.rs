@@ -75,6 +75,44 @@ impl Control {
     }
 }
 
+/// A worker's place at both gates: whatever becomes of the worker, the others do not wait for it.
+///
+/// Dropped before it passed, it arrives by itself; dropped by a panic, it also aborts the step, so that the others do
+/// not measure for a result that cannot be.
+pub(crate) struct Ticket<'c> {
+    control: &'c Control,
+    is_started: bool,
+    is_measuring: bool,
+}
+
+impl<'c> Ticket<'c> {
+    pub(crate) fn new(control: &'c Control) -> Self {
+        Self { control, is_started: false, is_measuring: false }
+    }
+
+    /// Waits for all others to be ready: the common time.
+    pub(crate) fn start(&mut self) -> u64 {
+        self.is_started = true;
+        self.control.start.pass(self.control.clock)
+    }
+
+    /// Waits for the warm-up of all others: the common time.
+    pub(crate) fn measure(&mut self) -> u64 {
+        self.is_measuring = true;
+        self.control.measure.pass(self.control.clock)
+    }
+}
+
+impl Drop for Ticket<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.control.abort();
+        }
+        let gates = [(self.is_started, &self.control.start), (self.is_measuring, &self.control.measure)];
+        gates.into_iter().filter(|(passed, _)| !passed).for_each(|(_, gate)| gate.arrive(self.control.clock));
+    }
+}
+
 /// How long after the last arrival a gate opens, ns: time for the others to notice, so that all start together.
 const GATE_LEAD_NS: u64 = 200_000;
 
@@ -147,6 +185,24 @@ mod tests {
             all
         });
         assert!(passed.iter().all(|t| *t == passed[0]) && passed[0] >= 20_000_000);
+    }
+
+    #[test]
+    fn nobody_waits_for_a_worker_that_is_gone() {
+        let control = Control::new(Clock::start(), StopSignal::default(), 3, 0);
+        control.start.arrive(control.clock);
+        std::thread::scope(|scope| {
+            let gone = scope.spawn(|| {
+                let mut ticket = Ticket::new(&control);
+                ticket.start();
+                panic!("a bug");
+            });
+            let given_up = scope.spawn(|| drop(Ticket::new(&control)));
+            let mut waiting = Ticket::new(&control);
+            assert!(waiting.start() > 0 && waiting.measure() > 0);
+            assert!(gone.join().is_err() && given_up.join().is_ok());
+        });
+        assert!(control.must_stop(), "a step without one of its workers has no result");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What writes write.
 
+use std::sync::Arc;
+
 use assay_spec::Data;
 
 use crate::rng::{BulkRng, Rng};
@@ -16,10 +18,32 @@ const WINDOW_GRAIN: usize = 64;
 /// Iometer's full random data is a window into so many random bytes.
 const IOMETER_POOL_BYTES: usize = 16 << 20;
 
+/// Random bytes that all workers of a job take their windows from; none where a job needs none.
+#[derive(Clone, Default)]
+pub(crate) struct Pool(Arc<[u8]>);
+
+impl Pool {
+    /// For writes of up to `size_max` bytes: 4 or 16 MiB for each job with such data, however many its workers.
+    pub(crate) fn new(data: Data, size_max: usize, seed: u64) -> Self {
+        let bytes = match data {
+            Data::Unique => UNIQUE_POOL_BYTES + size_max,
+            Data::IometerFullRandom => IOMETER_POOL_BYTES + size_max,
+            Data::Reducible { .. } | Data::IometerRepeating | Data::IometerPseudoRandom => 0,
+        };
+        Self(random_bytes(bytes, seed).into())
+    }
+}
+
+fn random_bytes(count: usize, seed: u64) -> Vec<u8> {
+    let mut bytes = vec![0; count];
+    BulkRng::new(seed).fill(&mut bytes);
+    bytes
+}
+
 /// Makes the data of one worker's writes.
 pub(crate) enum Filler {
     /// A random window into a pool under a random mask: no block repeats, nothing in one resembles another.
-    Unique { pool: Vec<u8>, rng: Rng },
+    Unique { pool: Pool, rng: Rng },
     /// Random bytes with a share that compresses and a share that repeats.
     Reducible(Reducible),
     /// One random byte, repeated.
@@ -27,7 +51,7 @@ pub(crate) enum Filler {
     /// The same random bytes for every write.
     PseudoRandom(Vec<u8>),
     /// A window at a random multiple of four into a pool.
-    FullRandom { pool: Vec<u8>, rng: Rng },
+    FullRandom { pool: Pool, rng: Rng },
 }
 
 /// Data that compresses by `compress` and deduplicates by `dedupe`.
@@ -42,21 +66,14 @@ pub(crate) struct Reducible {
 }
 
 impl Filler {
-    /// For writes of up to `size_max` bytes.
-    pub(crate) fn new(data: Data, size_max: usize, seed: u64) -> Self {
-        let pool = |bytes: usize| {
-            let mut pool = vec![0; bytes];
-            BulkRng::new(seed).fill(&mut pool);
-            pool
-        };
+    /// For writes of up to `size_max` bytes; `pool` is that of the job.
+    pub(crate) fn new(data: Data, pool: &Pool, size_max: usize, seed: u64) -> Self {
         match data {
-            Data::Unique => Self::Unique { pool: pool(UNIQUE_POOL_BYTES + size_max), rng: Rng::new(seed) },
+            Data::Unique => Self::Unique { pool: pool.clone(), rng: Rng::new(seed) },
             Data::Reducible { compress, dedupe } => Self::Reducible(Reducible::new(compress, dedupe, seed)),
             Data::IometerRepeating => Self::Repeating(Rng::new(seed)),
-            Data::IometerPseudoRandom => Self::PseudoRandom(pool(size_max)),
-            Data::IometerFullRandom => {
-                Self::FullRandom { pool: pool(IOMETER_POOL_BYTES + size_max), rng: Rng::new(seed) }
-            }
+            Data::IometerPseudoRandom => Self::PseudoRandom(random_bytes(size_max, seed)),
+            Data::IometerFullRandom => Self::FullRandom { pool: pool.clone(), rng: Rng::new(seed) },
         }
     }
 
@@ -64,15 +81,15 @@ impl Filler {
     pub(crate) fn fill(&mut self, bytes: &mut [u8]) {
         match self {
             Self::Unique { pool, rng } => {
-                let start = window(rng, pool.len(), bytes.len(), WINDOW_GRAIN);
-                copy_masked(bytes, &pool[start..], rng.next());
+                let start = window(rng, pool.0.len(), bytes.len(), WINDOW_GRAIN);
+                copy_masked(bytes, &pool.0[start..], rng.next());
             }
             Self::Reducible(reducible) => bytes.chunks_mut(UNIT_BYTES).for_each(|unit| reducible.fill(unit)),
             Self::Repeating(rng) => bytes.fill(rng.next().to_le_bytes()[7]),
             Self::PseudoRandom(pattern) => bytes.copy_from_slice(&pattern[..bytes.len()]),
             Self::FullRandom { pool, rng } => {
-                let start = window(rng, pool.len(), bytes.len(), 4);
-                bytes.copy_from_slice(&pool[start..start + bytes.len()]);
+                let start = window(rng, pool.0.len(), bytes.len(), 4);
+                bytes.copy_from_slice(&pool.0[start..start + bytes.len()]);
             }
         }
     }
@@ -137,7 +154,7 @@ mod tests {
     use super::*;
 
     fn written(data: Data, size: usize, count: usize) -> Vec<Vec<u8>> {
-        let mut filler = Filler::new(data, size, 42);
+        let mut filler = Filler::new(data, &Pool::new(data, size, 41), size, 42);
         (0..count)
             .map(|_| {
                 let mut bytes = vec![0xEE; size];

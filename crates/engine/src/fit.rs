@@ -3,9 +3,9 @@
 use assay_spec::units::Bytes;
 use assay_spec::{Job, Semantics, Step};
 
+use crate::flights::depth;
 use crate::planner::least_span;
-use crate::preparation::PreparedTargets;
-use crate::step::{depth, spare_buffers};
+use crate::spares::spare_buffers;
 
 /// Whether a step can run.
 pub(crate) enum Fit {
@@ -25,22 +25,35 @@ pub(crate) struct Place {
     pub(crate) transfer_bytes_max: u64,
     /// Names, for the message.
     pub(crate) name: String,
+    /// Most I/Os in flight of one worker.
+    pub(crate) depth_max: u32,
     /// Memory that I/O buffers may take, bytes.
     pub(crate) memory_bytes: u64,
 }
 
-/// Whether `step` can run on `targets`.
-pub(crate) fn fit(step: &Step, targets: &PreparedTargets) -> Fit {
-    let misfit =
-        step.jobs.iter().find_map(|job| job_misfit(job, targets.semantics(), &targets.place_of(job)));
-    misfit.map_or(Fit::Fits, Fit::Misfit)
+/// Whether `step` can run on `places`, one for each of its jobs.
+pub(crate) fn fit(step: &Step, semantics: Semantics, places: &[Place]) -> Fit {
+    let misfit = step.jobs.iter().zip(places).find_map(|(job, place)| job_misfit(job, semantics, place));
+    misfit.or_else(|| memory_misfit(step, semantics, places)).map_or(Fit::Fits, Fit::Misfit)
 }
 
 fn job_misfit(job: &Job, semantics: Semantics, place: &Place) -> Option<String> {
     block_misfit(job, semantics, place)
         .or_else(|| transfer_misfit(job, place))
         .or_else(|| span_misfit(job, semantics, place))
-        .or_else(|| memory_misfit(job, semantics, place))
+        .or_else(|| depth_misfit(job, semantics, place))
+}
+
+/// Only psync has such a limit: a thread for each I/O in flight.
+fn depth_misfit(job: &Job, semantics: Semantics, place: &Place) -> Option<String> {
+    let depth = depth(semantics, job, place.spans.len());
+    (depth > place.depth_max).then(|| {
+        format!(
+            "{depth} I/Os in flight of one worker on {} are more than psync can have, which is {}: lower \
+             `outstanding`, use several `workers`, or --io uring",
+            place.name, place.depth_max
+        )
+    })
 }
 
 fn block_misfit(job: &Job, semantics: Semantics, place: &Place) -> Option<String> {
@@ -77,9 +90,10 @@ fn span_misfit(job: &Job, semantics: Semantics, place: &Place) -> Option<String>
     let smallest = place.spans.iter().copied().min().unwrap_or(0);
     (smallest < least).then(|| {
         format!(
-            "{} workers with I/Os of up to {} need at least {} of {}, which has {}; use a larger --size",
-            job.workers,
+            "{} with I/Os of up to {} {} at least {} of {}, which has {}; use a larger --size",
+            if job.workers == 1 { "one worker".to_owned() } else { format!("{} workers", job.workers) },
             job.size_max(),
+            if job.workers == 1 { "needs" } else { "need" },
             Bytes(least),
             place.name,
             Bytes(smallest)
@@ -87,18 +101,23 @@ fn span_misfit(job: &Job, semantics: Semantics, place: &Place) -> Option<String>
     })
 }
 
-fn memory_misfit(job: &Job, semantics: Semantics, place: &Place) -> Option<String> {
-    let depth = depth(semantics, job, place.spans.len());
-    let slots = u64::from(depth) * u64::from(job.workers);
-    let buffers = u64::from(depth + spare_buffers(job, depth)) * u64::from(job.workers);
-    let wanted = buffers * job.size_max().0.next_multiple_of(4096);
-    (wanted > place.memory_bytes).then(|| {
+/// The jobs of a step run side by side, so their buffers are there at the same time.
+fn memory_misfit(step: &Step, semantics: Semantics, places: &[Place]) -> Option<String> {
+    let (mut slots, mut wanted) = (0, 0);
+    for (job, place) in step.jobs.iter().zip(places) {
+        let depth = depth(semantics, job, place.spans.len());
+        let buffers = u64::from(depth + spare_buffers(job, depth)) * u64::from(job.workers);
+        slots += u64::from(depth) * u64::from(job.workers);
+        wanted += buffers * job.size_max().0.next_multiple_of(4096);
+    }
+    let most = places.iter().map(|place| place.memory_bytes).min().unwrap_or(u64::MAX);
+    let size_max = step.jobs.iter().map(Job::size_max).max().unwrap_or_default();
+    (wanted > most).then(|| {
         format!(
-            "{slots} I/Os in flight of up to {} take {} of buffers; at most {} (half of the memory) may be used: \
-             lower `outstanding`, `workers` or `size`",
-            job.size_max(),
+            "{slots} I/Os in flight of up to {size_max} take {} of buffers; at most {} may be used (half of the \
+             memory, less the stamps of verify mode): lower `outstanding`, `workers` or `size`",
             Bytes(wanted),
-            Bytes(place.memory_bytes)
+            Bytes(most)
         )
     })
 }
@@ -111,14 +130,20 @@ mod tests {
     fn misfit(text: &str, block_bytes: u32, span: u64) -> Option<String> {
         let text = format!("[[test]]\nname = \"t\"\n{text}\n");
         let plan = PlanFile::parse("p", &text).unwrap().resolve(&Overrides::default()).unwrap();
-        let place = Place {
+        let place = || Place {
             spans: vec![span],
             block_bytes,
             transfer_bytes_max: 64 << 20,
             name: "t.dat".into(),
+            depth_max: 256,
             memory_bytes: 1 << 30,
         };
-        plan.jobs().find_map(|job| job_misfit(job, plan.semantics, &place))
+        let step = &plan.tests[0].steps[0];
+        let places: Vec<Place> = step.jobs.iter().map(|_| place()).collect();
+        match fit(step, plan.semantics, &places) {
+            Fit::Fits => None,
+            Fit::Misfit(why) => Some(why),
+        }
     }
 
     #[test]
@@ -135,7 +160,15 @@ mod tests {
         );
         let narrow = misfit("access = [{ size = 4096 }]\nworkers = 4", 512, 3 * 4096).unwrap();
         assert!(narrow.contains("need at least 16KiB of t.dat, which has 12KiB"), "{narrow}");
-        let deep = misfit("access = [{ size = \"8MiB\" }]\noutstanding = 4096", 512, 1 << 40).unwrap();
+        let many = misfit("access = [{ size = 4096 }]\noutstanding = 257", 512, 1 << 30).unwrap();
+        assert!(many.starts_with("257 I/Os in flight of one worker on t.dat are more than psync"), "{many}");
+        let deep =
+            misfit("access = [{ size = \"8MiB\" }]\noutstanding = 256\nworkers = 16", 512, 1 << 40).unwrap();
         assert!(deep.contains("take 32GiB of buffers; at most 1GiB"), "{deep}");
+        // 768 MiB each.
+        let job = "[[test.job]]\naccess = [{ size = \"8MiB\" }]\noutstanding = 96\n";
+        assert_eq!(misfit(job, 512, 1 << 40), None);
+        let both = misfit(&format!("{job}{job}"), 512, 1 << 40).unwrap();
+        assert!(both.starts_with("192 I/Os in flight of up to 8MiB take 1.5GiB of buffers"), "{both}");
     }
 }

@@ -6,7 +6,22 @@
 
 use std::collections::VecDeque;
 
+use assay_spec::{Job, Semantics};
 use assay_target::{IoBuf, OpKind};
+
+/// Whether an I/O is one the mix asks for, or the answer that follows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    Request,
+    Reply,
+}
+
+/// Whether the measured window has begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Counting {
+    Off,
+    On,
+}
 
 /// What is known of an I/O in flight.
 #[derive(Debug, Clone, Copy)]
@@ -20,9 +35,9 @@ pub(crate) struct Flight {
     pub(crate) access: u32,
     pub(crate) member: u32,
     pub(crate) kind: OpKind,
-    /// Whether it was started while counting.
-    pub(crate) counts: bool,
-    pub(crate) is_reply: bool,
+    /// Of the time when it was started.
+    pub(crate) counting: Counting,
+    pub(crate) role: Role,
     is_active: bool,
 }
 
@@ -34,8 +49,8 @@ const GROUNDED: Flight = Flight {
     access: 0,
     member: 0,
     kind: OpKind::Read,
-    counts: false,
-    is_reply: false,
+    counting: Counting::Off,
+    role: Role::Request,
     is_active: false,
 };
 
@@ -44,6 +59,8 @@ const GROUNDED: Flight = Flight {
 struct Connection {
     started: u32,
     in_flight: u32,
+    /// Replies that have still to be issued: an I/O is not over before its reply is.
+    owed: u32,
     is_closing: bool,
 }
 
@@ -152,12 +169,15 @@ impl Flights {
     pub(crate) fn begin(&mut self, tag: u32, flight: Flight) {
         let connection = &mut self.connections[flight.member as usize];
         connection.in_flight += 1;
-        if !flight.is_reply {
-            connection.started += 1;
-            connection.is_closing = connection.started >= self.reconnect_every;
+        match flight.role {
+            Role::Request => {
+                connection.started += 1;
+                connection.is_closing = connection.started >= self.reconnect_every;
+            }
+            Role::Reply => connection.owed -= 1,
         }
         self.in_flight += 1;
-        self.counting_off_in_flight += u32::from(!flight.counts);
+        self.counting_off_in_flight += u32::from(flight.counting == Counting::Off);
         self.flights[tag as usize] = Flight { is_active: true, ..flight };
     }
 
@@ -178,7 +198,7 @@ impl Flights {
         flight.is_active = false;
         self.connections[flight.member as usize].in_flight -= 1;
         self.in_flight -= 1;
-        self.counting_off_in_flight -= u32::from(!flight.counts);
+        self.counting_off_in_flight -= u32::from(flight.counting == Counting::Off);
         self.buffers[tag as usize] = Some(buf);
         *flight
     }
@@ -188,15 +208,31 @@ impl Flights {
         self.free.push_back(tag);
     }
 
+    /// The I/O that landed in a slot is to be followed by a reply, which keeps the slot.
+    pub(crate) fn owe(&mut self, tag: u32) {
+        self.connections[self.flights[tag as usize].member as usize].owed += 1;
+    }
+
+    /// The reply that was owed will not be issued any more: the slot is free.
+    pub(crate) fn forgive(&mut self, tag: u32) {
+        self.connections[self.flights[tag as usize].member as usize].owed -= 1;
+        self.release(tag);
+    }
+
+    /// Gives back the buffer of a slot that stays taken.
+    pub(crate) fn keep(&mut self, tag: u32, buf: IoBuf) {
+        self.buffers[tag as usize] = Some(buf);
+    }
+
     pub(crate) fn buffer_mut(&mut self, tag: u32) -> &mut IoBuf {
         self.buffers[tag as usize].as_mut().expect("a landed slot holds its buffer")
     }
 
-    /// Whether `member` has to be reopened now: it is closing and nothing is in flight on it.
+    /// Whether `member` has to be reopened now: it is closing, and nothing is in flight on it or owed.
     #[inline]
     pub(crate) fn wants_reopen(&self, member: u32) -> bool {
         let connection = self.connections[member as usize];
-        connection.is_closing && connection.in_flight == 0
+        connection.is_closing && connection.in_flight == 0 && connection.owed == 0
     }
 
     /// `member` was reopened: its parked slots are free again, in their order.
@@ -234,8 +270,8 @@ impl Flight {
         draw: &crate::planner::Draw,
         member: u32,
         intended_ns: u64,
-        counts: bool,
-        is_reply: bool,
+        counting: Counting,
+        role: Role,
     ) -> Self {
         Self {
             intended_ns,
@@ -244,10 +280,19 @@ impl Flight {
             access: draw.access,
             member,
             kind: draw.kind,
-            counts,
-            is_reply,
+            counting,
+            role,
             ..GROUNDED
         }
+    }
+}
+
+/// Slots of one worker: its outstanding I/Os, for each member under Iometer semantics.
+pub(crate) fn depth(semantics: Semantics, job: &Job, members: usize) -> u32 {
+    let members = u32::try_from(members).expect("members are few");
+    match semantics {
+        Semantics::Assay => job.outstanding,
+        Semantics::Iometer => job.outstanding * members,
     }
 }
 
@@ -265,7 +310,7 @@ mod tests {
         let (tag, member) = flights.take()?;
         let draw =
             Draw { access: 0, kind: OpKind::Write, size_bytes: 512, offset_bytes: u64::from(tag) * 512 };
-        flights.begin(tag, Flight::new(&draw, member, 0, true, false));
+        flights.begin(tag, Flight::new(&draw, member, 0, Counting::On, Role::Request));
         Some((tag, member))
     }
 
@@ -296,6 +341,28 @@ mod tests {
         assert!(one.wants_reopen(0));
         one.reopened(0);
         assert_eq!((fly(&mut one), fly(&mut one)), (Some((0, 0)), Some((1, 0))));
+    }
+
+    #[test]
+    fn a_member_is_not_reopened_while_a_reply_is_owed() {
+        let mut one = flights(2, 1, Binding::PerMember, Some(2));
+        let (first, second) = (fly(&mut one).unwrap().0, fly(&mut one).unwrap().0);
+        let end = |flights: &mut Flights, tag| {
+            let buf = IoBuf::new(tag, 512);
+            flights.end(tag, buf);
+        };
+        for tag in [first, second] {
+            end(&mut one, tag);
+            one.owe(tag);
+        }
+        assert!(!one.wants_reopen(0), "both replies are owed");
+        let draw = Draw { access: 0, kind: OpKind::Read, size_bytes: 512, offset_bytes: 0 };
+        one.begin(first, Flight::new(&draw, 0, 0, Counting::On, Role::Reply));
+        end(&mut one, first);
+        one.release(first);
+        assert!(!one.wants_reopen(0), "one is still owed, though nothing is in flight");
+        one.forgive(second);
+        assert!(one.wants_reopen(0));
     }
 
     #[test]

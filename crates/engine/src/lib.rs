@@ -11,6 +11,7 @@
 
 mod clock;
 mod control;
+mod events;
 mod fill;
 mod fit;
 mod flights;
@@ -28,8 +29,10 @@ mod worker;
 
 pub use clock::Clock;
 pub use control::StopSignal;
+pub use events::{RunError, Sink};
+pub use paths::portal_networks;
 pub use preparation::{
     IoChoice, LunInspection, NfsInspection, PrepareError, PrepareOptions, PrepareProgress, PreparedTarget,
-    PreparedTargets, TooSmall, inspect_lun, inspect_nfs, prepare,
+    PreparedTargets, TooSmall, inspect_lun, inspect_nfs, prepare, targets_at,
 };
-pub use run::{RunError, RunRequest, Sink, run, run_with};
+pub use run::{RunRequest, run, run_with};

@@ -1,11 +1,16 @@
 //! What went over each path of a target, and what happened to the paths: from the target's words to the record's.
 
-use assay_record::{Agreed, Latency, LunPathFacts, PathEnd, RunEvent, TcpPathFacts, Warning, WriteEnd};
+use std::net::{IpAddr, SocketAddr};
+
+use assay_record::{
+    Agreed, Latency, LunPathFacts, NetPathFacts, PathEnd, PingFacts, RunEvent, TcpPathFacts, Warning,
+    WriteEnd,
+};
 use assay_target::lun::{self, Negotiated, PathReport, TcpFacts};
 use assay_target::nfs::WriteReport;
 
 use crate::clock::Clock;
-use crate::run::{Emitter, RunError};
+use crate::events::{Emitter, RunError};
 
 /// More events of paths than these are not told one by one: a path that flaps would fill the record.
 const EVENTS_MAX: usize = 32;
@@ -124,8 +129,43 @@ pub(crate) fn tell(
     Ok(())
 }
 
-/// A path for the record.
-pub(crate) fn facts(path: &PathReport) -> LunPathFacts {
+/// Every path for the record, with the network on the way there.
+pub(crate) fn all_facts(paths: &[PathReport]) -> Vec<LunPathFacts> {
+    let remotes: Vec<Option<IpAddr>> = paths.iter().map(|path| remote(path).map(|at| at.ip())).collect();
+    let mut different: Vec<IpAddr> = remotes.iter().flatten().copied().collect();
+    different.sort_unstable();
+    different.dedup();
+    let looked = assay_host::net_paths(&different);
+    let net = |ip: &Option<IpAddr>| {
+        let found = different.iter().zip(&looked).find(|(one, _)| Some(**one) == *ip);
+        found.map(|(_, net)| Box::new(net.clone()))
+    };
+    paths.iter().zip(&remotes).map(|(path, ip)| LunPathFacts { net: net(ip), ..facts(path) }).collect()
+}
+
+/// The other side; for a path that is down, where it would be.
+fn remote(path: &PathReport) -> Option<SocketAddr> {
+    path.addresses.map(|(_, remote)| remote).or_else(|| lun::resolve(&path.portal).ok())
+}
+
+/// The other side of each path; of one that is down, where it would be.
+pub(crate) fn remotes(paths: &[LunPathFacts]) -> Vec<SocketAddr> {
+    let remote = |path: &LunPathFacts| {
+        let known = path.remote.as_ref().and_then(|remote| remote.parse().ok());
+        known.or_else(|| lun::resolve(&path.portal).ok())
+    };
+    paths.iter().filter_map(remote).collect()
+}
+
+/// The network to portals that could not be logged in to, each with what its name stands for.
+#[must_use]
+pub fn portal_networks(portals: &[String]) -> Vec<(String, Option<NetPathFacts>)> {
+    let ips: Vec<Option<IpAddr>> = portals.iter().map(|p| lun::resolve(p).ok().map(|at| at.ip())).collect();
+    let mut looked = assay_host::net_paths(&ips.iter().flatten().copied().collect::<Vec<_>>()).into_iter();
+    portals.iter().zip(ips).map(|(portal, ip)| (portal.clone(), ip.and_then(|_| looked.next()))).collect()
+}
+
+fn facts(path: &PathReport) -> LunPathFacts {
     LunPathFacts {
         portal: path.portal.clone(),
         is_up: path.is_up,
@@ -134,7 +174,19 @@ pub(crate) fn facts(path: &PathReport) -> LunPathFacts {
         access: lun::access_words(path.access).to_owned(),
         agreed: path.agreed.as_ref().map(|of| agreed(of, path.command_window.unwrap_or(0))),
         tcp: path.tcp.map(tcp),
+        ping: ping(path),
+        net: None,
     }
+}
+
+fn ping(path: &PathReport) -> Option<PingFacts> {
+    let pings = &path.stats.ping_ns;
+    (!pings.is_empty()).then(|| PingFacts {
+        count: pings.len(),
+        min_us: pings.min() / 1000,
+        median_us: pings.value_at_quantile(0.5) / 1000,
+        max_us: pings.max() / 1000,
+    })
 }
 
 fn agreed(of: &Negotiated, command_window: u32) -> Agreed {
@@ -161,5 +213,6 @@ fn tcp(of: TcpFacts) -> TcpPathFacts {
         receive_mss_bytes: of.receive_mss_bytes,
         path_mtu_bytes: of.path_mtu_bytes,
         congestion_window_segments: of.congestion_window_segments,
+        timestamps: of.timestamps,
     }
 }

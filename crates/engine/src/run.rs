@@ -2,20 +2,17 @@
 
 use std::time::Duration;
 
-use assay_host::Sampler;
-use assay_record::{Event, Outcome, Phase, RunEvent, RunHeader, StepEnd, StepId, StepReason, Warning};
+use assay_host::{Sampler, Watched};
+use assay_record::{Outcome, RunEvent, RunHeader, StepEnd, StepId, StepReason, Warning};
 use assay_spec::{Plan, Step};
 use assay_target::{AnyTarget, OpenError, OpenRequest, Target};
-use thiserror::Error;
 
 use crate::clock::Clock;
 use crate::control::StopSignal;
+use crate::events::{Emitter, RunError, Sink};
 use crate::fit::{Fit, fit};
-use crate::preparation::PreparedTargets;
-use crate::step::{JobTarget, StepContext, run_step};
-
-/// Listens to a run's events; an error (results that cannot be stored, say) ends the run.
-pub type Sink<'s> = dyn FnMut(Event) -> Result<(), String> + 's;
+use crate::preparation::{JobTarget, PreparedTargets};
+use crate::step::{StepContext, run_step};
 
 /// What a run needs.
 pub struct RunRequest<'r> {
@@ -27,21 +24,6 @@ pub struct RunRequest<'r> {
     pub warnings: Vec<Warning>,
     /// Asks the run to stop.
     pub stop: StopSignal,
-}
-
-/// Why a run ended without its results.
-#[derive(Debug, Error)]
-pub enum RunError {
-    /// A target could not be opened.
-    #[error("{source}")]
-    Open {
-        /// Why.
-        #[source]
-        source: OpenError,
-    },
-    /// Whoever listens could not go on.
-    #[error("the results cannot be kept: {0}")]
-    Sink(String),
 }
 
 /// Runs a plan on the targets that were prepared for it.
@@ -57,16 +39,16 @@ pub fn run_with<T: Target>(
 ) -> Result<Outcome, RunError> {
     let clock = Clock::start();
     let plan = request.header.plan.clone();
-    let devices = request.targets.disk_names();
-    let sampler = Sampler::start(devices, clock.epoch(), Duration::from_secs(1));
-    let mut emitter = Emitter { clock, sink, sampler };
+    let watched = Watched { devices: request.targets.disk_names(), remotes: request.targets.remotes() };
+    let sampler = Sampler::start(watched, clock.epoch(), Duration::from_secs(1));
+    let mut emitter = Emitter::new(clock, sink, sampler);
     emitter.emit(RunEvent::Started(Box::new(request.header)))?;
     for warning in request.warnings {
         emitter.emit(RunEvent::Warning(warning))?;
     }
     let outcome = match run_steps(&plan, request.targets, &request.stop, opener, &mut emitter) {
-        // A target that cannot be opened any more ends the run; its record must say that it ended.
-        Err(error @ RunError::Open { .. }) => {
+        // A target that cannot be opened any more, say, ends the run; its record must tell that it ended.
+        Err(error) if error.leaves_a_record() => {
             emitter.emit(RunEvent::Ended(Outcome::Failed))?;
             return Err(error);
         }
@@ -90,7 +72,7 @@ fn run_steps<T: Target>(
                 return Ok(Outcome::Interrupted);
             }
             let id = StepId { test: test_index, step: step_index };
-            match fit(step, targets) {
+            match fit(step, targets.semantics(), &targets.places_of(step)) {
                 Fit::Fits => {}
                 // One size of a sweep may be too small for a device; that must not cost the other results.
                 Fit::Misfit(why) => {
@@ -131,29 +113,4 @@ fn one_step<T: Target>(
         targets: &job_targets,
     };
     run_step(&context, opener, emitter)
-}
-
-/// Stamps events with their time and hands them on.
-pub(crate) struct Emitter<'e> {
-    clock: Clock,
-    sink: &'e mut Sink<'e>,
-    sampler: Sampler,
-}
-
-impl Emitter<'_> {
-    pub(crate) fn clock(&self) -> Clock {
-        self.clock
-    }
-
-    pub(crate) fn emit(&mut self, what: RunEvent) -> Result<(), RunError> {
-        (self.sink)(Event { at_ns: self.clock.now_ns(), what }).map_err(RunError::Sink)
-    }
-
-    pub(crate) fn phase(&mut self, step: StepId, phase: Phase) -> Result<(), RunError> {
-        self.emit(RunEvent::PhaseStarted { step, phase })
-    }
-
-    pub(crate) fn host_samples(&mut self) -> Result<(), RunError> {
-        self.sampler.take().into_iter().try_for_each(|sample| self.emit(RunEvent::Host(Box::new(sample))))
-    }
 }

@@ -1,6 +1,7 @@
 //! Buffers filled ahead: data for the next writes is made while the worker would wait anyway, so that a slot does not
 //! stand empty for it.
 
+use assay_spec::Job;
 use assay_target::IoBuf;
 
 use crate::fill::Filler;
@@ -48,15 +49,21 @@ impl Spares {
     }
 }
 
+/// Buffers beyond those of the slots, for data made ahead.
+pub(crate) fn spare_buffers(job: &Job, depth: u32) -> u32 {
+    if job.writes() { depth.min(SPARES_MAX) } else { 0 }
+}
+
 #[cfg(test)]
 mod tests {
     use assay_spec::Data;
 
     use super::*;
+    use crate::fill::Pool;
 
     #[test]
     fn a_write_gets_new_data_whether_or_not_a_spare_is_ready() {
-        let mut filler = Filler::new(Data::Unique, 4096, 7);
+        let mut filler = Filler::new(Data::Unique, &Pool::new(Data::Unique, 4096, 6), 4096, 7);
         let mut spares = Spares::new((4..6).map(|slot| IoBuf::new(slot, 4096)).collect(), 4096);
         spares.refill(&mut filler);
         assert!(!spares.wants_data());

@@ -40,6 +40,16 @@ pub(crate) struct Wrong {
 }
 
 impl StampTable {
+    /// Memory that the tables of so large a span take, bytes.
+    pub(crate) fn bytes_for(span_bytes: u64) -> u64 {
+        span_bytes / UNIT_BYTES as u64 * size_of::<AtomicU32>() as u64
+    }
+
+    /// The span whose tables take so much memory, bytes.
+    pub(crate) fn span_for(memory_bytes: u64) -> u64 {
+        memory_bytes / size_of::<AtomicU32>() as u64 * UNIT_BYTES as u64
+    }
+
     pub(crate) fn new(run: u64, span_bytes: u64) -> Self {
         let units =
             usize::try_from(span_bytes / UNIT_BYTES as u64).expect("spans in verify mode fit the memory");
@@ -108,6 +118,11 @@ pub(crate) fn write_stamp(unit: &mut [u8], offset: u64, run: u64, sequence: u64)
     unit[CHECKSUM].fill(0);
     let checksum = crc32c::crc32c(unit);
     unit[CHECKSUM].copy_from_slice(&checksum.to_le_bytes());
+}
+
+/// Whether a unit was ever stamped.
+pub(crate) fn has_stamp(unit: &[u8; UNIT_BYTES]) -> bool {
+    unit[..8] == MAGIC
 }
 
 /// The stamp of a unit and what its checksum should be; `None` without the magic. Leaves the checksum field zero.

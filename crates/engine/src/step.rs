@@ -1,6 +1,5 @@
 //! One step: workers started, driven through the phases together, and their counts brought home.
 
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::ScopedJoinHandle;
 use std::time::Duration;
@@ -10,18 +9,18 @@ use assay_record::{
     Interval, JobEnd, PathEnd, Phase, RunEvent, StepCpu, StepEnd, StepId, StepReason, WriteEnd,
 };
 use assay_spec::{Job, Pacing, Semantics, Step};
-use assay_target::lun::{LunMember, PathEvent};
-use assay_target::nfs::NfsMember;
-use assay_target::{IoBuf, IoEngine, Member, OpenError, OpenRequest, SimulatedMember, Target};
+use assay_target::lun::PathEvent;
+use assay_target::{IoBuf, OpenError, OpenRequest, Target};
 
-use crate::control::{Control, StopSignal};
-use crate::fill::Filler;
+use crate::control::{Control, StopSignal, Ticket};
+use crate::events::{Emitter, RunError};
+use crate::fill::{Filler, Pool};
+use crate::flights::depth;
 use crate::paths;
 use crate::planner::{Planner, PlannerSetup};
+use crate::preparation::JobTarget;
 use crate::rng::derive;
-use crate::run::{Emitter, RunError};
-use crate::spares::{SPARES_MAX, Spares};
-use crate::stamp::StampTable;
+use crate::spares::{Spares, spare_buffers};
 use crate::tally::{INTERVAL_NS, Tally, TallyDrain, add};
 use crate::worker::{Worker, WorkerEnd, WorkerSetup};
 
@@ -29,21 +28,6 @@ use crate::worker::{Worker, WorkerEnd, WorkerSetup};
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// How long after a second's end its intervals have arrived from all workers, ns.
 const INTERVAL_GRACE_NS: u64 = 150_000_000;
-
-/// The members a job drives, all of one kind.
-pub(crate) struct JobTarget {
-    pub(crate) members: Vec<Member>,
-    pub(crate) null_members: Vec<u64>,
-    pub(crate) simulated: Vec<SimulatedMember>,
-    pub(crate) luns: Vec<LunMember>,
-    pub(crate) nfs: Vec<NfsMember>,
-    pub(crate) names: Vec<String>,
-    pub(crate) spans: Vec<u64>,
-    pub(crate) block_bytes: u32,
-    pub(crate) engine: IoEngine,
-    /// One for each member in a plan that verifies.
-    pub(crate) stamps: Vec<Arc<StampTable>>,
-}
 
 /// What a step needs from the run.
 pub(crate) struct StepContext<'r> {
@@ -59,6 +43,8 @@ pub(crate) struct StepContext<'r> {
 /// A worker thread and what comes from it.
 struct Running<'scope> {
     job: u32,
+    /// Of the job, from 0.
+    worker: u32,
     thread: ScopedJoinHandle<'scope, Option<WorkerEnd>>,
     drain: TallyDrain,
 }
@@ -82,18 +68,21 @@ pub(crate) fn run_step<T: Target>(
         let cpus = cpus_for(workers);
         let mut running = Vec::new();
         for (job_index, job) in (0..).zip(jobs) {
+            let pool = pool_of(context, job_index);
             for worker in 0..job.workers {
                 let (tally, drain) = Tally::new(context.id, job_index, job.mix.len(), job.pacing.is_open());
                 let cpu = cpus.get(running.len()).copied();
-                let (control, ready) = (&control, ready.clone());
+                let (ticket, ready, pool) = (Ticket::new(&control), ready.clone(), pool.clone());
+                let control = &control;
                 let thread = scope.spawn(move || {
                     if let Some(cpu) = cpu {
                         // A worker that cannot be pinned still measures; the scheduler places it.
                         let _ = assay_host::pin_current_thread(cpu);
                     }
-                    work(context, control, opener, job_index, worker, tally, &ready)
+                    let seat = Seat { context, control, job_index, worker };
+                    work(&seat, opener, &pool, tally, ticket, ready)
                 });
-                running.push(Running { job: job_index, thread, drain });
+                running.push(Running { job: job_index, worker, thread, drain });
             }
         }
         drop(ready);
@@ -122,25 +111,62 @@ fn cpus_for(workers: u32) -> Vec<usize> {
 
 fn all_ready(readiness: &Receiver<Result<(), OpenError>>, workers: u32) -> Result<(), OpenError> {
     // Every answer is awaited: while one still opens its target, nobody may be told to start or to give up.
+    // One that panicked never answers; when all others have, the channel is closed.
     let answers: Vec<_> = (0..workers).map(|_| readiness.recv().unwrap_or(Ok(()))).collect();
     answers.into_iter().collect()
 }
 
-/// The life of a worker thread.
-fn work<T: Target>(
-    context: &StepContext<'_>,
-    control: &Control,
-    opener: &impl Opener<T>,
+/// Which worker of a step this is.
+struct Seat<'c> {
+    context: &'c StepContext<'c>,
+    control: &'c Control,
     job_index: u32,
+    /// Of the job, from 0.
     worker: u32,
+}
+
+impl Seat<'_> {
+    fn job(&self) -> &Job {
+        &self.context.step.jobs[self.job_index as usize]
+    }
+
+    fn target(&self) -> &JobTarget {
+        &self.context.targets[self.job_index as usize]
+    }
+
+    /// A seed of its own for each part of each worker.
+    fn seed(&self, part: u64) -> u64 {
+        let StepId { test, step } = self.context.id;
+        let parts = [test, step, self.job_index, self.worker].map(u64::from);
+        derive(self.context.seed, &[parts[0], parts[1], parts[2], parts[3], part])
+    }
+}
+
+/// The random bytes that all workers of a job share; none for one that only reads.
+fn pool_of(context: &StepContext<'_>, job_index: u32) -> Pool {
+    let StepId { test, step } = context.id;
+    let job = &context.step.jobs[job_index as usize];
+    let seed = derive(context.seed, &[u64::from(test), u64::from(step), u64::from(job_index)]);
+    if job.writes() { Pool::new(job.data, size_max(job) as usize, seed) } else { Pool::default() }
+}
+
+fn size_max(job: &Job) -> u32 {
+    u32::try_from(job.size_max().0).expect("the plan keeps I/Os below 64 MiB")
+}
+
+/// The life of a worker thread. `ready` is dropped without a word only by a panic.
+fn work<T: Target>(
+    seat: &Seat<'_>,
+    opener: &impl Opener<T>,
+    pool: &Pool,
     tally: Tally,
-    ready: &Sender<Result<(), OpenError>>,
+    ticket: Ticket<'_>,
+    ready: Sender<Result<(), OpenError>>,
 ) -> Option<WorkerEnd> {
-    let (job, target) = (&context.step.jobs[job_index as usize], &context.targets[job_index as usize]);
-    let depth = depth(context.semantics, job, target.spans.len());
-    let size_max = u32::try_from(job.size_max().0).expect("the plan keeps I/Os below 64 MiB");
-    let spare = spare_buffers(job, depth);
-    let mut buffers: Vec<IoBuf> = (0..depth + spare).map(|slot| IoBuf::new(slot, size_max)).collect();
+    let (job, target) = (seat.job(), seat.target());
+    let depth = depth(seat.context.semantics, job, target.spans.len());
+    let (size_max, spare) = (size_max(job), spare_buffers(job, depth));
+    let mut buffers: Vec<IoBuf> = IoBuf::many(depth + spare, size_max);
     let request = OpenRequest {
         members: &target.members,
         null_members: &target.null_members,
@@ -156,48 +182,25 @@ fn work<T: Target>(
         Err(error) => {
             // The coordinator may have given up already; then nobody waits for this answer.
             let _ = ready.send(Err(error));
-            control.start.arrive(control.clock);
-            control.measure.arrive(control.clock);
             return None;
         }
     };
-    let seed = |part| {
-        derive(
-            context.seed,
-            &[
-                u64::from(context.id.test),
-                u64::from(context.id.step),
-                u64::from(job_index),
-                u64::from(worker),
-                part,
-            ],
-        )
-    };
     let planner = Planner::new(&PlannerSetup {
         job,
-        semantics: context.semantics,
+        semantics: seat.context.semantics,
         spans: &target.spans,
         block_bytes: target.block_bytes,
-        worker,
+        worker: seat.worker,
         workers: job.workers,
         exclusive: !target.stamps.is_empty(),
-        seed: seed(1),
+        seed: seat.seed(1),
     });
-    let filler = Filler::new(job.data, size_max as usize, seed(2));
+    let filler = Filler::new(job.data, pool, size_max as usize, seat.seed(2));
     let spares = Spares::new(buffers.split_off(depth as usize), write_max(job));
-    let setup = worker_setup(context, control, job_index, worker, seed(3));
-    let worker = Worker::new(setup, opened, planner, filler, buffers, spares, tally);
+    let worker = Worker::new(worker_setup(seat), opened, planner, filler, buffers, spares, tally);
     let _ = ready.send(Ok(()));
-    Some(worker.run())
-}
-
-/// Slots of one worker: its outstanding I/Os, for each member under Iometer semantics.
-pub(crate) fn depth(semantics: Semantics, job: &Job, members: usize) -> u32 {
-    let members = u32::try_from(members).expect("members are few");
-    match semantics {
-        Semantics::Assay => job.outstanding,
-        Semantics::Iometer => job.outstanding * members,
-    }
+    drop(ready);
+    Some(worker.run(ticket))
 }
 
 /// The largest write of a job, bytes.
@@ -210,33 +213,21 @@ fn write_max(job: &Job) -> usize {
     usize::try_from(writes.max().unwrap_or(0)).expect("the plan keeps I/Os below 64 MiB")
 }
 
-/// Buffers beyond those of the slots, for data made ahead.
-pub(crate) fn spare_buffers(job: &Job, depth: u32) -> u32 {
-    if job.writes() { depth.min(SPARES_MAX) } else { 0 }
-}
-
-fn worker_setup<'s>(
-    context: &'s StepContext<'_>,
-    control: &'s Control,
-    job_index: u32,
-    worker: u32,
-    pacer_seed: u64,
-) -> WorkerSetup<'s> {
-    let (job, target) = (&context.step.jobs[job_index as usize], &context.targets[job_index as usize]);
-    let stop = context.step.stop;
+fn worker_setup<'s>(seat: &'s Seat<'_>) -> WorkerSetup<'s> {
+    let (job, target, step) = (seat.job(), seat.target(), seat.context.step);
     WorkerSetup {
-        control,
+        control: seat.control,
         job,
-        job_index,
-        worker,
-        semantics: context.semantics,
-        warmup_ns: context.step.warmup.0,
-        run_ns: stop.time.0,
-        ops_max: share(stop.ops, worker, job.workers),
-        bytes_max: share(stop.bytes.map(|b| b.0), worker, job.workers),
-        pacer_seed,
+        job_index: seat.job_index,
+        worker: seat.worker,
+        semantics: seat.context.semantics,
+        warmup_ns: step.warmup.0,
+        run_ns: step.stop.time.0,
+        ops_max: share(step.stop.ops, seat.worker, job.workers),
+        bytes_max: share(step.stop.bytes.map(|b| b.0), seat.worker, job.workers),
+        pacer_seed: seat.seed(3),
         stamps: target.stamps.clone(),
-        verify: context.step.verify,
+        verify: step.verify,
         member_names: &target.names,
     }
 }
@@ -351,20 +342,32 @@ fn collect(
     emitter: &mut Emitter<'_>,
 ) -> Result<(Vec<JobEnd>, Vec<WorkerEnd>), RunError> {
     let mut job_ends: Vec<Vec<WorkerEnd>> = context.step.jobs.iter().map(|_| Vec::new()).collect();
+    let mut panicked = None;
     for mut worker in running {
-        let end = worker.thread.join().expect("a worker does not panic");
+        let end = worker.thread.join();
         let sum = &mut sums[worker.job as usize];
         worker.drain.drain(sum);
-        if let Some(end) = end {
-            if let Some(last) = &end.last {
-                add(sum, last);
+        match end {
+            Ok(Some(end)) => {
+                end.last.iter().for_each(|last| add(sum, last));
+                job_ends[worker.job as usize].push(end);
             }
-            job_ends[worker.job as usize].push(end);
+            Ok(None) => {}
+            Err(panic) => panicked = panicked.or(Some((worker.job, worker.worker, panic))),
         }
     }
     emit_intervals(&mut sums, emitter)?;
+    if let Some((job, worker, panic)) = panicked {
+        let job = context.step.jobs[job as usize].name.clone();
+        return Err(RunError::WorkerPanicked { worker: worker + 1, job, says: panic_words(panic.as_ref()) });
+    }
     let jobs = context.step.jobs.iter().zip(&job_ends).map(|(job, ends)| job_end(job, ends)).collect();
     Ok((jobs, job_ends.into_iter().flatten().collect()))
+}
+
+fn panic_words(panic: &(dyn std::any::Any + Send)) -> String {
+    let words = panic.downcast_ref::<&str>().map(ToString::to_string);
+    words.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "it left no words".into())
 }
 
 /// What went over the paths of each job, and what happened to them.

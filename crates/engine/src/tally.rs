@@ -158,6 +158,7 @@ fn blank(step: StepId, job: u32, accesses: usize, has_response: bool) -> Interva
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::flights::{Counting, Role};
     use crate::planner::Draw;
 
     #[test]
@@ -165,7 +166,7 @@ mod tests {
         let (mut tally, mut drain) = Tally::new(StepId { test: 0, step: 0 }, 0, 1, false);
         tally.begin(1_000);
         let draw = Draw { access: 0, kind: OpKind::Read, size_bytes: 512, offset_bytes: 0 };
-        let flight = Flight::new(&draw, 0, 0, true, false);
+        let flight = Flight::new(&draw, 0, 0, Counting::On, Role::Request);
         let mut sum = None;
         for second in 1..=20 {
             tally.completed(&flight, 5_000);

@@ -13,9 +13,9 @@ use assay_spec::{Job, Semantics};
 use assay_target::lun::PathChange;
 use assay_target::{BATCH_MAX, Completion, IoBuf, Op, OpKind, Target, TargetLost, Wait};
 
-use crate::control::Control;
+use crate::control::{Control, Ticket};
 use crate::fill::Filler;
-use crate::flights::{Binding, Flight, Flights};
+use crate::flights::{Binding, Counting, Flight, Flights, Role};
 use crate::pacer::Pacer;
 use crate::paths::WorkerPaths;
 use crate::planner::{Draw, Planner};
@@ -65,13 +65,6 @@ pub(crate) struct WorkerEnd {
     pub(crate) job: u32,
     /// What went over the target's paths.
     pub(crate) paths: WorkerPaths,
-}
-
-/// Whether completions are counted, and which.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Counting {
-    Off,
-    On,
 }
 
 pub(crate) struct Worker<'s, T> {
@@ -163,21 +156,17 @@ impl<'s, T: Target> Worker<'s, T> {
     }
 
     /// The phases of a step, from the common start to the last completion.
-    pub(crate) fn run(mut self) -> WorkerEnd {
+    pub(crate) fn run(mut self, mut ticket: Ticket<'_>) -> WorkerEnd {
         let control = self.setup.control;
-        let started_ns = control.start.pass(control.clock);
+        let started_ns = ticket.start();
         if control.must_stop() {
-            control.measure.arrive(control.clock);
             return self.end(started_ns, None);
         }
         let warmed_up = self.warm_up(started_ns);
         self.look_at_paths();
         let zero_ns = match &warmed_up {
-            Ok(()) => control.measure.pass(control.clock),
-            Err(_) => {
-                control.measure.arrive(control.clock);
-                control.clock.now_ns()
-            }
+            Ok(()) => ticket.measure(),
+            Err(_) => control.clock.now_ns(),
         };
         let result = warmed_up.and_then(|()| self.measure(zero_ns));
         if result.is_err() {
@@ -234,6 +223,8 @@ impl<'s, T: Target> Worker<'s, T> {
             if now_ns >= deadline_ns || is_used_up || self.setup.control.must_stop() {
                 self.is_issuing = false;
                 self.closed_ns = if is_used_up { self.last_ns } else { now_ns.min(deadline_ns) };
+                // What ends later does not count under Iometer's rules, also where the phase ended early.
+                self.deadline_ns = self.closed_ns;
             }
         }
         Ok(())
@@ -249,9 +240,9 @@ impl<'s, T: Target> Worker<'s, T> {
         // What was held or owed a reply belongs to the phase that is over.
         self.held = None;
         while let Some((tag, _)) = self.replies.pop_front() {
-            self.flights.release(tag);
+            self.flights.forgive(tag);
         }
-        // One that closed while a reply was owed has nothing left that could end and reopen it.
+        // One that was owed nothing but such a reply has nothing left that could end and reopen it.
         for member in 0..self.setup.member_names.len() {
             let member = u32::try_from(member).expect("members are few");
             if self.flights.wants_reopen(member) {
@@ -344,14 +335,17 @@ impl<'s, T: Target> Worker<'s, T> {
                 self.settle_failure(&flight, counts, outcome.err().map(|f| f.errno), outcome.unwrap_or(0))
             }
         }
-        let owes_reply =
-            self.has_replies && self.is_issuing && !flight.is_reply && self.planner.has_reply(flight.access);
+        let owes_reply = self.has_replies
+            && self.is_issuing
+            && flight.role == Role::Request
+            && self.planner.has_reply(flight.access);
         if owes_reply {
+            self.flights.owe(tag);
             self.replies.push_back((tag, None));
         } else {
             self.flights.release(tag);
         }
-        if self.flights.wants_reopen(flight.member) && !owes_reply {
+        if self.flights.wants_reopen(flight.member) {
             self.reopen(flight.member)?;
         }
         Ok(())
@@ -364,16 +358,16 @@ impl<'s, T: Target> Worker<'s, T> {
             return false;
         }
         if self.setup.semantics == Semantics::Assay {
-            return flight.counts;
+            return flight.counting == Counting::On;
         }
-        if !flight.counts {
+        if flight.counting == Counting::Off {
             // Iometer's recording begins when the last I/O of the ramp-up has ended.
             self.first_ns = now_ns;
             return false;
         }
         if self.flights.uncounted_in_flight() > 0 {
             // It was issued before recording began, so it is none of those the plan asks for.
-            if !flight.is_reply {
+            if flight.role == Role::Request {
                 self.ops_left = self.ops_left.saturating_add(1);
                 self.bytes_left = self.bytes_left.saturating_add(u64::from(flight.size_bytes));
             }
@@ -488,8 +482,10 @@ impl<'s, T: Target> Worker<'s, T> {
             return false;
         }
         let intended_ns = if self.setup.job.pacing.is_open() { intended_ns.unwrap_or(0) } else { 0 };
-        if !self.submit(tag, member, &draw, buf, intended_ns, false) {
+        let flight = Flight::new(&draw, member, intended_ns, self.counting, Role::Request);
+        if let Err(buf) = self.submit(tag, flight, buf) {
             self.held = Some((member, draw));
+            self.flights.put_back(tag, buf);
             return false;
         }
         if self.is_paced {
@@ -505,13 +501,17 @@ impl<'s, T: Target> Worker<'s, T> {
     fn issue_reply(&mut self, tag: u32, drawn: Option<Draw>) {
         let (access, kind, member) = self.flights.landed(tag);
         let Some(draw) = drawn.or_else(|| self.planner.reply(access, kind, member as usize)) else {
-            return self.flights.release(tag);
+            return self.flights.forgive(tag);
         };
         if self.must_wait(member, &draw) {
             return self.replies.push_back((tag, Some(draw)));
         }
         let buf = self.flights.buffer(tag);
-        self.submit(tag, member, &draw, buf, 0, true);
+        let flight = Flight::new(&draw, member, 0, self.counting, Role::Reply);
+        if let Err(buf) = self.submit(tag, flight, buf) {
+            self.flights.keep(tag, buf);
+            self.replies.push_back((tag, Some(draw)));
+        }
     }
 
     /// Blocks that are checked must not change while they are read or written.
@@ -521,18 +521,10 @@ impl<'s, T: Target> Worker<'s, T> {
             && self.flights.conflicts(member, draw.kind, draw.offset_bytes, draw.size_bytes)
     }
 
-    /// Hands an I/O to the target; `false` when it has no room, and then the slot is free again.
+    /// Hands an I/O to the target; when it has no room, the buffer comes back.
     #[inline]
-    fn submit(
-        &mut self,
-        tag: u32,
-        member: u32,
-        draw: &Draw,
-        mut buf: IoBuf,
-        intended_ns: u64,
-        is_reply: bool,
-    ) -> bool {
-        let Draw { kind, size_bytes, offset_bytes, .. } = *draw;
+    fn submit(&mut self, tag: u32, flight: Flight, mut buf: IoBuf) -> Result<(), IoBuf> {
+        let Flight { member, kind, size_bytes, offset_bytes, .. } = flight;
         // One comparison is cheap against a write behind the end of what may be overwritten.
         let span_bytes = self.target.geometry().members[member as usize];
         assert!(offset_bytes + u64::from(size_bytes) <= span_bytes, "an I/O must stay within the span");
@@ -542,18 +534,10 @@ impl<'s, T: Target> Worker<'s, T> {
                 stamps.stamp(&mut buf[..size_bytes as usize], offset_bytes);
             }
         }
-        match self.target.submit(Op { tag, member, kind, size_bytes, offset_bytes, buf }) {
-            Ok(()) => {
-                let counts = self.counting == Counting::On;
-                self.flights.begin(tag, Flight::new(draw, member, intended_ns, counts, is_reply));
-                self.issued.push(tag);
-                true
-            }
-            Err(op) => {
-                self.flights.put_back(tag, op.buf);
-                false
-            }
-        }
+        self.target.submit(Op { tag, member, kind, size_bytes, offset_bytes, buf }).map_err(|op| op.buf)?;
+        self.flights.begin(tag, flight);
+        self.issued.push(tag);
+        Ok(())
     }
 
     fn end(mut self, zero_ns: u64, lost: Option<TargetLost>) -> WorkerEnd {

@@ -150,6 +150,16 @@ fn chosen_scheduler(line: &str) -> String {
     chosen.unwrap_or(line).to_owned()
 }
 
+/// Which of these devices (kernel names) are loop devices that go through the page cache of their file.
+#[must_use]
+pub fn cached_loops(names: &[String]) -> Vec<String> {
+    let is_cached = |name: &&String| {
+        let folder = Path::new("/sys/class/block").join(name).join("loop");
+        folder.join("backing_file").exists() && attribute(&folder.join("dio")).as_deref() == Some("0")
+    };
+    names.iter().filter(is_cached).cloned().collect()
+}
+
 /// The device, then what it is made of: its disk, its members, the device under a loop's file.
 fn push_stack(machine: &Machine, folder: &Path, stack: &mut Vec<String>, depth: u32) {
     let name = name_of(folder);

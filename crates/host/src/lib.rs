@@ -3,7 +3,7 @@
 //!
 //! [`host_facts`], [`filesystem_of`] and [`device_of`] are read once; a [`Sampler`] looks every second; a
 //! [`CpuSnapshot`] before and after a window says what that window cost. [`probe`] finds every [`Hold`] on a block
-//! device before anything is written to it. [`AwakeGuard`] and [`pin_current_thread`] keep CPUs fit for measuring.
+//! device before anything is written to it. [`net_paths`] is the network to a portal. [`AwakeGuard`] and [`pin_current_thread`] keep CPUs fit for measuring.
 //!
 //! Architecture invariant: nothing here writes to a device or a file, and facts never fail a run: what cannot be
 //! known stays empty. Only the probe fails closed: what cannot be probed must not be written.
@@ -19,14 +19,16 @@ mod device;
 mod facts;
 mod machine;
 mod mounts;
+mod path;
 mod probe;
 mod sampler;
 
 pub use awake::{AwakeError, AwakeGuard, allowed_cpus, pin_current_thread};
 pub use content::content_of;
 pub use cpu::{CpuSnapshot, cpu_snapshot};
-pub use device::{device_of, identities, is_identity_of};
+pub use device::{cached_loops, device_of, identities, is_identity_of};
 pub use facts::host_facts;
 pub use mounts::filesystem_of;
+pub use path::net_paths;
 pub use probe::{Hold, HoldKind, ProbeError, file_users, probe};
-pub use sampler::Sampler;
+pub use sampler::{Sampler, Watched};

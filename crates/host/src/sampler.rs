@@ -1,6 +1,7 @@
 //! A thread that looks at the host beside the run.
 
 use std::collections::HashMap;
+use std::net::SocketAddr;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -10,6 +11,7 @@ use assay_record::{DiskSample, HostSample};
 use procfs::{Current, DiskStat, DiskStats};
 
 use crate::cpu::{CpuSnapshot, cpu_snapshot};
+use crate::path::TcpWatch;
 
 /// Samples the host each period until it is stopped or dropped.
 #[derive(Debug)]
@@ -18,6 +20,15 @@ pub struct Sampler {
     /// Dropping it ends the thread.
     stop: Option<mpsc::Sender<()>>,
     thread: Option<JoinHandle<()>>,
+}
+
+/// What is sampled beside the host itself.
+#[derive(Debug, Clone, Default)]
+pub struct Watched {
+    /// Block devices by their kernel names, as in /proc/diskstats; those it does not list are left out.
+    pub devices: Vec<String>,
+    /// The other sides of TCP connections of this process.
+    pub remotes: Vec<SocketAddr>,
 }
 
 /// The sampler's own short sleep, whose lateness is measured. 50 a second cost about 0.1 % of a CPU.
@@ -33,19 +44,18 @@ const KEPT_MAX: usize = 3600;
 const SECTOR_BYTES: u64 = 512;
 
 impl Sampler {
-    /// Starts sampling. `devices` are kernel names as in /proc/diskstats; those it does not list are left out.
-    /// `epoch` is the start of the run; `period` is usually a second.
+    /// Starts sampling. `epoch` is the start of the run; `period` is usually a second.
     ///
     /// # Panics
     /// Where the system cannot start another thread.
     #[must_use]
-    pub fn start(devices: Vec<String>, epoch: Instant, period: Duration) -> Self {
+    pub fn start(watched: Watched, epoch: Instant, period: Duration) -> Self {
         let samples = Arc::<Mutex<Vec<HostSample>>>::default();
         let (stop, stopped) = mpsc::channel();
         let into = Arc::clone(&samples);
         let thread = thread::Builder::new()
             .name("sampler".to_owned())
-            .spawn(move || sample_until(&stopped, &devices, epoch, period, &into))
+            .spawn(move || sample_until(&stopped, watched, epoch, period, &into))
             .expect("one more thread can be started on a host that is fit to run a benchmark");
         Self { samples, stop: Some(stop), thread: Some(thread) }
     }
@@ -80,11 +90,12 @@ impl Drop for Sampler {
 
 fn sample_until(
     stopped: &mpsc::Receiver<()>,
-    devices: &[String],
+    watched: Watched,
     epoch: Instant,
     period: Duration,
     into: &Mutex<Vec<HostSample>>,
 ) {
+    let mut connections = TcpWatch::open(watched.remotes);
     let mut from = Reading::now();
     let mut lateness = Lateness::default();
     loop {
@@ -101,7 +112,8 @@ fn sample_until(
         let length = now - from.at;
         if length >= period || (ended && length >= SAMPLE_MIN) {
             let to = Reading::now();
-            keep(into, sample(&from, &to, &lateness, devices, epoch));
+            let tcp = connections.as_mut().map(TcpWatch::sample).unwrap_or_default();
+            keep(into, HostSample { tcp, ..sample(&from, &to, &lateness, &watched.devices, epoch) });
             from = to;
             lateness = Lateness::default();
         }
@@ -173,6 +185,7 @@ fn sample(
         timer_late_mean_ns: ns(lateness.mean()),
         timer_late_max_ns: ns(lateness.max),
         disks: devices.iter().filter_map(disk).collect(),
+        tcp: Vec::new(),
     }
 }
 
@@ -216,7 +229,8 @@ mod tests {
     #[test]
     fn samples_follow_each_other_without_gap_and_stop_is_quick() {
         let epoch = Instant::now();
-        let sampler = Sampler::start(vec!["no-such-disk".to_owned()], epoch, Duration::from_millis(100));
+        let watched = Watched { devices: vec!["no-such-disk".to_owned()], ..Watched::default() };
+        let sampler = Sampler::start(watched, epoch, Duration::from_millis(100));
         let mut samples = Vec::new();
         while samples.len() < 3 {
             assert!(epoch.elapsed() < Duration::from_secs(30), "three samples of 0.1 s took 30 s");

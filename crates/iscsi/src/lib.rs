@@ -29,7 +29,7 @@ pub use events::{Event, EventKind, FencedBy};
 pub(crate) use initiator::login_error as initiator_login_error;
 pub use initiator::{Command, Completion, Initiator, Kind, Transfer};
 pub use stats::{PathReport, PathStats};
-pub use transport::TcpFacts;
+pub use transport::{TcpFacts, resolve};
 
 /// Fills `bytes` with random bytes of the kernel.
 fn random_bytes(bytes: &mut [u8]) -> std::io::Result<()> {

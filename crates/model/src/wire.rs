@@ -13,13 +13,13 @@
 use crate::array::{Array, Link, LinkRate, PathPolicy, Paths, Protocol, ProtocolKind};
 
 /// Preamble 8, header 14, FCS 4, inter-frame gap 12: bytes around an IP packet.
-const ETHERNET_OVERHEAD: f64 = 38.0;
+pub const ETHERNET_OVERHEAD: f64 = 38.0;
 /// IPv4 20 and TCP 20, without options.
 const IP_TCP_HEADERS: f64 = 40.0;
 /// TCP timestamp option with its padding.
 const TIMESTAMP_OPTION: f64 = 12.0;
 /// 802.1Q tag.
-const VLAN_TAG: f64 = 4.0;
+pub const VLAN_TAG: f64 = 4.0;
 /// iSCSI basic header segment.
 const ISCSI_BHS: f64 = 48.0;
 /// CRC32C of a PDU's data segment.
@@ -27,13 +27,47 @@ const DATA_DIGEST: f64 = 4.0;
 /// ONC RPC record mark, RPC header, NFSv3 READ/WRITE header and attributes: about this per 64 KiB call.
 const NFS_HEADER: f64 = 200.0;
 
+/// Full frames of a TCP connection, and what of them counts against the rate of the link.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Frames {
+    /// Largest IP packet, bytes.
+    pub mtu_bytes: f64,
+    /// TCP timestamps (12 bytes of every segment).
+    pub timestamps: bool,
+    /// What counts beside the IP packet, bytes: [`ETHERNET_OVERHEAD`] on a cable, less where software counts.
+    pub around_bytes: f64,
+}
+
+impl Frames {
+    /// TCP payload of a frame, bytes.
+    #[must_use]
+    pub fn payload_bytes(&self) -> f64 {
+        self.mtu_bytes - IP_TCP_HEADERS - if self.timestamps { TIMESTAMP_OPTION } else { 0.0 }
+    }
+
+    /// What a frame costs of the link, bytes.
+    #[must_use]
+    pub fn wire_bytes(&self) -> f64 {
+        self.mtu_bytes + self.around_bytes
+    }
+}
+
 /// Fraction of an Ethernet link's bits that carry TCP payload.
 #[must_use]
 pub fn tcp_efficiency(link: &Link) -> f64 {
-    let mtu = link.mtu.value;
-    let payload = mtu - IP_TCP_HEADERS - if link.timestamps { TIMESTAMP_OPTION } else { 0.0 };
-    let wire = mtu + ETHERNET_OVERHEAD + if link.vlan { VLAN_TAG } else { 0.0 };
-    payload / wire
+    let frames = Frames {
+        mtu_bytes: link.mtu.value,
+        timestamps: link.timestamps,
+        around_bytes: ETHERNET_OVERHEAD + if link.vlan { VLAN_TAG } else { 0.0 },
+    };
+    frames.payload_bytes() / frames.wire_bytes()
+}
+
+/// Bytes of headers that an I/O of `size_bytes` needs: one for each iSCSI data PDU of at most `segment_bytes`.
+#[must_use]
+pub fn pdu_header_bytes(size_bytes: f64, segment_bytes: f64, has_data_digest: bool) -> f64 {
+    let per_pdu = ISCSI_BHS + if has_data_digest { DATA_DIGEST } else { 0.0 };
+    (size_bytes / segment_bytes).ceil().max(1.0) * per_pdu
 }
 
 /// Payload ceiling of one path in one direction, MB/s (10^6), for transfers of `size_bytes`.
@@ -60,9 +94,8 @@ pub fn ceiling_mb_s(link: &Link, protocol: &Protocol, size_bytes: f64) -> f64 {
 fn protocol_efficiency(protocol: &Protocol, size_bytes: f64) -> f64 {
     match protocol.kind {
         ProtocolKind::Iscsi => {
-            let per_pdu = ISCSI_BHS + if protocol.data_digest { DATA_DIGEST } else { 0.0 };
-            let pdus = (size_bytes / protocol.max_recv_data_segment.value).ceil().max(1.0);
-            size_bytes / (size_bytes + pdus * per_pdu)
+            let segment = protocol.max_recv_data_segment.value;
+            size_bytes / (size_bytes + pdu_header_bytes(size_bytes, segment, protocol.data_digest))
         }
         ProtocolKind::Nfs => size_bytes / (size_bytes + NFS_HEADER * (size_bytes / 65_536.0).ceil().max(1.0)),
         ProtocolKind::Local | ProtocolKind::Sas | ProtocolKind::FibreChannel => 1.0,

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::path::{NetPathFacts, TcpSample};
+
 /// The machine that issued the I/O.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct HostFacts {
@@ -127,6 +129,25 @@ pub struct LunPathFacts {
     pub agreed: Option<Agreed>,
     /// What the kernel says of the connection, where it does.
     pub tcp: Option<TcpPathFacts>,
+    /// Round trips of empty iSCSI commands (NOP), where some were timed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ping: Option<PingFacts>,
+    /// The network on the way there; `None` where nobody looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub net: Option<Box<NetPathFacts>>,
+}
+
+/// Round trips without any load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct PingFacts {
+    /// How many were timed, at least 1.
+    pub count: u64,
+    /// The fastest, µs.
+    pub min_us: u64,
+    /// Half of them were faster, µs.
+    pub median_us: u64,
+    /// The slowest, µs.
+    pub max_us: u64,
 }
 
 /// What an iSCSI login agreed on (RFC 7143, section 13).
@@ -172,6 +193,9 @@ pub struct TcpPathFacts {
     pub path_mtu_bytes: u32,
     /// Congestion window, segments.
     pub congestion_window_segments: u32,
+    /// Whether every segment carries a time stamp, which takes 12 bytes of it.
+    #[serde(default)]
+    pub timestamps: bool,
 }
 
 /// What a member is.
@@ -275,6 +299,9 @@ pub struct HostSample {
     pub timer_late_max_ns: u64,
     /// What the block devices under the targets did, by anybody.
     pub disks: Vec<DiskSample>,
+    /// What the TCP connections of this process to the targets did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tcp: Vec<TcpSample>,
 }
 
 /// What a block device did during a sample, by anybody.

@@ -11,6 +11,7 @@ mod event;
 mod host;
 mod latency;
 mod nfs;
+mod path;
 mod stats;
 
 pub use event::{
@@ -19,8 +20,12 @@ pub use event::{
 };
 pub use host::{
     Agreed, Content, DeviceFacts, DiskSample, FilesystemFacts, HostFacts, HostSample, LunFacts, LunPathFacts,
-    MemberFacts, MemberKind, TargetFacts, TcpPathFacts,
+    MemberFacts, MemberKind, PingFacts, TargetFacts, TcpPathFacts,
 };
 pub use latency::Latency;
 pub use nfs::{NfsFacts, WriteEnd};
+pub use path::{
+    FrameFacts, FrameOutcome, FrameProbe, FrameTry, InterfaceCounters, InterfaceFacts, LinkState,
+    NetPathFacts, PauseFacts, RouteFacts, ShaperFacts, TcpSample,
+};
 pub use stats::{AccessStats, Interval, OpStats, TurnStats};

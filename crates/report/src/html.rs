@@ -1,6 +1,7 @@
 //! A run as one HTML file: no script, nothing loaded from elsewhere, readable on paper.
 
 mod charts;
+mod compare;
 mod facts;
 mod tables;
 
@@ -12,18 +13,14 @@ use crate::Meta;
 use crate::number;
 use crate::svg::escape;
 
+pub use compare::comparison;
+
 const STYLE: &str = include_str!("html/style.css");
 
 /// The whole report of a run.
 #[must_use]
 pub fn report(header: &RunHeader, summary: &RunSummary, findings: &[Finding], meta: Meta<'_>) -> String {
-    let title = escape(&format!("{} · {}", header.plan.name, header.run));
-    let mut page = format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"generator\" content=\"assay\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n"
-    );
+    let mut page = page_start(&format!("{} · {}", header.plan.name, header.run));
     page.push_str(&heading(header, summary, meta));
     page.push_str(&tables::summary(summary));
     page.push_str(&findings_list(findings));
@@ -36,8 +33,23 @@ pub fn report(header: &RunHeader, summary: &RunSummary, findings: &[Finding], me
         page.push_str(&test_section(test, &steps));
     }
     page.push_str(&facts::all(header));
-    page.push_str("</body>\n</html>\n");
+    page.push_str(page_end());
     page
+}
+
+/// Everything before what a page has to say.
+fn page_start(title: &str) -> String {
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"generator\" content=\"assay\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n<title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n",
+        escape(title)
+    )
+}
+
+fn page_end() -> &'static str {
+    "</body>\n</html>\n"
 }
 
 fn heading(header: &RunHeader, summary: &RunSummary, meta: Meta<'_>) -> String {

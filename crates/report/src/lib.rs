@@ -6,12 +6,15 @@
 //! Architecture invariant: bytes out, no I/O, no clock; the same run gives the same bytes.
 #![forbid(unsafe_code)]
 
+pub mod compare;
 pub mod expected;
 pub mod html;
 pub mod json;
 mod listing;
+pub mod network;
 mod number;
 pub mod prediction;
+pub mod reading;
 mod svg;
 pub mod text;
 

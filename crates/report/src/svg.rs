@@ -7,10 +7,12 @@
 mod axis;
 mod bars;
 mod lines;
+mod whiskers;
 
 pub(crate) use axis::Axis;
-pub(crate) use bars::{BarSeries, Bars, best};
+pub(crate) use bars::{BarSeries, Bars, Star, best};
 pub(crate) use lines::{Line, Lines};
+pub(crate) use whiskers::{Whisker, WhiskerSeries, Whiskers};
 
 /// Size of a chart in user units; the page scales it.
 const WIDTH: f64 = 560.0;
@@ -52,8 +54,10 @@ enum Swatch {
 /// The frame every chart has: title, axes with grid and ticks, and a legend where there are several series.
 fn frame(title: &str, x: &Axis, y: &Axis, legend: (Swatch, &[String]), body: &str) -> String {
     let titled = format!("{title}: {} over {}", y.title, x.title);
+    let slant = Slant::of(x);
     let mut svg = format!(
-        "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{}\">\n<text class=\"t\" x=\"0\" y=\"14\">{}</text>\n",
+        "<svg viewBox=\"0 0 {WIDTH} {:.0}\" role=\"img\" aria-label=\"{}\">\n<text class=\"t\" x=\"0\" y=\"14\">{}</text>\n",
+        HEIGHT + slant.room(),
         escape(&titled),
         escape(title)
     );
@@ -71,28 +75,74 @@ fn frame(title: &str, x: &Axis, y: &Axis, legend: (Swatch, &[String]), body: &st
     for (value, label) in &x.ticks {
         let at = x_at(x, *value);
         svg.push_str(&format!(
-            "<line class=\"k\" x1=\"{at:.1}\" y1=\"{floor}\" x2=\"{at:.1}\" y2=\"{}\"/><text class=\"m\" x=\"{at:.1}\" y=\"{}\">{}</text>\n",
+            "<line class=\"k\" x1=\"{at:.1}\" y1=\"{floor}\" x2=\"{at:.1}\" y2=\"{}\"/>{}\n",
             floor + 4.0,
-            floor + 17.0,
-            escape(label)
+            slant.label(at, floor + 17.0, label)
         ));
     }
     svg.push_str(&format!(
         "<line class=\"k\" x1=\"{LEFT}\" y1=\"{floor}\" x2=\"{}\" y2=\"{floor}\"/>\n",
         WIDTH - RIGHT
     ));
-    svg.push_str(&axis_titles(x, y));
+    svg.push_str(&axis_titles(x, y, slant.room()));
     svg.push_str(body);
     svg.push_str(&legend_text(legend.0, legend.1));
     svg.push_str("</svg>\n");
     svg
 }
 
-fn axis_titles(x: &Axis, y: &Axis) -> String {
+/// How names stand under the x axis: upright where they fit side by side, else slanted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Slant {
+    Upright,
+    /// The longest name has so many letters.
+    Slanted(usize),
+}
+
+/// Width of a letter of a tick, user units.
+const LETTER: f64 = 6.2;
+/// Names are cut to so many letters where they are slanted.
+const SLANTED_MAX: usize = 26;
+/// Sine of the angle at which they stand, 35 degrees.
+const SLANT_SINE: f64 = 0.574;
+
+impl Slant {
+    fn of(x: &Axis) -> Self {
+        let longest = x.ticks.iter().map(|(_, name)| name.chars().count()).max().unwrap_or(0);
+        let nearest = x.ticks.windows(2).map(|w| x_at(x, w[1].0) - x_at(x, w[0].0)).fold(WIDTH, f64::min);
+        if (longest as f64 + 1.0) * LETTER <= nearest {
+            Self::Upright
+        } else {
+            Self::Slanted(longest.min(SLANTED_MAX))
+        }
+    }
+
+    /// What the picture needs below its usual height.
+    fn room(self) -> f64 {
+        match self {
+            Self::Upright => 0.0,
+            Self::Slanted(letters) => letters as f64 * LETTER * SLANT_SINE,
+        }
+    }
+
+    fn label(self, at: f64, y: f64, name: &str) -> String {
+        match self {
+            Self::Upright => format!("<text class=\"m\" x=\"{at:.1}\" y=\"{y}\">{}</text>", escape(name)),
+            Self::Slanted(_) => format!(
+                "<text class=\"e\" transform=\"translate({:.1} {:.1}) rotate(-35)\">{}</text>",
+                at + 4.0,
+                y - 4.0,
+                escape(crate::text::left(name, SLANTED_MAX).trim_end())
+            ),
+        }
+    }
+}
+
+fn axis_titles(x: &Axis, y: &Axis, room: f64) -> String {
     let middle = (LEFT + WIDTH - RIGHT) / 2.0;
     format!(
         "<text class=\"m\" x=\"{middle}\" y=\"{}\">{}</text><text class=\"m\" transform=\"translate(12 {}) rotate(-90)\">{}</text>\n",
-        HEIGHT - 8.0,
+        HEIGHT + room - 8.0,
         escape(&x.title),
         (TOP + HEIGHT - BOTTOM) / 2.0,
         escape(&y.title)

@@ -253,7 +253,8 @@ fn notes_text(header: &RunHeader, summary: &RunSummary, options: TextOptions) ->
 }
 
 /// Breaks at spaces; lines after the first begin with `indent`. A word longer than a line stays whole.
-pub(crate) fn wrap(text: &str, columns: usize, indent: &str) -> String {
+#[must_use]
+pub fn wrap(text: &str, columns: usize, indent: &str) -> String {
     let lead: String = text.chars().take_while(|c| *c == ' ').collect();
     let mut lines = Vec::new();
     let mut line = lead;

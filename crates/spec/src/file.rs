@@ -140,10 +140,16 @@ impl PlanFile {
             seed: top.integer("seed", 0..=i64::MAX as u64)?,
             size: top.parsed("size")?,
             defaults: top.get("defaults").map(|v| defaults(&v)).transpose()?.unwrap_or_default(),
-            tests: tests(&top)?,
+            tests: top
+                .get("test")
+                .map(|v| v.array()?.iter().map(test).collect())
+                .transpose()?
+                .unwrap_or_default(),
         };
+        let missing = top.complain("a plan needs at least one [[test]]");
+        // A field that is misspelt explains why another one is missing, so it is told first.
         top.finish()?;
-        Ok(plan)
+        if plan.tests.is_empty() { Err(missing) } else { Ok(plan) }
     }
 }
 
@@ -178,19 +184,12 @@ fn defaults(value: &Value<'_>) -> Result<Settings, PlanError> {
     Ok(settings)
 }
 
-fn tests(top: &Table<'_>) -> Result<Vec<TestFile>, PlanError> {
-    let Some(value) = top.get("test") else {
-        return Err(top.complain("a plan needs at least one [[test]]"));
-    };
-    value.array()?.iter().map(test).collect()
-}
-
 fn test(value: &Value<'_>) -> Result<TestFile, PlanError> {
     let mut table = value.table()?;
-    let Some(name) = text_of(&table, "name")? else {
-        return Err(table.complain("a test needs a `name`"));
-    };
-    table.rename(format!("test \"{name}\""));
+    let (name, missing) = (text_of(&table, "name")?, table.complain("a test needs a `name`"));
+    if let Some(name) = &name {
+        table.rename(format!("test \"{name}\""));
+    }
     let test = TestFile {
         place: table.complain("").place,
         notes: text_of(&table, "notes")?.unwrap_or_default(),
@@ -200,10 +199,10 @@ fn test(value: &Value<'_>) -> Result<TestFile, PlanError> {
             Some(jobs) => jobs.array()?.iter().map(job).collect::<Result<_, _>>()?,
             None => Vec::new(),
         },
-        name,
+        name: name.clone().unwrap_or_default(),
     };
     table.finish()?;
-    Ok(test)
+    name.map(|_| test).ok_or(missing)
 }
 
 fn job(value: &Value<'_>) -> Result<JobFile, PlanError> {

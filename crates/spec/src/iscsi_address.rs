@@ -12,6 +12,8 @@ pub struct IscsiAddress {
     pub user: Option<String>,
     /// Portals, each `host` or `host:port`; at least one.
     pub portals: Vec<String>,
+    /// Whether the target is asked for all its portals (of the group of the first one), which are then used.
+    pub all_portals: bool,
     /// Name of the target.
     pub target: String,
     /// Logical unit, in [0, 16383].
@@ -34,6 +36,39 @@ pub struct IscsiAddress {
     pub chap_file: Option<PathBuf>,
     /// How long I/O waits while no path is up, s, in [1, 3600].
     pub no_path_s: u32,
+}
+
+/// `iscsi://[user@]host[:port]` without a target: whom to ask which targets there are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IscsiPortal {
+    /// Everything but the target.
+    address: IscsiAddress,
+}
+
+impl IscsiPortal {
+    /// Reads what stands after `iscsi://`; `None` where a target is named, rightly or not.
+    pub fn parse(text: &str) -> Option<Result<Self>> {
+        let (place, query) = text.split_once('?').unwrap_or((text, ""));
+        let authority = place.strip_suffix('/').unwrap_or(place);
+        if authority.is_empty() || authority.contains('/') {
+            return None;
+        }
+        // The name stands in for the target that is to be chosen.
+        let address = IscsiAddress::parse(&format!("{authority}/iqn.unnamed/0?{query}"));
+        Some(address.map(|address| Self { address }))
+    }
+
+    /// The portal, `host` or `host:port`.
+    #[must_use]
+    pub fn portal(&self) -> &str {
+        &self.address.portals[0]
+    }
+
+    /// The address of a unit of a target there.
+    #[must_use]
+    pub fn lun(&self, target: &str, lun: u16) -> IscsiAddress {
+        IscsiAddress { target: target.to_owned(), lun, ..self.address.clone() }
+    }
 }
 
 /// How I/O is spread over paths.
@@ -92,6 +127,7 @@ impl IscsiAddress {
         let mut address = Self {
             user,
             portals: vec![portal("host", host)?],
+            all_portals: false,
             target: name("target", target)?,
             lun: number("lun", lun, 0, 16_383)?,
             sessions: 1,
@@ -122,6 +158,8 @@ impl IscsiAddress {
                     return wrong("portal", format!("there are more than {PORTALS_MAX}"));
                 }
                 "portal" => self.portals.push(portal("portal", value)?),
+                "portals" if value == "all" => self.all_portals = true,
+                "portals" => return wrong("portals", format!("`{value}` is not `all`")),
                 "sessions" => self.sessions = number("sessions", value, 1, 32)?,
                 "policy" => policy = Some(policy_named(value)?),
                 "rr_ios" => ios = Some(number("rr_ios", value, 1, u32::MAX)?),
@@ -139,7 +177,7 @@ impl IscsiAddress {
                     return wrong(
                         "query",
                         format!(
-                            "there is no key `{key}`; known are portal, sessions, policy, rr_ios, rr_bytes, \
+                            "there is no key `{key}`; known are portal, portals, sessions, policy, rr_ios, rr_bytes, \
                              header_digest, data_digest, initial_r2t, immediate_data, initiator, chap_file, no_path"
                         ),
                     );
@@ -256,6 +294,7 @@ impl fmt::Display for IscsiAddress {
         }
         write!(f, "{}/{}/{}", self.portals[0], self.target, self.lun)?;
         let mut query: Vec<String> = self.portals[1..].iter().map(|p| format!("portal={p}")).collect();
+        query.extend(self.all_portals.then(|| "portals=all".to_owned()));
         if self.sessions > 1 {
             query.push(format!("sessions={}", self.sessions));
         }
@@ -305,6 +344,7 @@ mod tests {
             "iscsi://[fe80::1]:3260/eui.0123456789abcdef/16383",
             "iscsi://a/iqn.x/1?portal=b&portal=c:3261&sessions=2&rr_ios=1000",
             "iscsi://a/iqn.x/1?rr_bytes=10485760",
+            "iscsi://a/iqn.x/1?portals=all&sessions=2",
             "iscsi://a/iqn.x/1?rr_ios=10&rr_bytes=4096",
             "iscsi://a/iqn.x/1?policy=lo&header_digest=yes&data_digest=no&initial_r2t=yes&immediate_data=no",
             "iscsi://u@a/iqn.x/1?policy=fixed&initiator=iqn.me&chap_file=/etc/secret&no_path=5",
@@ -314,6 +354,19 @@ mod tests {
         let preset = |text: &str| read(&format!("iscsi://a/iqn.x/1?{text}")).map(|a| a.policy);
         assert_eq!(preset("policy=vmware"), Ok(PathPolicy::RoundRobin { ios: 1000, bytes: u64::MAX }));
         assert_eq!(preset("policy=rr&rr_ios=7"), Ok(PathPolicy::RoundRobin { ios: 7, bytes: u64::MAX }));
+    }
+
+    #[test]
+    fn a_portal_is_an_address_without_a_target() {
+        let portal = |text| IscsiPortal::parse(text).map(|portal| portal.map(|p| p.portal().to_owned()));
+        assert_eq!(portal("nas"), Some(Ok("nas".into())));
+        assert_eq!(portal("bob@[fe80::1]:3261/?chap_file=/x"), Some(Ok("[fe80::1]:3261".into())));
+        assert_eq!(portal("nas/iqn.x/1"), None);
+        assert_eq!(portal("nas/iqn.x"), None);
+        assert_eq!(portal("/iqn.x/1"), None);
+        assert_eq!(portal("bob:hush@nas").unwrap().unwrap_err().part, "user");
+        let found = IscsiPortal::parse("bob@nas").unwrap().unwrap().lun("iqn.y", 3);
+        assert_eq!(found.to_string(), "iscsi://bob@nas/iqn.y/3");
     }
 
     #[test]
@@ -331,6 +384,7 @@ mod tests {
             ("iscsi://bob:hush@nas/iqn.x/1", "user"),
             ("iscsi://nas/iqn.x/1?portal=", "portal"),
             ("iscsi://nas/iqn.x/1?sessions=33", "sessions"),
+            ("iscsi://nas/iqn.x/1?portals=some", "portals"),
             ("iscsi://nas/iqn.x/1?policy=best", "policy"),
             ("iscsi://nas/iqn.x/1?policy=lo&rr_ios=2", "policy"),
             ("iscsi://nas/iqn.x/1?rr_ios=0", "rr_ios"),

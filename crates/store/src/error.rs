@@ -94,6 +94,22 @@ pub enum StoreError {
         /// Which run.
         run: String,
     },
+    /// The run is going on.
+    #[error(
+        "run {run} is still going on; wait for its end or stop it (Ctrl-C where it runs), then remove it"
+    )]
+    Running {
+        /// Which run.
+        run: String,
+    },
+    /// The run cannot be marked as going on.
+    #[error("cannot lock {path}, which tells running runs from killed ones")]
+    Live {
+        /// Of the file beside the store.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
     /// No free run id was found.
     #[error("the store {path} has no free run id left for today")]
     NoFreeId {

@@ -96,6 +96,7 @@ mod tests {
             run: run.into(),
             name: "n".into(),
             status: None,
+            is_running: false,
             label: label.map(Into::into),
             note: None,
             started_unix_ms: 0,

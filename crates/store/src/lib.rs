@@ -10,12 +10,15 @@
 //! survive that, at the price of a flush each second on what may be the very disk under test, which is why it is not
 //! used; the log is flushed at the end of each step and of the run, when no load is measured.
 //!
+//! A run that is going on holds a lock (`live.rs`), so that it is told from one that was killed, and is not removed.
+//!
 //! Architecture invariant: this room does not know what events mean beyond the first and the last one.
 #![forbid(unsafe_code)]
 
 mod error;
 mod find;
 mod id;
+mod live;
 mod schema;
 mod store;
 mod writer;

@@ -8,7 +8,7 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
 
 use crate::error::StoreError;
 use crate::writer::RunWriter;
-use crate::{find, id, schema};
+use crate::{find, id, live, schema};
 
 /// How long one process waits for another's write. Writes take milliseconds; a stalled disk may take seconds.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
@@ -32,6 +32,8 @@ pub struct RunRow {
     pub name: String,
     /// How it ended; `None`: it is still running, or it was killed.
     pub status: Option<Outcome>,
+    /// Whether it is going on now.
+    pub is_running: bool,
     /// What somebody called it.
     pub label: Option<String>,
     /// What somebody noted of it.
@@ -60,6 +62,12 @@ impl Store {
         }
         let connection = connect(&path)?;
         Ok(Self { path, connection })
+    }
+
+    /// Opens the store at `path`; `None` where nothing is.
+    pub fn open_existing(path: impl AsRef<Path>) -> Result<Option<Self>, StoreError> {
+        let path = path.as_ref();
+        if std::fs::symlink_metadata(path).is_err() { Ok(None) } else { Self::open(path).map(Some) }
     }
 
     /// Where it is.
@@ -96,12 +104,17 @@ impl Store {
         let mut query = self
             .connection
             .prepare(
-                "SELECT run, name, outcome, label, note, started_unix_ms, targets FROM run
+                "SELECT run, name, outcome, label, note, started_unix_ms, targets, id FROM run
                  ORDER BY started_unix_ms DESC, id DESC",
             )
             .map_err(read)?;
-        let rows = query.query_map([], row).map_err(read)?;
-        rows.collect::<Result<_, _>>().map_err(read)
+        let rows = query.query_map([], |of| Ok((row(of)?, of.get::<_, i64>(7)?))).map_err(read)?;
+        let rows: Vec<_> = rows.collect::<Result<_, _>>().map_err(read)?;
+        let (mut rows, ids): (Vec<RunRow>, Vec<i64>) = rows.into_iter().unzip();
+        for (row, is_live) in rows.iter_mut().zip(live::are_live(&self.path, &ids)) {
+            row.is_running = is_live && row.status.is_none();
+        }
+        Ok(rows)
     }
 
     /// The run of that name in a list: [`find::find`] says what a name may be.
@@ -111,10 +124,7 @@ impl Store {
 
     /// The row of the run with exactly that id.
     pub fn row(&self, run: &str) -> Result<RunRow, StoreError> {
-        let query =
-            "SELECT run, name, outcome, label, note, started_unix_ms, targets FROM run WHERE run = ?1";
-        let found = self.connection.query_row(query, [run], row).optional();
-        found.map_err(|source| self.read_error(source))?.ok_or_else(|| self.unknown(run))
+        self.runs()?.into_iter().find(|row| row.run == run).ok_or_else(|| self.unknown(run))
     }
 
     /// Every event of the run with exactly that id, in order. The first is [`RunEvent::Started`].
@@ -159,8 +169,11 @@ impl Store {
         self.change(run, "UPDATE run SET note = ?2 WHERE run = ?1", params![run, note])
     }
 
-    /// Forgets the run and all its events.
+    /// Forgets the run and all its events; refused while it is going on.
     pub fn remove(&self, run: &str) -> Result<(), StoreError> {
+        if self.row(run)?.is_running {
+            return Err(StoreError::Running { run: run.to_owned() });
+        }
         self.change(run, "DELETE FROM run WHERE run = ?1", params![run])
     }
 
@@ -270,6 +283,7 @@ fn row(row: &rusqlite::Row<'_>) -> rusqlite::Result<RunRow> {
         run: row.get(0)?,
         name: row.get(1)?,
         status: outcome.map(|text| json(2, &text)).transpose()?,
+        is_running: false,
         label: row.get(3)?,
         note: row.get(4)?,
         started_unix_ms: u64::try_from(started).unwrap_or(0),

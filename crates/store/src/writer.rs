@@ -6,6 +6,7 @@ use assay_record::{Event, RunEvent, RunHeader};
 use rusqlite::{Connection, ErrorCode, params};
 
 use crate::error::StoreError;
+use crate::live::{LiveLock, live_path};
 
 /// Pages (of 4 KiB) after which SQLite moves the log into the file while a step still runs: 64 MiB, several hours of
 /// intervals. Sooner would put flushes into measured windows.
@@ -20,6 +21,8 @@ pub struct RunWriter {
 
     connection: Connection,
     sequence: i64,
+    /// Says that the run is going on.
+    _live: LiveLock,
 }
 
 impl RunWriter {
@@ -53,8 +56,11 @@ impl RunWriter {
         }
         let run_id = transaction.last_insert_rowid();
         insert(&transaction, run_id, 0, &body).map_err(write)?;
+        // Before anybody can see the run: it must never look like one that was killed.
+        let live = LiveLock::take(&path, run_id)
+            .map_err(|source| StoreError::Live { path: live_path(&path), source })?;
         transaction.commit().map_err(write)?;
-        Ok(Self { path, run: header.run.clone(), run_id, connection, sequence: 1 })
+        Ok(Self { path, run: header.run.clone(), run_id, connection, sequence: 1, _live: live })
     }
 
     /// The id of the run.

@@ -5,7 +5,7 @@
 //! it. A file without one, or changed by somebody since, is foreign.
 
 use std::fs::{self, File, Metadata};
-use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::{FileExt as _, FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
@@ -227,7 +227,7 @@ impl Marker {
         match rustix::fs::fsetxattr(file, MARKER_ATTRIBUTE, &text, XattrFlags::empty()) {
             Ok(()) => Ok(()),
             Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSPC | rustix::io::Errno::PERM) => {
-                fs::write(beside_path(path), beside_text(metadata.ino(), &text)?)
+                write_beside(&beside_path(path), &beside_text(metadata.ino(), &text)?)
             }
             Err(errno) => Err(errno.into()),
         }
@@ -240,10 +240,11 @@ pub fn remove(path: &Path) -> io::Result<bool> {
     match Marker::read(path, &file)? {
         Some(marker) if marker.created => {
             fs::remove_file(path)?;
-            match fs::remove_file(beside_path(path)) {
-                Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
-                _ => Ok(true),
+            let beside = beside_path(path);
+            if is_beside(&beside) {
+                fs::remove_file(beside)?;
             }
+            Ok(true)
         }
         _ => Ok(false),
     }
@@ -268,6 +269,11 @@ pub(crate) fn marker_beside(text: &[u8], inode: u64) -> Option<Vec<u8>> {
     (beside.inode == inode).then(|| beside.marker.into_bytes())
 }
 
+/// Whether a file beside holds a marker, whoever's.
+pub(crate) fn is_marker(text: &[u8]) -> bool {
+    serde_json::from_slice::<Beside>(text).is_ok()
+}
+
 /// The name of the file with the marker of the file `name`.
 pub(crate) fn beside_name(name: &std::ffi::OsStr) -> std::ffi::OsString {
     let mut beside = std::ffi::OsString::from(".");
@@ -280,20 +286,65 @@ fn beside_path(path: &Path) -> PathBuf {
     path.with_file_name(beside_name(path.file_name().unwrap_or_default()))
 }
 
+/// Writes the marker beside its file in one step, over an older marker but over nothing else.
+///
+/// A link, or a file of somebody else's, may stand there: it is neither followed nor overwritten.
+fn write_beside(path: &Path, text: &[u8]) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+        Err(e) => return Err(e),
+        Ok(_) if is_beside(path) => {}
+        Ok(_) => {
+            let says = format!("{} stands in the way and is no marker of Assay's; move it", path.display());
+            return Err(io::Error::new(io::ErrorKind::AlreadyExists, says));
+        }
+    }
+    let mut new = path.as_os_str().to_owned();
+    new.push(format!(".{}", std::process::id()));
+    let new = PathBuf::from(new);
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut file = File::from(rustix::fs::open(&new, flags, Mode::from_raw_mode(0o644))?);
+    let moved = file.write_all(text).and_then(|()| fs::rename(&new, path));
+    if moved.is_err() {
+        // Half a marker is of no use to anybody.
+        let _ = fs::remove_file(&new);
+    }
+    moved
+}
+
+/// Whether a marker stands there, and not a link or a file of somebody else's.
+fn is_beside(path: &Path) -> bool {
+    matches!(open_beside(path).and_then(read_beside), Ok(Some(_)))
+}
+
+fn open_beside(path: &Path) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    Ok(File::from(rustix::fs::open(path, flags, Mode::empty())?))
+}
+
+fn read_beside(beside: File) -> io::Result<Option<Beside>> {
+    let mut text = Vec::new();
+    beside.take(MARKER_BYTES_MAX as u64).read_to_end(&mut text)?;
+    Ok(serde_json::from_slice(&text).ok())
+}
+
 fn read_text(path: &Path, file: &File, metadata: &Metadata) -> io::Result<Option<Vec<u8>>> {
     let mut text = vec![0; MARKER_BYTES_MAX];
     if let Ok(length) = rustix::fs::fgetxattr(file, MARKER_ATTRIBUTE, text.as_mut_slice()) {
         text.truncate(length);
         return Ok(Some(text));
     }
-    let beside = match File::open(beside_path(path)) {
-        Ok(beside) => beside,
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+    let beside = match open_beside(&beside_path(path)) {
+        Ok(beside) => read_beside(beside)?,
+        // A link there is nothing of ours: the file has no marker.
+        Err(e) if is_missing_or_link(&e) => return Ok(None),
         Err(e) => return Err(e),
     };
-    text.clear();
-    beside.take(MARKER_BYTES_MAX as u64).read_to_end(&mut text)?;
-    Ok(marker_beside(&text, metadata.ino()))
+    Ok(beside.filter(|b| b.inode == metadata.ino()).map(|b| b.marker.into_bytes()))
+}
+
+fn is_missing_or_link(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(libc::ELOOP)
 }
 
 fn modified_ns(metadata: &Metadata) -> i128 {
@@ -302,8 +353,6 @@ fn modified_ns(metadata: &Metadata) -> i128 {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write as _;
-
     use super::*;
 
     fn made(directory: &Path) -> (PathBuf, File) {
@@ -367,6 +416,28 @@ mod tests {
         file.set_len(4096).unwrap();
         assert!(remove(&path).unwrap());
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_marker_beside_its_file_replaces_an_older_one_and_nothing_else() {
+        let directory = tempfile::tempdir().unwrap();
+        let (beside, precious) = (directory.path().join(".t.dat.assay"), directory.path().join("precious"));
+        let marker = |inode| serde_json::to_vec(&Beside { inode, marker: "{}".into() }).unwrap();
+        write_beside(&beside, &marker(1)).unwrap();
+        write_beside(&beside, &marker(2)).unwrap();
+        assert_eq!(fs::read(&beside).unwrap(), marker(2));
+        fs::remove_file(&beside).unwrap();
+        fs::write(&precious, "precious").unwrap();
+        std::os::unix::fs::symlink(&precious, &beside).unwrap();
+        let refused = write_beside(&beside, &marker(3)).unwrap_err().to_string();
+        assert!(refused.contains("stands in the way"), "{refused}");
+        fs::remove_file(&beside).unwrap();
+        fs::write(&beside, "somebody's notes").unwrap();
+        let refused = write_beside(&beside, &marker(3)).unwrap_err().to_string();
+        assert!(refused.contains(".t.dat.assay stands in the way"), "{refused}");
+        assert_eq!(fs::read(&beside).unwrap(), b"somebody's notes");
+        assert_eq!(fs::read(&precious).unwrap(), b"precious");
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 2, "nothing is left over");
     }
 
     #[test]

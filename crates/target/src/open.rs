@@ -246,9 +246,17 @@ pub fn open(request: &OpenRequest<'_>) -> Result<AnyTarget, OpenError> {
     }
 }
 
-/// Whether this process may use io_uring: policies (sysctl, seccomp) refuse it on many hosts.
+/// Whether this process may use io_uring: policies (sysctl, seccomp) refuse it on many hosts, and kernels before 5.11
+/// cannot wait for a limited time.
 pub fn uring_refused() -> Option<io::Error> {
-    io_uring::IoUring::new(2).err()
+    match io_uring::IoUring::new(2) {
+        Ok(ring) if ring.params().is_feature_ext_arg() => None,
+        Ok(_) => Some(io::Error::new(
+            io::ErrorKind::Unsupported,
+            "this kernel cannot wait with a time limit; Linux 5.11 can",
+        )),
+        Err(error) => Some(error),
+    }
 }
 
 /// One of the targets there are.

@@ -14,8 +14,6 @@ use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};
 use crate::open::{Member, OpenError};
 use crate::{BATCH_MAX, Completion, Geometry, IoFailure, Op, OpKind, Target, TargetLost, Wait};
 
-/// The most helper threads of one worker; deeper queues wait for one of them.
-const HELPERS_MAX: u32 = 256;
 /// A helper needs next to no stack.
 const HELPER_STACK_BYTES: usize = 128 << 10;
 
@@ -33,6 +31,10 @@ pub struct PsyncTarget {
 }
 
 impl PsyncTarget {
+    /// The most helper threads of one worker: what is submitted beyond them would wait here and not in the storage, so
+    /// whoever asks for more in flight must be told.
+    pub const DEPTH_MAX: u32 = 256;
+
     pub(crate) fn open(members: &[Member], depth: u32) -> Result<Self, OpenError> {
         let files = members.iter().map(|m| m.open().map(RwLock::new)).collect::<Result<Vec<_>, _>>()?;
         let files = Arc::new(files);
@@ -44,7 +46,7 @@ impl PsyncTarget {
         };
         let (work, todo) = bounded::<Op>(depth as usize);
         let (finish, finished) = bounded(depth as usize);
-        let helpers = (0..depth.min(HELPERS_MAX))
+        let helpers = (0..depth.min(Self::DEPTH_MAX))
             .map(|_| {
                 let (todo, finish, files) = (todo.clone(), finish.clone(), Arc::clone(&files));
                 std::thread::Builder::new()

@@ -1,5 +1,5 @@
-//! Files and block devices through io_uring: one ring per worker, registered files and buffers, one system call
-//! to start a batch and wait for the next completions.
+//! Files and block devices through io_uring: one ring per worker, registered files and buffers, two operations for
+//! each system call, of which the last waits for the next completions.
 
 use std::fs::File;
 use std::io;
@@ -13,6 +13,11 @@ use crate::{BATCH_MAX, Completion, Geometry, IoBuf, IoFailure, Op, OpKind, Targe
 
 /// `io_uring_enter` flag: reap completions, running what the kernel has deferred to this thread.
 const ENTER_GETEVENTS: u32 = 1;
+
+/// Operations started by one system call. From three on the kernel holds them back until it has them all (it plugs the
+/// block layer), merges neighbours and hands the device a burst: other requests than the plan asks for, and the
+/// queue runs dry in between. On a virtual disk that cost 13 % of the IOPS and 20 % of p50 at 4 KiB and depth 32.
+const AT_ONCE: u32 = 2;
 
 /// Files and block devices, driven through one ring.
 ///
@@ -93,26 +98,9 @@ impl UringTarget {
         entry.user_data(u64::from(op.tag))
     }
 
-    /// Starts what was submitted and waits as asked; one system call.
+    /// Starts what was submitted and waits as asked.
     fn enter(&mut self, wait: Wait) -> io::Result<()> {
-        let to_submit = self.ring.submission().len();
-        // Completions left over from the last batch make waiting needless.
-        let is_ready = !self.ring.completion().is_empty();
-        let result = match wait {
-            _ if is_ready && to_submit == 0 => return Ok(()),
-            Wait::One if !is_ready && self.in_flight_count > 0 => self.ring.submit_and_wait(1),
-            Wait::AtMost(time) if !is_ready => {
-                let timespec = Timespec::from(time);
-                self.ring.submitter().submit_with_args(1, &SubmitArgs::new().timespec(&timespec))
-            }
-            _ => {
-                let count = u32::try_from(to_submit).expect("a ring holds at most 32,768 entries");
-                // SAFETY: no argument is passed, and the flag only asks for completions to be posted.
-                unsafe { self.ring.submitter().enter::<libc::sigset_t>(count, 0, ENTER_GETEVENTS, None) }
-            }
-        };
-        match result {
-            Ok(_) => Ok(()),
+        match self.start_all_but_the_last().and_then(|()| self.start_and_wait(wait)) {
             // A signal, an expired wait, or completions to be reaped before more can start: all are for the caller's
             // next turn.
             Err(e)
@@ -123,8 +111,44 @@ impl UringTarget {
             {
                 Ok(())
             }
-            Err(e) => Err(e),
+            result => result,
         }
+    }
+
+    /// Leaves at most `AT_ONCE` operations to be started.
+    fn start_all_but_the_last(&mut self) -> io::Result<()> {
+        while self.waiting_to_start() > AT_ONCE {
+            // SAFETY: no argument is passed; the kernel takes entries that `submit` has filled.
+            let started = unsafe { self.ring.submitter().enter::<libc::sigset_t>(AT_ONCE, 0, 0, None) }?;
+            if started == 0 {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn waiting_to_start(&mut self) -> u32 {
+        u32::try_from(self.ring.submission().len()).expect("a ring holds at most 32,768 entries")
+    }
+
+    /// One system call.
+    fn start_and_wait(&mut self, wait: Wait) -> io::Result<()> {
+        let to_submit = self.waiting_to_start();
+        // Completions left over from the last batch make waiting needless.
+        let is_ready = !self.ring.completion().is_empty();
+        let result = match wait {
+            _ if is_ready && to_submit == 0 => return Ok(()),
+            Wait::One if !is_ready && self.in_flight_count > 0 => self.ring.submit_and_wait(1),
+            Wait::AtMost(time) if !is_ready => {
+                let timespec = Timespec::from(time);
+                self.ring.submitter().submit_with_args(1, &SubmitArgs::new().timespec(&timespec))
+            }
+            _ => {
+                // SAFETY: no argument is passed, and the flag only asks for completions to be posted.
+                unsafe { self.ring.submitter().enter::<libc::sigset_t>(to_submit, 0, ENTER_GETEVENTS, None) }
+            }
+        };
+        result.map(|_| ())
     }
 
     fn reap(&mut self, done: &mut Vec<Completion>) {

@@ -68,6 +68,17 @@ pub(crate) fn apply(cases: &[Case]) -> Vec<Found> {
     found
 }
 
+/// What a resource that differs between two runs did to a load of each. The other rules about two loads are about one
+/// array, and each run has been judged by them already.
+pub(crate) fn across(first: &[Case], own: &[Case]) -> Vec<Finding> {
+    let both: Vec<Case> = first.iter().chain(own).cloned().collect();
+    let pairs = |a: usize| (first.len()..both.len()).map(move |b| (a, b));
+    let fired = (0..first.len()).flat_map(pairs);
+    let fired = fired.filter_map(|(a, b)| Some((vec![a, b], pairs::invariant(&both[a], &both[b])?)));
+    let found = first_of("INVAR", &both, fired.collect());
+    found.map(|f| Finding { steps: Vec::new(), ..f.finding }).into_iter().collect()
+}
+
 fn first_of(rule: &str, cases: &[Case], fired: Vec<(Vec<usize>, Says)>) -> Option<Found> {
     let mut indices: Vec<usize> = fired.iter().flat_map(|(used, _)| used.clone()).collect();
     indices.sort_unstable();

@@ -9,6 +9,7 @@
 #[path = "synthetic.rs"]
 mod synthetic;
 
+mod compare;
 mod model_rules;
 mod rules;
 mod summary;

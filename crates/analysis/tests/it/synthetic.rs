@@ -185,6 +185,7 @@ fn sample(at_ns: u64, bytes: u64) -> HostSample {
         timer_late_mean_ns: 60_000,
         timer_late_max_ns: 400_000,
         disks: vec![DiskSample { device: "sdb1".into(), read_bytes: bytes, ..DiskSample::default() }],
+        tcp: vec![],
     }
 }
 

@@ -34,7 +34,8 @@ fn a_field_that_does_not_exist() {
         r#"access = [{ size = "4KiB", raed = 100 }]"#,
         &["plan.toml:3", "raed", "did you mean `read`?"],
     );
-    check("[[tset]]\n", &["plan.toml:1"]);
+    check("[[tset]]\n", &["plan.toml:1", "did you mean `test`?"]);
+    check(&format!("[[test]]\nnmae = \"t\"\n{ACCESS}"), &["plan.toml:2", "nmae", "did you mean `name`?"]);
     check(&format!("semantic = \"assay\"\n[[test]]\nname = \"t\"\n{ACCESS}"), &["did you mean `semantics`?"]);
 }
 

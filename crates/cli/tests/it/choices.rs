@@ -76,7 +76,14 @@ fn check_says_what_a_file_lies_on() {
     assert_eq!(count(&one, "/size_bytes"), 8192);
     let two = story.assay(&["check", "t.dat", ".", "--json"]).ends(DONE).json();
     assert_eq!((two[0]["kind"].as_str(), two[1]["kind"].as_str()), (Some("file"), Some("directory")));
-    story.assay(&["check", "t.dat"]).ends(DONE).says(&["t.dat (file)", "8KiB", "file system"]);
+    story.assay(&["check", "t.dat"]).ends(DONE).says(&[
+        "t.dat (file)",
+        "8KiB",
+        "file system",
+        "read-only unless --overwrite t.dat",
+    ]);
+    story.assay(&["run", "vmware", "own.dat", "--size", "1MiB", "--set", "ops=10"]).ends(DONE);
+    story.assay(&["check", "own.dat"]).ends(DONE).says(&["Assay, which may write to it"]);
 }
 
 #[test]
@@ -113,6 +120,10 @@ fn a_report_goes_to_standard_output_too() {
     story.assay(&["run", "vmware", "null:", "--set", "ops=10"]).ends(DONE);
     let page = story.assay(&["report", "-o", "-"]).ends(DONE);
     assert!(page.out.starts_with("<!DOCTYPE html>") && page.out.trim_end().ends_with("</html>"));
+    let both = story.assay(&["run", "vmware", "null:", "--set", "ops=10", "-o", "-"]).ends(DONE);
+    assert!(both.out.starts_with("<!DOCTYPE html>") && both.out.trim_end().ends_with("</html>"));
+    assert!(both.err.contains("MiB/s"), "the table: {}", both.err);
+    story.assay(&["run", "vmware", "null:", "-o", "-", "--json"]).refused(&["both print to standard output"]);
     story.assay(&["report", "-o", "missing/r.html"]).refused(&["cannot write the report to missing/r.html"]);
 }
 
@@ -125,4 +136,19 @@ fn the_help_tells_the_exit_codes() {
         .says(&["0 done, 1 run with errors, 2 bad input, 130 interrupted"]);
     story.assay(&["--version"]).ends(DONE).says(&["assay"]);
     assert_eq!(story.assay(&[]).code, Some(2));
+}
+
+#[test]
+fn words_that_cannot_mean_anything_are_refused() {
+    let story = Story::new();
+    let refused = |args: &[&str], words: &[&str]| {
+        story.assay(&[&["run", "vmware", "null:"], args].concat()).refused(words);
+    };
+    refused(&["--only", ""], &["--only <NAME>"]);
+    refused(&["--seed", "9223372036854775808"], &["--seed", "9223372036854775807"]);
+    for label in ["last", " last", "last~2"] {
+        refused(&["--label", label], &["choose another label"]);
+    }
+    story.assay(&["run", "vmware", "null:", "--set", "ops=10", "--label", "lasting"]).ends(DONE);
+    story.assay(&["label", "lasting", "last"]).refused(&["choose another label"]);
 }

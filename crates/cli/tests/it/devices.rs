@@ -154,7 +154,10 @@ fn an_empty_device_is_written_only_when_its_identity_is_typed() {
     assert_eq!(identity, device.identity(), "the message and `assay check` name the same");
     let name = path.trim_start_matches("/dev/");
     for wrong in ["WD-1234", path, name, "yes", ""] {
-        device.assay("write.toml", path, &["--overwrite", wrong]).refused(&[]);
+        let told = device
+            .assay("write.toml", path, &["--overwrite", wrong])
+            .refused(&[&format!("`{wrong}` does not")]);
+        assert_eq!(told.err.split("--overwrite ").nth(1).unwrap().trim(), identity, "what would be right");
     }
     assert!(device.content().iter().all(|byte| *byte == 0), "nothing was written");
     let document = device.assay("write.toml", path, &["--overwrite", &identity]).ends(DONE).json();
@@ -199,6 +202,14 @@ fn check_says_what_a_device_is_without_load() {
         assert!(empty.get(key).is_some(), "{key} in {empty:#}");
     }
     assert_eq!((&empty["writable"], &empty["kind"]), (&true.into(), &"device".into()));
+    let attached = |how: &str| {
+        crate::story::run(&["losetup", &format!("--direct-io={how}"), &path]);
+        device.story.assay(&["check", &path]).ends(DONE)
+    };
+    attached("off").says(&["page cache", "losetup --direct-io=on"]);
+    let document = device.assay("vmware", &path, &["--overwrite", &device.identity()]).ends(DONE).json();
+    assert!(crate::story::rules(&document).contains(&"cached-loop"), "{document:#}");
+    assert!(!attached("on").out.contains("page cache"));
     device.run(&["mkfs.ext4", "-q", &path], &[]);
     device.story.assay(&["check", &path]).ends(DONE).says(&[
         "against writing",

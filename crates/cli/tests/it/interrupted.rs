@@ -46,6 +46,10 @@ fn a_run_that_is_killed_keeps_every_interval_that_ended() {
     story.assay(&["run", "vmware", "null:", "--set", "ops=100", "--label", "before", "--json"]).ends(DONE);
     let mut running = in_the_middle(&story);
     let seen = story.assay(&["show", "--json"]).ends(DONE).json();
+    assert_eq!(story.assay(&["runs", "--json"]).json()[0]["status"], "running");
+    story.assay(&["show"]).ends(DONE).says(&["is still going on"]);
+    story.assay(&["rm", "before", "last"]).refused(&["is still going on", "Ctrl-C"]);
+    assert_eq!(story.assay(&["runs", "--json"]).json().as_array().unwrap().len(), 2, "nothing was removed");
     running.signal("KILL");
     assert_eq!(running.end().code, None, "no exit code: it was killed");
     let kept = story.assay(&["show", "last", "--json"]).ends(DONE).json();

@@ -10,6 +10,7 @@
 
 mod bad_plans;
 mod choices;
+mod compare;
 mod devices;
 mod errors;
 mod files;

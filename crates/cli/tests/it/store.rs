@@ -51,6 +51,20 @@ fn a_store_that_cannot_be_used_is_told_before_anything_is_measured() {
 }
 
 #[test]
+fn looking_for_runs_makes_no_store() {
+    let story = Story::new();
+    for verb in ["runs", "show", "report", "rm last", "label last x"] {
+        let args: Vec<&str> = verb.split(' ').chain(["--store", "none.sqlite"]).collect();
+        story.assay(&args).refused(&["no run is stored yet in none.sqlite", "does not exist"]);
+        assert!(!story.path("none.sqlite").exists(), "{verb}");
+    }
+    let mut command = story.command(&["runs", "--json"]);
+    let told = command.env_remove("ASSAY_STORE").env("XDG_DATA_HOME", story.path("data")).output().unwrap();
+    assert_eq!((told.status.code(), told.stdout.as_slice()), (Some(DONE), b"[]\n".as_slice()), "a first use");
+    assert!(!story.path("data").exists());
+}
+
+#[test]
 fn a_store_of_a_newer_version_is_refused_and_left_alone() {
     let story = Story::new();
     assay(&story, &[]).ends(DONE);

@@ -194,7 +194,7 @@ fn a_byte_that_changed_on_the_server_is_found() {
     story.write("mixed.toml", VERIFY);
     story.write(
         "check.toml",
-        &VERIFY
+        VERIFY
             .replace("read = 50, random = 100", "read = 100")
             .replace("run = \"500ms\"", "bytes = \"4MiB\""),
     );
@@ -221,7 +221,7 @@ fn a_byte_that_changed_on_the_server_is_found() {
 fn a_server_that_is_killed_and_restarted_loses_nothing_that_matters_and_is_told() {
     let Some(server) = ganesha::start() else { return };
     let story = Story::new();
-    story.write("verify.toml", &VERIFY.replace("500ms", "6s").replace("outstanding = 8", "outstanding = 16"));
+    story.write("verify.toml", VERIFY.replace("500ms", "6s").replace("outstanding = 8", "outstanding = 16"));
     let file = at(&server, "/rw/t.dat", "&connections=2&timeout=30");
     let running = story.start(&["run", "verify.toml", &file, "--size", "32MiB", "--json"]);
     // Killed while it measures, not while it is prepared: the store says when.
@@ -248,4 +248,17 @@ fn a_server_that_is_killed_and_restarted_loses_nothing_that_matters_and_is_told(
         assert_eq!(test["writes"][0]["restarts"], 1, "{:#}", test["writes"]);
         assert!(rules(&document).contains(&"uncertain-writes"), "{:?}", rules(&document));
     }
+}
+
+#[test]
+fn what_stands_where_the_mark_goes_is_left_alone() {
+    let Some(server) = ganesha::start() else { return };
+    let story = Story::new();
+    story.write("write.toml", WRITE);
+    std::fs::write(server.file("rw/.t.dat.assay"), "shopping list").unwrap();
+    let told =
+        story.assay(&["run", "write.toml", &at(&server, "/rw/t.dat", ""), "--size", "1MiB"]).ends(BAD_INPUT);
+    assert!(told.err.contains("no mark of Assay's"), "{}", told.err);
+    assert_eq!(std::fs::read(server.file("rw/.t.dat.assay")).unwrap(), b"shopping list");
+    assert!(!server.file("rw/t.dat").exists(), "what was created is taken back");
 }

@@ -70,13 +70,27 @@ pub enum PrepareError {
         test: String,
     },
     /// Blocks that carry no stamps cannot be checked.
-    #[error(
-        "verify needs blocks that carry Assay's stamps, and {path} is not filled with them: use a plan that also \
-         writes, with --overwrite and without --no-fill"
-    )]
+    #[error("verify needs blocks that carry Assay's stamps, and {path} is not filled with them: {next}")]
     VerifyUnfilled {
         /// The path.
         path: String,
+        /// What to do.
+        next: String,
+    },
+    /// The stamps would take more memory than there is.
+    #[error(
+        "verify keeps a number for each 512 bytes: {stamps} of memory for {span} of targets, and at most {most} (half \
+         of the memory) may be used; use --size {size} or less"
+    )]
+    StampMemory {
+        /// Of all targets.
+        span: Bytes,
+        /// Memory they would take.
+        stamps: Bytes,
+        /// Memory that may be used.
+        most: Bytes,
+        /// Of each target, what would fit.
+        size: Bytes,
     },
     /// The same file or device was given twice.
     #[error("{0} is given twice (as {1}); each target must be a different file or device")]
@@ -165,10 +179,7 @@ pub enum PrepareError {
         holds: String,
     },
     /// The device was not named for overwriting.
-    #[error(
-        "test \"{test}\" writes, and {path} ({what}) is only read unless you name it. Everything on it will be lost; \
-         to allow that: --overwrite {identity}"
-    )]
+    #[error("test \"{test}\" writes, and {path} ({what}) is only read unless you name it{named}")]
     DeviceNotNamed {
         /// The path.
         path: String,
@@ -176,8 +187,8 @@ pub enum PrepareError {
         what: String,
         /// The test that writes.
         test: String,
-        /// What to type.
-        identity: String,
+        /// What was typed, and what to type.
+        named: String,
     },
     /// What may be overwritten is none of the targets.
     #[error("--overwrite {given} names none of the targets; {known}")]
@@ -260,4 +271,28 @@ pub enum PrepareError {
         /// The path.
         path: String,
     },
+}
+
+impl PrepareError {
+    /// Of a device or LUN that `given` does not allow to overwrite.
+    pub(super) fn not_named(
+        path: String,
+        what: String,
+        test: &str,
+        given: &[String],
+        identity: &str,
+    ) -> Self {
+        let typed = match given {
+            [] => String::new(),
+            given => format!("; `{}` does not (a serial or WWID would)", given.join("` and `")),
+        };
+        let named = format!("{typed}. Everything on it will be lost; to allow that: --overwrite {identity}");
+        Self::DeviceNotNamed { path, what, test: test.to_owned(), named }
+    }
+
+    /// Of a device or LUN whose blocks carry no stamps.
+    pub(super) fn unfilled_device(path: String) -> Self {
+        let next = "use a plan that also writes, with --overwrite and without --no-fill".to_owned();
+        Self::VerifyUnfilled { path, next }
+    }
 }

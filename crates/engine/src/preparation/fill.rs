@@ -111,7 +111,7 @@ pub(super) fn fill(
     progress: &mut dyn FnMut(&PrepareProgress),
 ) -> Result<(), (u64, PrepareError)> {
     let (name, span_bytes, chunk_bytes) = (member.name(), member.span_bytes(), member.chunk_bytes());
-    let buffers: Vec<IoBuf> = (0..DEPTH).map(|slot| IoBuf::new(slot, chunk_bytes)).collect();
+    let buffers: Vec<IoBuf> = IoBuf::many(DEPTH, chunk_bytes);
     let target = member.open(engine, &buffers).map_err(|e| (from, e.into()))?;
     let chunk = u64::from(chunk_bytes);
     let aligned = from / chunk * chunk;
@@ -135,7 +135,7 @@ pub(super) fn fill(
             told_ms = elapsed.as_millis();
             let (total_bytes, path) = (span_bytes, PathBuf::from(&name));
             let bytes_per_s = (done_bytes - aligned) as f64 / elapsed.as_secs_f64().max(1e-3);
-            progress(&PrepareProgress { path, done_bytes, total_bytes, bytes_per_s });
+            progress(&PrepareProgress { path, done_bytes, total_bytes, bytes_per_s, elapsed });
         }
     };
     for buf in buffers {

@@ -2,27 +2,28 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use assay_record::{DeviceFacts, FilesystemFacts, HostFacts};
-use assay_spec::units::{Bytes, GIB, MIB};
+use assay_spec::units::{Bytes, GIB};
 use assay_spec::{Address, Plan, Span, Test};
 use assay_target::file::{self, Marker, PathKind};
 use assay_target::{AccessMode, SimulatedMember};
 
 use super::error::PrepareError;
 use super::{PrepareOptions, TooSmall};
+use crate::stamp::{UNIT_BYTES, has_stamp};
 
 /// The test file in a directory that is given as a target.
 const FILE_IN_DIRECTORY: &str = "assay.dat";
-/// Of a file system so much stays free: a full one slows down, and harms whoever else uses it.
-const RESERVE_MAX: u64 = GIB;
-const RESERVE_SHARE: u64 = 50;
 /// A simulated array is used up to here where nobody says how far.
 const SIMULATED_SPAN: u64 = 4 * GIB;
 /// Files are made in whole pages: the last I/O of the span must fit the strictest block size.
 pub(super) const SPAN_GRAIN: u64 = 4096;
+
+/// In so many places of a file stamps are looked for.
+const STAMP_SAMPLES: u64 = 64;
 
 /// A target that passed, and what is to be done with it.
 pub(super) enum Inspected {
@@ -32,6 +33,20 @@ pub(super) enum Inspected {
     Device(DevicePlan),
     Lun(Box<super::lun::LunPlan>),
     Nfs(Box<super::nfs::NfsPlan>),
+}
+
+impl Inspected {
+    /// Bytes that will be used.
+    pub(super) fn span_bytes(&self) -> u64 {
+        match self {
+            Self::Null { capacity, .. } => *capacity,
+            Self::Simulated { member, .. } => member.span_bytes,
+            Self::File(plan) => plan.span_bytes,
+            Self::Device(plan) => plan.span_bytes,
+            Self::Lun(plan) => plan.member.span_bytes,
+            Self::Nfs(plan) => plan.span_bytes,
+        }
+    }
 }
 
 /// A file to be made or used.
@@ -174,7 +189,7 @@ fn real_path(path: &Path) -> PathBuf {
     directory.join(path.file_name().unwrap_or_default())
 }
 
-fn directory_of(path: &Path) -> PathBuf {
+pub(super) fn directory_of(path: &Path) -> PathBuf {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
         _ => PathBuf::from("."),
@@ -264,6 +279,14 @@ fn inspect_file(
         Some((_, length)) => {
             let test = writer.map(str::to_owned);
             check_foreign(&path, test, length)?;
+            if plan.verifies() && !carries_stamps(&path, length)? {
+                let next =
+                    "choose another name, which is then filled, or allow this one to be lost: --overwrite ";
+                return Err(PrepareError::VerifyUnfilled {
+                    next: format!("{next}{}", text(&path)),
+                    path: text(&path),
+                });
+            }
             (FileState::Foreign, length)
         }
     };
@@ -274,9 +297,6 @@ fn inspect_file(
     if state == FileState::New && filesystem.kind == "devtmpfs" {
         return Err(PrepareError::NoSuchDevice { path: text(&path) });
     }
-    // What the file holds already need not be found again.
-    let held = std::fs::metadata(&path).map_or(0, |m| m.blocks() * 512);
-    check_space(&path, &state, span_bytes, held, &filesystem)?;
     let access = match state {
         FileState::Foreign => AccessMode::ReadOnly,
         _ => AccessMode::ReadWrite,
@@ -322,6 +342,22 @@ pub(super) fn check_foreign(path: &Path, writer: Option<String>, holds: u64) -> 
     }
 }
 
+/// Whether a file that is not ours was stamped once: one that was changed since, or a copy of one that was, is worth
+/// checking; of any other file each single block would be wrong.
+fn carries_stamps(path: &Path, length: u64) -> Result<bool, PrepareError> {
+    let file = File::open(path).map_err(io_error("open", path))?;
+    let units = length / UNIT_BYTES as u64;
+    let mut unit = [0; UNIT_BYTES];
+    for sample in 0..STAMP_SAMPLES.min(units) {
+        let offset_bytes = units * sample / STAMP_SAMPLES.min(units) * UNIT_BYTES as u64;
+        file.read_exact_at(&mut unit, offset_bytes).map_err(io_error("read", path))?;
+        if has_stamp(&unit) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 pub(super) fn file_span(
     asked: Span,
     state: &FileState,
@@ -355,40 +391,6 @@ pub(super) fn file_span(
     }
 }
 
-pub(super) fn check_space(
-    path: &Path,
-    state: &FileState,
-    span: u64,
-    held: u64,
-    filesystem: &FilesystemFacts,
-) -> Result<(), PrepareError> {
-    if *state == FileState::Foreign {
-        return Ok(());
-    }
-    let held = held.min(span);
-    let reserve = (filesystem.size_bytes / RESERVE_SHARE).min(RESERVE_MAX);
-    let usable = filesystem.free_bytes.saturating_sub(reserve);
-    if span - held <= usable {
-        return Ok(());
-    }
-    Err(PrepareError::NoSpace {
-        path: text(path),
-        asked: Bytes(span),
-        mount: filesystem.mount_point.clone(),
-        free: whole_mib(filesystem.free_bytes),
-        reserve: whole_mib(reserve),
-        next: match whole_mib(usable + held) {
-            Bytes(0) => "make room there, or choose another place".into(),
-            most => format!("use --size {most} or less"),
-        },
-    })
-}
-
-/// Sizes of file systems are easier to read so.
-fn whole_mib(bytes: u64) -> Bytes {
-    Bytes(bytes / MIB * MIB)
-}
-
 fn inspect_device(
     plan: &Plan,
     address: &Address,
@@ -403,7 +405,7 @@ fn inspect_device(
         check_may_write(path, test, capacity, &device, options)?;
     }
     if plan.verifies() && (writer.is_none() || !options.fill_devices) {
-        return Err(PrepareError::VerifyUnfilled { path: text(path) });
+        return Err(PrepareError::unfilled_device(text(path)));
     }
     if capacity == 0 {
         return Err(PrepareError::Empty { path: text(path) });
@@ -445,7 +447,7 @@ fn check_may_write(
     let serial = device.serial.as_deref().map(|s| format!("serial {s}, ")).unwrap_or_default();
     let model = if device.model.is_empty() { String::new() } else { format!("{}, ", device.model) };
     let what = format!("{model}{serial}{}", Bytes(capacity));
-    Err(PrepareError::DeviceNotNamed { path: text(path), what, test: test.to_owned(), identity })
+    Err(PrepareError::not_named(text(path), what, test, &options.overwrite, &identity))
 }
 
 /// Every `--overwrite` must name a target: a name mistyped is a decision not understood.

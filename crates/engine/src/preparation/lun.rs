@@ -2,9 +2,12 @@
 
 use assay_record::{DeviceFacts, HostFacts, LunFacts, MemberFacts, MemberKind};
 use assay_spec::units::Bytes;
-use assay_spec::{IscsiAddress, PathPolicy, Plan, Span};
+use assay_spec::{IscsiAddress, IscsiPortal, PathPolicy, Plan, Span};
 use assay_target::AccessMode;
-use assay_target::lun::{Credentials, LunLook, LunMember, Provision, Secret, credentials, look};
+use assay_target::lun::{
+    self, Credentials, DiscoveredTarget, LunLook, LunMember, Provision, Secret, credentials, look,
+    with_all_portals,
+};
 
 use super::error::PrepareError;
 use super::inspect::{Inspected, SPAN_GRAIN};
@@ -34,21 +37,34 @@ pub struct LunInspection {
 
 /// Logs in over every path, looks at the LUN without changing it, and logs out. `typed`: a secret from a prompt.
 pub fn inspect_lun(address: &IscsiAddress, typed: Option<&Secret>) -> Result<LunInspection, PrepareError> {
-    let (looked, _) = look_at(address, typed)?;
+    let (address, looked, _) = look_at(address, typed)?;
     Ok(LunInspection {
-        facts: facts(address, &looked),
+        facts: facts(&address, &looked),
         holds: holds(&looked),
         troubles: looked.path_events.clone(),
         aligned_lba: looked.aligned_lba,
     })
 }
 
+/// The address with all its portals, what is there, and as whom.
 fn look_at(
     address: &IscsiAddress,
     typed: Option<&Secret>,
-) -> Result<(LunLook, Option<Credentials>), PrepareError> {
+) -> Result<(IscsiAddress, LunLook, Option<Credentials>), PrepareError> {
     let credentials = credentials(address, typed)?;
-    Ok((look(address, credentials.as_ref())?, credentials))
+    let address = with_all_portals(address, credentials.as_ref())?;
+    let looked = look(&address, credentials.as_ref())?;
+    Ok((address, looked, credentials))
+}
+
+/// The targets that a portal has for us. `typed`: a secret from a prompt.
+pub fn targets_at(
+    portal: &IscsiPortal,
+    typed: Option<&Secret>,
+) -> Result<Vec<DiscoveredTarget>, PrepareError> {
+    let address = portal.lun("", 0);
+    let credentials = credentials(&address, typed)?;
+    Ok(lun::targets_at(&address, credentials.as_ref())?)
 }
 
 pub(super) fn inspect(
@@ -59,20 +75,20 @@ pub(super) fn inspect(
     host: &HostFacts,
 ) -> Result<Inspected, PrepareError> {
     let name = address.to_string();
-    let (looked, credentials) = look_at(address, options.chap_secret.as_ref())?;
-    let mut facts = facts(address, &looked);
+    let (address, looked, credentials) = look_at(address, options.chap_secret.as_ref())?;
+    let mut facts = facts(&address, &looked);
     if let Some(test) = writer {
         check_may_write(&name, test, &looked, &facts, options)?;
     }
     if plan.verifies() && (writer.is_none() || !options.fill_devices) {
-        return Err(PrepareError::VerifyUnfilled { path: name });
+        return Err(PrepareError::unfilled_device(name));
     }
     if looked.capacity_bytes == 0 {
         return Err(PrepareError::Empty { path: name });
     }
     facts.span_bytes = span(plan.span, &name, &looked, options.too_small, host)?;
     let member = LunMember {
-        address: address.clone(),
+        address,
         credentials,
         access: if writer.is_some() { AccessMode::ReadWrite } else { AccessMode::ReadOnly },
         durability: options.durability,
@@ -139,7 +155,7 @@ fn check_may_write(
     let serial = looked.serial.as_deref().map(|s| format!("serial {s}, ")).unwrap_or_default();
     let wwid = looked.wwid.as_deref().map(|w| format!("{w}, ")).unwrap_or_default();
     let what = format!("{}, {serial}{wwid}{}", device.model, Bytes(looked.capacity_bytes));
-    Err(PrepareError::DeviceNotNamed { path: name.to_owned(), what, test: test.to_owned(), identity })
+    Err(PrepareError::not_named(name.to_owned(), what, test, &options.overwrite, &identity))
 }
 
 fn facts(address: &IscsiAddress, looked: &LunLook) -> MemberFacts {
@@ -157,7 +173,7 @@ fn facts(address: &IscsiAddress, looked: &LunLook) -> MemberFacts {
         write_cache: looked.write_cache,
         transfer_bytes_max: looked.transfer_bytes_max,
         policy: policy_words(address.policy),
-        paths: looked.paths.iter().map(crate::paths::facts).collect(),
+        paths: crate::paths::all_facts(&looked.paths),
     };
     let device = DeviceFacts {
         // A LUN without serial and WWID is named by where it is.

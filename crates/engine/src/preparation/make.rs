@@ -4,7 +4,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
-use assay_record::{Content, MemberFacts, MemberKind, TargetFacts, Warning};
+use assay_record::{Content, DeviceFacts, MemberFacts, MemberKind, TargetFacts, Warning};
 use assay_spec::units::Bytes;
 use assay_spec::{Data, Plan};
 use assay_target::file::{self, Lock, Marker};
@@ -96,6 +96,20 @@ impl Making<'_> {
         }
     }
 
+    /// Direct I/O to a loop device is none to the file behind it unless it was attached so.
+    fn warn_cached_loops(&mut self, address: &str, device: Option<&DeviceFacts>) {
+        for name in device.map(|d| assay_host::cached_loops(&d.stack)).unwrap_or_default() {
+            self.warnings.push(Warning {
+                rule: "cached-loop".into(),
+                says: format!(
+                    "{name} under {address} goes through the page cache of the file behind it: what is measured is \
+                     memory, as long as it lasts."
+                ),
+                next: format!("Attach it with losetup --direct-io=on (or losetup --direct-io=on /dev/{name} now)."),
+            });
+        }
+    }
+
     /// A worker logs in by itself; here there is only to tell which paths are missing.
     fn open_lun(&mut self, plan: LunPlan) -> Made {
         for trouble in plan.troubles {
@@ -148,6 +162,7 @@ impl Making<'_> {
         if let Some(marker) = &mut marker {
             marker.write(path, &file, true).map_err(io_error("mark", path))?;
         }
+        self.warn_cached_loops(&plan.address, plan.device.as_ref());
         let capacity_bytes = file.metadata().map_err(io_error("look at", path))?.len().max(plan.span_bytes);
         let facts = MemberFacts {
             path: text(path),
@@ -176,6 +191,7 @@ impl Making<'_> {
             return Err(PrepareError::InUse { path: text(path) });
         }
         let block_bytes = self.block_bytes(path)?;
+        self.warn_cached_loops(&plan.address, Some(&plan.device));
         let facts = MemberFacts {
             path: text(path),
             kind: MemberKind::Device,

@@ -7,29 +7,34 @@
 mod error;
 mod fill;
 mod inspect;
+mod job;
 mod lun;
 mod make;
+mod memory;
 mod nfs;
+mod space;
 
 use std::fs::File;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use assay_record::{HostFacts, TargetFacts, Warning};
-use assay_spec::{Address, Job, Plan, Semantics};
+use assay_spec::{Address, Plan, Semantics};
 use assay_target::file::Marker;
 use assay_target::lun::{LunMember, Secret};
 use assay_target::nfs::NfsMember;
-use assay_target::{Caching, Durability, IoEngine, Member, SimulatedMember};
+use assay_target::{Caching, Durability, IoEngine, Member, PsyncTarget, SimulatedMember};
 
 use crate::control::StopSignal;
-use crate::fit::{Fit, Place, fit};
+use crate::fit::{Fit, fit};
 use crate::rng::derive;
 use crate::stamp::StampTable;
-use crate::step::JobTarget;
 
 pub use error::PrepareError;
-pub use lun::{LunInspection, inspect_lun};
+pub(crate) use job::JobTarget;
+pub use lun::{LunInspection, inspect_lun, targets_at};
 pub use nfs::{NfsInspection, inspect_nfs};
 
 /// How I/O is to be issued.
@@ -82,6 +87,8 @@ pub struct PrepareProgress {
     pub total_bytes: u64,
     /// Bytes per second so far.
     pub bytes_per_s: f64,
+    /// Time taken so far.
+    pub elapsed: Duration,
 }
 
 /// A target that is ready.
@@ -117,6 +124,7 @@ pub struct PreparedTargets {
 
     semantics: Semantics,
     engine: IoEngine,
+    /// What I/O buffers may take, bytes.
     memory_bytes: u64,
     /// One for each target in a plan that verifies.
     stamps: Vec<Arc<StampTable>>,
@@ -133,19 +141,20 @@ pub fn prepare(
 ) -> Result<PreparedTargets, PrepareError> {
     let (engine, mut warnings) = choose_engine(options.io)?;
     inspect::check_plan(plan, addresses)?;
-    let ram = host.cgroup_memory_bytes.unwrap_or(host.memory_bytes).max(1 << 30);
     let mut inspected = Vec::new();
     for (index, address) in addresses.iter().enumerate() {
         inspected.push(inspect::inspect(plan, index, address, options, host)?);
     }
     inspect::check_overwrite(&options.overwrite, &inspected)?;
+    space::check(&inspected)?;
+    let memory_bytes = memory::left_for_buffers(plan, &inspected, host)?;
     let mut making = make::Making { plan, options, engine, stop, progress, warnings: Vec::new() };
     let mut targets = PreparedTargets {
         targets: Vec::new(),
         warnings: Vec::new(),
         semantics: plan.semantics,
         engine,
-        memory_bytes: ram / 2,
+        memory_bytes,
         stamps: Vec::new(),
     };
     if let Err(error) = make_all(&mut making, inspected, &mut targets) {
@@ -207,7 +216,7 @@ fn check_fit(plan: &Plan, targets: &PreparedTargets) -> Result<(), PrepareError>
         let misfits: Vec<String> = test
             .steps
             .iter()
-            .filter_map(|step| match fit(step, targets) {
+            .filter_map(|step| match fit(step, targets.semantics(), &targets.places_of(step)) {
                 Fit::Fits => None,
                 Fit::Misfit(why) => Some(why),
             })
@@ -230,14 +239,20 @@ impl PreparedTarget {
             Prepared::Nfs { member, .. } => member.span_bytes,
         }
     }
-}
 
-impl PreparedTarget {
     /// The largest I/O it takes, where it has such a limit, bytes.
     fn transfer_bytes_max(&self) -> Option<u64> {
         match &self.kind {
             Prepared::Lun(member) => Some(member.transfer_bytes_max),
             _ => None,
+        }
+    }
+
+    /// How many I/Os one worker can have in flight on it.
+    fn depth_max(&self, engine: IoEngine) -> u32 {
+        match (&self.kind, engine) {
+            (Prepared::Path { .. }, IoEngine::Psync) => PsyncTarget::DEPTH_MAX,
+            _ => u32::MAX,
         }
     }
 }
@@ -247,6 +262,13 @@ impl PreparedTargets {
     #[must_use]
     pub fn facts(&self) -> Vec<TargetFacts> {
         self.targets.iter().map(|t| t.facts.clone()).collect()
+    }
+
+    /// The other sides of every connection that the targets make.
+    #[must_use]
+    pub fn remotes(&self) -> Vec<SocketAddr> {
+        let luns = self.targets.iter().filter_map(|t| t.facts.member.lun.as_deref());
+        luns.flat_map(|lun| crate::paths::remotes(&lun.paths)).collect()
     }
 
     /// Kernel names of every block device under the targets, as in /proc/diskstats.
@@ -270,57 +292,6 @@ impl PreparedTargets {
 
     pub(crate) fn semantics(&self) -> Semantics {
         self.semantics
-    }
-
-    /// The targets a job uses: indices on the command line.
-    fn indices(&self, job: &Job) -> Vec<usize> {
-        match job.targets.as_slice() {
-            [] => (0..self.targets.len()).collect(),
-            named => named.iter().map(|index| *index as usize).collect(),
-        }
-    }
-
-    pub(crate) fn place_of(&self, job: &Job) -> Place {
-        let targets: Vec<&PreparedTarget> = self.indices(job).into_iter().map(|i| &self.targets[i]).collect();
-        let names: Vec<&str> = targets.iter().map(|t| t.facts.address.as_str()).collect();
-        Place {
-            spans: targets.iter().map(|t| t.span()).collect(),
-            block_bytes: targets.iter().map(|t| t.facts.member.block_bytes).max().unwrap_or(512),
-            transfer_bytes_max: targets
-                .iter()
-                .filter_map(|t| t.transfer_bytes_max())
-                .min()
-                .unwrap_or(u64::MAX),
-            name: names.join(", "),
-            memory_bytes: self.memory_bytes,
-        }
-    }
-
-    pub(crate) fn of_job(&self, job: &Job) -> JobTarget {
-        let place = self.place_of(job);
-        let indices = self.indices(job);
-        let mut target = JobTarget {
-            members: Vec::new(),
-            null_members: Vec::new(),
-            simulated: Vec::new(),
-            luns: Vec::new(),
-            nfs: Vec::new(),
-            names: indices.iter().map(|i| self.targets[*i].facts.address.clone()).collect(),
-            spans: place.spans,
-            block_bytes: place.block_bytes,
-            engine: self.engine,
-            stamps: indices.iter().filter_map(|i| self.stamps.get(*i).cloned()).collect(),
-        };
-        for index in indices {
-            match &self.targets[index].kind {
-                Prepared::Null { capacity } => target.null_members.push(*capacity),
-                Prepared::Simulated(member) => target.simulated.push(member.clone()),
-                Prepared::Path { member, .. } => target.members.push(member.clone()),
-                Prepared::Lun(member) => target.luns.push((**member).clone()),
-                Prepared::Nfs { member, .. } => target.nfs.push((**member).clone()),
-            }
-        }
-        target
     }
 
     /// Preparation failed: what was created and holds nothing is removed, the rest is marked as closed.

@@ -14,6 +14,7 @@ use super::error::PrepareError;
 use super::fill::Filled;
 use super::inspect::{self, FileState, Inspected};
 use super::make::{Made, Making};
+use super::space::Need;
 use super::{PrepareOptions, Prepared};
 
 /// AUTH_SYS among the flavours of an export.
@@ -27,7 +28,7 @@ pub(super) struct NfsPlan {
     pub(super) address: String,
     place: Place,
     state: FileState,
-    span_bytes: u64,
+    pub(super) span_bytes: u64,
     durability: Durability,
     round_trip_us: u64,
 }
@@ -111,17 +112,31 @@ pub(super) fn inspect(
         return Err(OpenError::Nfs { file: name, why }.into());
     }
     if plan.verifies() && state == FileState::Foreign {
-        return Err(PrepareError::VerifyUnfilled { path: name });
+        let next = "choose another name, which is then filled, or allow this one to be lost: --overwrite ";
+        return Err(PrepareError::VerifyUnfilled {
+            next: format!("{next}{}", place.address.path),
+            path: name,
+        });
     }
     let span_bytes = inspect::file_span(plan.span, &state, holds, path, options.too_small, host)?;
-    let held = place.file.map_or(0, |file| file.attributes.used_bytes);
-    inspect::check_space(path, &state, span_bytes, held, &filesystem(&place))?;
     let round_trip_us = round_trip_us(&mut place)?;
     let (address, durability) = (address.to_string(), options.durability);
     Ok(Inspected::Nfs(Box::new(NfsPlan { address, place, state, span_bytes, durability, round_trip_us })))
 }
 
 impl NfsPlan {
+    /// What it needs of the server's file system; `None` where it is only read.
+    pub(super) fn need(&self) -> Option<Need> {
+        let place = &self.place;
+        (self.state != FileState::Foreign).then(|| Need {
+            place: format!("{} {}", place.server_address(), place.fsid),
+            names: vec![place.address.to_string()],
+            filesystem: filesystem(place),
+            span_bytes: self.span_bytes,
+            held_bytes: place.file.map_or(0, |file| file.attributes.used_bytes).min(self.span_bytes),
+        })
+    }
+
     /// What `--overwrite` takes for it.
     pub(super) fn file_name(&self) -> &str {
         &self.place.address.path
@@ -209,7 +224,8 @@ fn facts(place: &Place, span_bytes: u64, round_trip_us: u64, durability: Durabil
 impl Making<'_> {
     pub(super) fn open_nfs(&mut self, plan: NfsPlan) -> Result<Made, PrepareError> {
         let NfsPlan { address, mut place, state, span_bytes, durability, round_trip_us } = plan;
-        if state == FileState::New {
+        let is_new = state == FileState::New;
+        if is_new {
             place.create()?;
         }
         let access = match state {
@@ -222,8 +238,12 @@ impl Making<'_> {
             FileState::Allowed => Some(Marker::new(false)),
             FileState::Foreign => None,
         };
-        if let Some(marker) = &mut marker {
-            place.mark(marker, true)?;
+        let marked = marker.as_mut().map_or(Ok(()), |marker| place.mark(marker, true));
+        if let Err(error) = marked {
+            if is_new {
+                place.discard();
+            }
+            return Err(error.into());
         }
         let file = place.file.expect("it was there, or was made above");
         let member = NfsMember {

@@ -7,7 +7,7 @@ use assay_engine::StopSignal;
 use assay_record::{Outcome, Phase, RunEvent, StepReason};
 use assay_target::{NullTarget, OpenRequest};
 
-use crate::bench::{Faults, Seen, run_on, watch, watch_with};
+use crate::bench::{Faults, Seen, Told, run_on, watch, watch_with};
 
 fn test(fields: &str) -> String {
     format!("[[test]]\nname = \"t\"\naccess = [{{ size = \"4KiB\", read = 50, random = 50 }}]\n{fields}\n")
@@ -154,8 +154,8 @@ fn a_burst_with_a_delay_paces_the_whole_worker() {
     assert!(ops <= 255 && ops > 0 && ops.is_multiple_of(5), "{ops}");
 }
 
-#[test]
-fn a_stop_keeps_what_was_measured() {
+/// Stopped after a while by somebody, in the middle of a long step.
+fn stopped(text: &str) -> Told {
     let stop = StopSignal::default();
     let stopper = {
         let stop = stop.clone();
@@ -164,11 +164,34 @@ fn a_stop_keeps_what_was_measured() {
             stop.stop();
         })
     };
-    let told = watch_with(&test("run = \"1h\""), 1, Faults::default(), Seen::default(), &stop);
+    let told = watch_with(text, 1, Faults::default(), Seen::default(), &stop);
     stopper.join().unwrap();
     assert_eq!((told.outcome, &told.ends()[0].reason), (Outcome::Interrupted, &StepReason::Interrupted));
-    assert_eq!(told.counted(0).total().ops(), told.seen.submitted.load(Ordering::Relaxed));
     assert!(told.ends()[0].jobs[0].measured_ns < 60_000_000_000);
+    told
+}
+
+#[test]
+fn a_stop_keeps_what_was_measured() {
+    let told = stopped(&test("run = \"1h\"\noutstanding = 8"));
+    assert_eq!(told.counted(0).total().ops(), told.seen.submitted.load(Ordering::Relaxed));
+}
+
+/// What ended after the stop was counted although the window had been closed before: too many I/Os for its length.
+#[test]
+fn under_iometers_rules_nothing_counts_that_ends_after_a_stop() {
+    let told = stopped(&format!("semantics = \"iometer\"\n{}", test("run = \"1h\"\noutstanding = 8")));
+    assert_eq!(told.counted(0).total().ops() + 8, told.seen.submitted.load(Ordering::Relaxed));
+}
+
+#[test]
+fn a_connection_with_replies_is_reopened_after_the_last_reply() {
+    let text = "semantics = \"iometer\"\n[[test]]\nname = \"t\"\nops = 4000\noutstanding = 7\n\
+                reconnect_every = 50\naccess = [{ size = \"4KiB\", read = 100, random = 100, reply = \"512\" }]\n";
+    let told = watch(text, 1, Faults::default());
+    assert_eq!(told.counted(0).read.ops(), 4_000);
+    assert_eq!(told.seen.in_flight_at_reopen.load(Ordering::Relaxed), 0);
+    assert_eq!(told.seen.reopened.load(Ordering::Relaxed), 4_000 / 50);
 }
 
 #[test]

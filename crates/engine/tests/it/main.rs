@@ -4,3 +4,4 @@
 mod allocations;
 mod bench;
 mod conservation;
+mod panics;

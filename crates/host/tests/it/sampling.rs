@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::time::{Duration, Instant};
 
-use assay_host::Sampler;
+use assay_host::{Sampler, Watched};
 
 use crate::loop_device::{CAPACITY_BYTES, LoopDevice};
 
@@ -12,7 +12,8 @@ use crate::loop_device::{CAPACITY_BYTES, LoopDevice};
 fn reads_of_a_device_are_seen_in_bytes_by_its_samples() {
     let Some(device) = LoopDevice::new() else { return };
     // Warm the sampler's first reading before any I/O.
-    let sampler = Sampler::start(vec![device.name()], Instant::now(), Duration::from_millis(100));
+    let watched = Watched { devices: vec![device.name()], ..Watched::default() };
+    let sampler = Sampler::start(watched, Instant::now(), Duration::from_millis(100));
     std::thread::sleep(Duration::from_millis(50));
     let mut read = Vec::new();
     File::open(&device.path).unwrap().read_to_end(&mut read).unwrap();

@@ -49,7 +49,7 @@ impl Connecting {
 }
 
 /// The address of a portal `host:port`, `host` (port 3260), `[v6]:port`, with an optional `,group` at the end.
-pub(crate) fn resolve(portal: &str) -> io::Result<SocketAddr> {
+pub fn resolve(portal: &str) -> io::Result<SocketAddr> {
     let host = portal.rsplit_once(',').map_or(portal, |(host, _group)| host);
     let has_port = match host.rfind(']') {
         Some(bracket) => host[bracket..].contains(':'),

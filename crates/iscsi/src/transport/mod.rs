@@ -9,7 +9,8 @@ mod rx;
 mod tcp_facts;
 mod tx;
 
-pub(crate) use connect::{Connecting, READ_LIMIT, resolve};
+pub use connect::resolve;
+pub(crate) use connect::{Connecting, READ_LIMIT};
 pub(crate) use login::{LoggingIn, LoginFailure, LoginOutcome, NoBuffers, OnePdu};
 pub(crate) use rx::{Flow, Patience};
 pub use tcp_facts::TcpFacts;

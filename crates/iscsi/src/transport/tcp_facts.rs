@@ -31,6 +31,8 @@ pub struct TcpFacts {
     pub congestion_window_segments: u32,
     /// Slow start threshold, segments.
     pub slow_start_threshold_segments: u32,
+    /// Whether every segment carries a time stamp (RFC 7323), 12 bytes.
+    pub timestamps: bool,
 }
 
 /// A netlink socket to ask the kernel through. It sees the network namespace it was opened in.
@@ -45,6 +47,8 @@ const NLM_F_REQUEST: u16 = 1;
 const NLMSG_ERROR: u16 = 2;
 const INET_DIAG_INFO: u16 = 2;
 const IPPROTO_TCP: u8 = 6;
+/// Bit of the sixth byte of `struct tcp_info`.
+const TCPI_OPT_TIMESTAMPS: u8 = 1;
 const HEADER_BYTES: usize = 16;
 const REQUEST_BYTES: usize = HEADER_BYTES + 56;
 /// `struct inet_diag_msg`, after which the attributes begin.
@@ -142,6 +146,7 @@ fn parse_tcp_info(info: &[u8]) -> Option<TcpFacts> {
         slow_start_threshold_segments: word(17)?,
         congestion_window_segments: word(18)?,
         retransmits_total: word(23)?,
+        timestamps: info.get(5)? & TCPI_OPT_TIMESTAMPS != 0,
     })
 }
 

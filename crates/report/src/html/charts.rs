@@ -4,7 +4,7 @@ use assay_analysis::{OpSummary, Point, RunSummary, StepSummary};
 use assay_record::{Latency, RunHeader};
 
 use crate::number::{self, TimeUnit};
-use crate::svg::{Axis, BarSeries, Bars, Line, Lines, best, escape};
+use crate::svg::{Axis, BarSeries, Bars, Line, Lines, Star, best, escape};
 
 /// Points of a line beyond this are drawn together: a line has about so many pixels.
 const POINTS_MAX: usize = 500;
@@ -66,10 +66,11 @@ fn sweep(header: &RunHeader, summary: &RunSummary, labels: &[String]) -> String 
     } else {
         "step".to_owned()
     };
-    let chart = Bars { title: &title, x_title: &x_title, y_title: unit, names: &names, series };
+    let chart =
+        Bars { title: &title, x_title: &x_title, y_title: unit, names: &names, series, star: Star::Best };
     format!(
         "<h2>{}</h2>\n<div class=\"charts wide\">{}</div>\n<p>{}</p>\n",
-        escape(&title),
+        escape(&format!("Sweep of {key}")),
         chart.svg(),
         escape(&best)
     )
@@ -125,11 +126,17 @@ fn over_time(steps: &[&StepSummary]) -> String {
     let title =
         if steps.len() > 1 { "s, the steps one after another" } else { "s since the measured window began" };
     let x = Axis::up_to(title, offset_s);
-    let highest = pieces.iter().flatten().map(|p| p.iops).fold(0.0, f64::max);
+    let rates = || pieces.iter().flatten().map(|p| p.iops);
+    let (lowest, highest) = (rates().fold(f64::INFINITY, f64::min), rates().fold(0.0, f64::max));
+    // Steps of a sweep may lie decades apart; a single load that falls to nothing must be seen to.
+    let y = match steps.len() > 1 && lowest > 0.0 && highest > lowest * 30.0 {
+        true => Axis::log("IOPS", lowest, highest),
+        false => Axis::from_zero("IOPS", highest),
+    };
     let iops = Lines {
         title: "IOPS over time",
         x: x.clone(),
-        y: Axis::from_zero("IOPS", highest),
+        y,
         lines: vec![line("IOPS", &pieces, |p| Some(p.iops))],
         breaks: breaks.clone(),
     };

@@ -1,4 +1,4 @@
-//! Grouped bars, the highest of each series marked.
+//! Grouped bars, the highest of each series marked where that is the best.
 
 use super::{Axis, BOTTOM, HEIGHT, STYLES, Swatch, escape, frame, x_at, y_at};
 
@@ -10,6 +10,14 @@ pub(crate) struct Bars<'c> {
     /// Names of the groups.
     pub(crate) names: &'c [String],
     pub(crate) series: Vec<BarSeries>,
+    pub(crate) star: Star,
+}
+
+/// Whether the highest bar of a series carries a star.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Star {
+    Best,
+    None,
 }
 
 /// One bar in every group.
@@ -21,21 +29,37 @@ pub(crate) struct BarSeries {
 
 /// Share of a group's room that its bars take.
 const FILLED: f64 = 0.78;
+/// Values that differ more get a logarithmic axis.
+const WIDE: f64 = 30.0;
 
 impl Bars<'_> {
     pub(crate) fn svg(&self) -> String {
         let highest = self.series.iter().flat_map(|s| s.values.iter().flatten()).copied().fold(0.0, f64::max);
         let x = Axis::names(self.x_title, self.names);
-        // Room for the mark above the highest bar.
-        let y = Axis::from_zero(self.y_title, highest * 1.08);
+        let y = self.axis(highest);
         let width = FILLED / self.series.len().max(1) as f64;
         let mut body = String::new();
         for (index, series) in self.series.iter().enumerate() {
             let from = -FILLED / 2.0 + width * index as f64;
-            body.push_str(&bars(series, index % STYLES, from, width, &x, &y));
+            let best = best(&series.values).filter(|_| self.star == Star::Best);
+            body.push_str(&bars(series, best, index % STYLES, (from, width), (&x, &y)));
         }
         let names: Vec<String> = self.series.iter().map(|s| s.name.clone()).collect();
         frame(self.title, &x, &y, (Swatch::Bar, &names), &body)
+    }
+}
+
+impl Bars<'_> {
+    /// With room for the mark above the highest bar. Where sizes double from group to group, a linear axis would show
+    /// the largest only.
+    fn axis(&self, highest: f64) -> Axis {
+        let given = self.series.iter().flat_map(|s| s.values.iter().flatten()).copied();
+        let lowest = given.filter(|v| *v > 0.0).fold(f64::INFINITY, f64::min);
+        if highest > lowest * WIDE {
+            Axis::log(&format!("{} (logarithmic)", self.y_title), lowest * 0.8, highest * 1.08)
+        } else {
+            Axis::from_zero(self.y_title, highest * 1.08)
+        }
     }
 }
 
@@ -45,9 +69,14 @@ pub(crate) fn best(values: &[Option<f64>]) -> Option<usize> {
     given.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(index, _)| index)
 }
 
-fn bars(series: &BarSeries, style: usize, from: f64, width: f64, x: &Axis, y: &Axis) -> String {
+fn bars(
+    series: &BarSeries,
+    best: Option<usize>,
+    style: usize,
+    (from, width): (f64, f64),
+    (x, y): (&Axis, &Axis),
+) -> String {
     let floor = HEIGHT - BOTTOM;
-    let best = best(&series.values);
     let mut text = format!("<g class=\"f{style}\">");
     let mut marks = String::new();
     for (index, value) in series.values.iter().enumerate() {

@@ -29,7 +29,7 @@ fn check_nesting(page: &str) {
     assert_eq!(open, Vec::<&str>::new());
 }
 
-fn check(page: &str) {
+pub fn check(page: &str) {
     check_nesting(page);
     for forbidden in
         ["<script", "http://", "https://", "<link", "@import", "url(", "<img", "NaN", "inf\"", "inf,"]

@@ -9,6 +9,7 @@
 #[path = "../../../analysis/tests/it/synthetic.rs"]
 mod synthetic;
 
+mod compare;
 mod html;
 mod json;
 mod listing;

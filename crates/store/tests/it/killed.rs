@@ -42,12 +42,16 @@ fn kill_minus_nine_loses_nothing_that_was_appended() {
         |line: &String| line.split_once("appended ").and_then(|(_, n)| n.trim().parse::<usize>().ok());
     let reached = lines.by_ref().find(|l| count(l).is_some_and(|n| n >= 300));
     assert!(reached.is_some(), "the child must get as far as 300 events");
+    let store = Store::open(&path).unwrap();
+    assert!(store.row("261121-kill").unwrap().is_running);
+    let refused = store.remove("261121-kill").unwrap_err().to_string();
+    assert!(refused.contains("261121-kill is still going on"), "{refused}");
     child.kill().unwrap();
     child.wait().unwrap();
+    assert!(!store.row("261121-kill").unwrap().is_running, "a process that is gone runs nothing");
     // What it said until it died was appended before it was said. The very last line may be cut in two.
     let said = lines.filter(|l| l.starts_with("appended ")).filter_map(|l| count(&l)).max().unwrap_or(300);
 
-    let store = Store::open(&path).unwrap();
     let events = store.load("261121-kill").unwrap();
     assert!(events.len() > said, "{} events, of which one is the start; {said} were appended", events.len());
     assert!(events.len() <= said + 3, "nothing but what was appended: {} of {said}", events.len());
@@ -57,4 +61,5 @@ fn kill_minus_nine_loses_nothing_that_was_appended() {
         .pragma_query_value(None, "integrity_check", |row| row.get(0))
         .unwrap();
     assert_eq!(integrity, "ok");
+    store.remove("261121-kill").unwrap();
 }

@@ -1,5 +1,7 @@
 //! Looks at a logical unit without changing it: who it is, how large, what is on it, who holds it.
 
+use std::time::{Duration, Instant};
+
 use assay_iscsi::scsi::cdb::Fua;
 use assay_iscsi::scsi::{AccessState, Mapping, Provisioning, key};
 use assay_iscsi::{Command, CommandError, Initiator, IoError, Kind, PathReport};
@@ -17,6 +19,10 @@ const CHUNK_BYTES: u32 = 64 << 10;
 const TRANSFER_BYTES_MAX: u64 = 65_535 * 512;
 /// Answers of GET LBA STATUS that are asked for at most; a unit in more pieces is not counted to its end.
 const LBA_STATUS_MAX: u32 = 4096;
+
+/// Round trips without load: about six of them, on every path at once.
+const PING_EVERY: Duration = Duration::from_millis(50);
+const PING_FOR: Duration = Duration::from_millis(350);
 
 /// What a logical unit is.
 #[derive(Debug, Clone)]
@@ -75,7 +81,8 @@ pub enum Provision {
 /// Logs in, looks, logs out. Whatever cannot be found out although a writer must know it is an error.
 pub fn look(address: &IscsiAddress, credentials: Option<&Credentials>) -> Result<LunLook, OpenError> {
     let failed = |why: String| OpenError::Lun { lun: address.to_string(), why };
-    let config = config(address, credentials, 64);
+    let mut config = config(address, credentials, 64);
+    config.timeouts.ping_interval = PING_EVERY;
     let initiator_name = config.initiator_name.clone();
     let mut initiator = Initiator::<Vec<u8>>::connect(config).map_err(|error| failed(error.to_string()))?;
     look_with(&mut initiator, initiator_name).map_err(failed)
@@ -99,6 +106,7 @@ fn look_with(initiator: &mut Initiator<Vec<u8>>, initiator_name: String) -> Resu
     let head = read(initiator, 0, HEAD_BYTES.min(bytes))?;
     let tail_bytes = TAIL_BYTES.min(bytes);
     let tail = read(initiator, bytes - tail_bytes, tail_bytes)?;
+    ping(initiator)?;
     let path_events = initiator
         .events()
         .into_iter()
@@ -132,6 +140,16 @@ fn look_with(initiator: &mut Initiator<Vec<u8>>, initiator_name: String) -> Resu
         path_events,
         initiator: initiator_name,
     })
+}
+
+/// Lets the pings go their round; nothing else is in the air.
+fn ping(initiator: &mut Initiator<Vec<u8>>) -> Result<(), String> {
+    let until = Instant::now() + PING_FOR;
+    let mut done = Vec::new();
+    while let Some(left) = until.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
+        initiator.poll(Some(left), &mut done).map_err(|lost| lost.to_string())?;
+    }
+    Ok(())
 }
 
 /// What other hosts have registered. A target that does not know the command has no reservations; any other failure

@@ -4,6 +4,7 @@
 //! the spread over paths is each worker's own.
 
 mod look;
+mod portals;
 mod secret;
 
 use std::collections::VecDeque;
@@ -20,8 +21,9 @@ use crate::{
 };
 
 pub use assay_iscsi::login::Negotiated;
-pub use assay_iscsi::{PathReport, TcpFacts};
+pub use assay_iscsi::{DiscoveredPortal, DiscoveredTarget, PathReport, TcpFacts, resolve};
 pub use look::{LunLook, Provision, access_words, look, unmapped_bytes};
+pub use portals::{targets_at, with_all_portals};
 pub use secret::{Credentials, Secret, SecretError, credentials, needs_prompt};
 
 /// A ping each second: often enough for a round trip per path also in a short test, too rarely to be felt.

@@ -4,12 +4,12 @@
 use std::ffi::OsStr;
 
 use assay_nfs::CallError;
-use assay_nfs::nfs3::{NfsStatus, Stable};
+use assay_nfs::nfs3::{Attributes, FileKind, Handle, NfsStatus, Stable};
 use assay_spec::NfsAddress;
 
 use super::place::{FoundFile, Place, failed, locate};
 use crate::OpenError;
-use crate::file::{MARKER_BYTES_MAX, Marker, beside_name, beside_text, marker_beside};
+use crate::file::{MARKER_BYTES_MAX, Marker, beside_name, beside_text, is_marker, marker_beside};
 
 /// Who may do what with a file that Assay made.
 const MODE: u32 = 0o644;
@@ -28,7 +28,8 @@ impl Place {
         let Some(FoundFile { attributes, .. }) = self.file else { return Ok(None) };
         let (directory, beside) = (self.directory, self.beside());
         let found = self.server.lookup(&directory, &beside).map_err(|e| self.failed(&e))?;
-        let Some((handle, _)) = found else { return Ok(None) };
+        // A link, or anything else there, is nothing of ours.
+        let Some((handle, _)) = found.filter(|(_, a)| a.kind == FileKind::Regular) else { return Ok(None) };
         let most = u32::try_from(MARKER_BYTES_MAX).expect("a few KiB");
         let text = self.server.read(&handle, 0, most).map_err(|e| self.failed(&e))?;
         let marker = marker_beside(&text, attributes.fileid);
@@ -43,6 +44,14 @@ impl Place {
         let rights = self.server.access(&handle).map_err(|e| self.failed(&e))?;
         self.file = Some(FoundFile { handle, attributes, rights });
         Ok(())
+    }
+
+    /// Takes back a file that was created a moment ago and holds nothing.
+    pub fn discard(&mut self) {
+        let (directory, name) = (self.directory, self.name.clone());
+        // What led here is what is told; this is only an attempt to leave things tidy.
+        let _ = self.server.remove(&directory, &name);
+        self.file = None;
     }
 
     /// Looks at the file again.
@@ -62,7 +71,10 @@ impl Place {
         let text = beside_text(attributes.fileid, &text).map_err(broken)?;
         let (directory, beside) = (self.directory, self.beside());
         let handle = match self.server.lookup(&directory, &beside).map_err(|e| self.failed(&e))? {
-            Some((handle, _)) => handle,
+            Some((handle, attributes)) => {
+                self.check_is_marker(&beside, &handle, attributes)?;
+                handle
+            }
             None => self.server.create(&directory, &beside, MODE).map_err(|e| self.failed(&e))?,
         };
         self.server.set_size(&handle, 0).map_err(|e| self.failed(&e))?;
@@ -74,6 +86,29 @@ impl Place {
                 why: format!("the marker beside it ({beside}) could not be written as a whole"),
             }),
         }
+    }
+
+    /// A link, or a file of somebody else's, may stand where the marker goes: it is not overwritten.
+    fn check_is_marker(
+        &mut self,
+        beside: &str,
+        handle: &Handle,
+        attributes: Attributes,
+    ) -> Result<(), OpenError> {
+        let most = u32::try_from(MARKER_BYTES_MAX).expect("a few KiB");
+        let is_file = attributes.kind == FileKind::Regular;
+        let text = if is_file {
+            self.server.read(handle, 0, most).map_err(|e| self.failed(&e))?
+        } else {
+            Vec::new()
+        };
+        // A marker that was being written when the connection broke is empty.
+        if is_file && (attributes.size_bytes == 0 || is_marker(&text)) {
+            return Ok(());
+        }
+        let why =
+            format!("{beside} stands beside it, where its mark goes, and is no mark of Assay's; move it");
+        Err(OpenError::Nfs { file: self.address.to_string(), why })
     }
 
     /// Removes the file and its marker.

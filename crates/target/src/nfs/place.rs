@@ -28,6 +28,8 @@ pub struct Place {
     pub flavors: Vec<u32>,
     /// Who we say we are.
     pub credentials: Credentials,
+    /// The file system of the export, as the server numbers it.
+    pub fsid: u64,
     /// Directory of the file.
     pub directory: Handle,
     /// What we may do in the directory.
@@ -131,6 +133,7 @@ pub fn locate(address: &NfsAddress) -> Result<Place, OpenError> {
         export,
         flavors: mounted.flavors,
         credentials: credentials(address),
+        fsid: server.attributes(&directory).map_err(failed)?.fsid,
         directory_rights: server.access(&directory).map_err(failed)?,
         directory,
         name,

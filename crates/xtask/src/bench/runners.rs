@@ -21,6 +21,23 @@ pub(crate) struct Load {
     pub(crate) depth: u32,
 }
 
+impl Load {
+    /// Whether fio can have memory like ours. Assay's buffers of more than a page lie in transparent huge pages, which
+    /// makes large I/Os cheaper for the device; fio takes huge pages only from the system's pool, which is empty unless
+    /// somebody did `sysctl vm.nr_hugepages=8`.
+    pub(crate) fn has_like_memory(&self) -> bool {
+        const HUGE_PAGE: u64 = 2 << 20;
+        let needed = (u64::from(self.block) * u64::from(self.depth)).div_ceil(HUGE_PAGE) + 1;
+        self.block > 4096
+            && huge_pages_in(&std::fs::read_to_string("/proc/meminfo").unwrap_or_default()) >= needed
+    }
+}
+
+fn huge_pages_in(meminfo: &str) -> u64 {
+    let line = meminfo.lines().find_map(|line| line.strip_prefix("HugePages_Free:"));
+    line.and_then(|count| count.trim().parse().ok()).unwrap_or(0)
+}
+
 /// What both report.
 ///
 /// Latency is compared as our service time against fio's `lat`, not its `clat`. We stamp an I/O before the system
@@ -110,6 +127,9 @@ pub(crate) fn fio_run(load: &Load, path: &Path, options: &Options) -> anyhow::Re
     let mut command = fio(load, options.seconds);
     command.args(["--ioengine=io_uring", "--direct=1", "--registerfiles=1", "--fixedbufs=1"]);
     command.arg(format!("--filename={}", path.display())).arg(format!("--size={}m", options.size_mib));
+    if load.has_like_memory() {
+        command.arg("--mem=mmaphuge");
+    }
     let (document, cpus_busy) = json_and_cpu_of(&mut command, options.seconds)?;
     let side = if load.rw.ends_with("write") { "write" } else { "read" };
     let of = |what: &str| number(&document, &format!("/jobs/0/{side}/{what}"));
@@ -228,6 +248,12 @@ mod tests {
     fn peak_memory_is_read_as_the_kernel_writes_it() {
         assert_eq!(peak_in("VmPeak:\t  9 kB\nVmHWM:\t   12345 kB\n"), 12345);
         assert_eq!(peak_in(""), 0);
+    }
+
+    #[test]
+    fn huge_pages_are_read_as_the_kernel_writes_them() {
+        assert_eq!(huge_pages_in("HugePages_Total:      16\nHugePages_Free:       12\n"), 12);
+        assert_eq!(huge_pages_in("MemTotal: 1 kB"), 0);
     }
 
     #[test]

@@ -1,0 +1,350 @@
+//! One set of results as a comparison sees it, whether it is a run, a published table, or a file from elsewhere.
+
+use assay_model::plant::Software;
+use assay_model::published::Published;
+use assay_model::quantity::Interval;
+use assay_record::{Content, RunHeader};
+use assay_spec::units::Bytes;
+use assay_spec::{Access, Arrivals, Job, Pacing, Step};
+
+use crate::estimate::{Estimate, Spread, quantile};
+use crate::expected::{Case, Judgement};
+use crate::finding::{Finding, Severity};
+use crate::summary::{Load, RunSummary, StepSummary};
+
+/// The facet that names sizes and positions.
+const ACCESS: &str = "access";
+/// The facet of rows that ran beside others.
+const BESIDE: &str = "beside others";
+
+/// One set of results.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Reading {
+    /// Id of the run, or name of the table or file.
+    pub id: String,
+    /// What it is of, in a line.
+    pub about: String,
+    /// What the results depend on beside the storage.
+    pub facets: Vec<Facet>,
+    /// In the order of the plan.
+    pub rows: Vec<Row>,
+    /// What was found in them.
+    pub findings: Vec<Told>,
+    /// The measured loads with their expectations, where an array was attached.
+    pub cases: Vec<Case>,
+}
+
+/// Something that results depend on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Facet {
+    /// What it is.
+    pub name: String,
+    /// What it was.
+    pub value: String,
+    /// What it means where two results differ in it.
+    pub weight: Weight,
+}
+
+/// What a difference means for a comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Weight {
+    /// It is what is compared.
+    Subject,
+    /// Part of the change may come from it.
+    Weakens,
+    /// Rates of both say nothing of each other.
+    Breaks,
+}
+
+/// A finding, as far as a comparison needs it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    /// Name of the rule.
+    pub rule: String,
+    /// How much it matters.
+    pub severity: Severity,
+    /// What it says.
+    pub says: String,
+}
+
+/// One load point.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// Name of its test.
+    pub test: String,
+    /// Swept values; may be empty.
+    pub step: String,
+    /// What the load is.
+    pub facets: Vec<Facet>,
+    /// Whether I/Os are started at a rate of the plan, so that latency is what can differ.
+    pub is_paced: bool,
+    /// I/Os per second.
+    pub iops: f64,
+    /// 2^20 bytes per second.
+    pub mib_per_s: f64,
+    /// Mean time that was waited for an I/O, ms.
+    pub mean_ms: Option<f64>,
+    /// 99th percentile of it, ms.
+    pub p99_ms: Option<Estimate>,
+    /// IOPS of each second; may be empty.
+    pub seconds: Vec<f64>,
+    /// IOPS that the array's description lets one expect.
+    pub expected: Option<Interval>,
+    /// Whether that is a bound only: nobody measured what the target's software costs.
+    pub is_bound: bool,
+}
+
+impl Reading {
+    /// Of a run, stored or just done.
+    #[must_use]
+    pub fn of_run(
+        header: &RunHeader,
+        summary: &RunSummary,
+        findings: &[Finding],
+        judgement: Option<&Judgement>,
+    ) -> Self {
+        let measured = summary.steps.iter().filter(|s| s.total.ops > 0 && s.skipped.is_none());
+        let rows = measured.filter_map(|step| Row::of_step(header, step, judgement)).collect();
+        let mut facets = facets(header);
+        let status = summary.status.name();
+        facets.push(Facet::new("ended", status, Weight::Weakens));
+        Self {
+            id: header.run.clone(),
+            about: about(header),
+            facets,
+            rows,
+            findings: findings.iter().map(Told::of).collect(),
+            cases: judgement.map(|j| j.cases.clone()).unwrap_or_default(),
+        }
+    }
+
+    /// Of a table that an article published.
+    #[must_use]
+    pub fn of_published(table: &Published, judgement: &Judgement) -> Self {
+        let rows = table.rows.iter().zip(&judgement.cases).filter_map(|(row, case)| {
+            let iops = row.measured_iops()?;
+            let mut facets = Vec::new();
+            if let (Some(size), Some(read), Some(random)) = (row.size_bytes, row.read_pct, row.random_pct) {
+                facets.push(Facet::new(ACCESS, pattern(Bytes(size), read, random), Weight::Breaks));
+            }
+            if let Some(model) = &row.model {
+                facets.push(Facet::new("I/Os in flight", model.outstanding.to_string(), Weight::Breaks));
+                facets.push(Facet::new(BESIDE, yes_no(!model.group.is_empty()), Weight::Breaks));
+            }
+            Some(Row {
+                test: row.test.clone(),
+                step: String::new(),
+                facets,
+                is_paced: false,
+                iops,
+                mib_per_s: row.mib_s.or(row.mb_s.map(|mb| mb * 1e6 / 1_048_576.0)).unwrap_or(0.0),
+                mean_ms: row.mean_ms,
+                p99_ms: None,
+                seconds: Vec::new(),
+                expected: case.load.as_ref().map(|l| l.prediction.iops),
+                is_bound: case.load.as_ref().is_some_and(|l| l.prediction.software == Software::Unknown),
+            })
+        });
+        Self {
+            id: format!("published:{}", table.name),
+            about: table.system.clone(),
+            facets: vec![Facet::new("measured by", "the author of the article", Weight::Weakens)],
+            rows: rows.collect(),
+            findings: judgement.findings.iter().map(Told::of).collect(),
+            cases: judgement.cases.clone(),
+        }
+    }
+
+    /// The row that measured the same as `row` of another reading: by name, else the first with the same load.
+    #[must_use]
+    pub fn matching(&self, row: &Row) -> Option<&Row> {
+        let by_name = self.rows.iter().find(|r| r.test == row.test && r.step == row.step);
+        by_name.or_else(|| self.rows.iter().find(|r| r.has_load_of(row)))
+    }
+}
+
+impl Facet {
+    /// Such a facet.
+    pub fn new(name: &str, value: impl Into<String>, weight: Weight) -> Self {
+        Self { name: name.to_owned(), value: value.into(), weight }
+    }
+}
+
+impl Told {
+    fn of(finding: &Finding) -> Self {
+        Self { rule: finding.rule.clone(), severity: finding.severity, says: finding.says.clone() }
+    }
+}
+
+impl Row {
+    /// What differs in the load, as `workers 4 / 1`; what is known of one only is taken to be alike.
+    #[must_use]
+    pub fn load_differences(&self, other: &Self) -> Vec<String> {
+        let breaks = self.facets.iter().filter(|f| f.weight == Weight::Breaks);
+        let differs = |facet: &Facet| {
+            let there = other.facets.iter().find(|f| f.name == facet.name)?;
+            (there.value != facet.value).then(|| format!("{} {} / {}", facet.name, facet.value, there.value))
+        };
+        breaks.filter_map(differs).collect()
+    }
+
+    /// Whether both are known to be of one pattern, and of nothing that differs.
+    fn has_load_of(&self, other: &Self) -> bool {
+        let knows = |r: &Self| r.facets.iter().any(|f| f.name == ACCESS);
+        knows(self) && knows(other) && self.load_differences(other).is_empty()
+    }
+
+    fn of_step(header: &RunHeader, step: &StepSummary, judgement: Option<&Judgement>) -> Option<Self> {
+        let plan = header.plan.tests.get(step.id.test as usize)?.steps.get(step.id.step as usize)?;
+        let seconds: Vec<f64> = step.series.iter().map(|p| p.iops).collect();
+        let waited = step.total.waited();
+        // I/Os of one second depend on each other as much as the seconds do.
+        let independent = Spread::of_seconds(&seconds).map_or(1.0, |s| s.n / seconds.len() as f64);
+        let p99 = quantile(waited, 0.99, waited.count() as f64 * independent);
+        let load = judgement.and_then(|j| j.step(step.id)).and_then(|(case, _)| case.load.as_ref());
+        Some(Self {
+            test: step.test.clone(),
+            step: step.step.clone(),
+            facets: load_facets(plan),
+            is_paced: !matches!(step.load, Load::Closed | Load::Mixed),
+            iops: step.total.iops,
+            mib_per_s: step.total.mib_per_s,
+            mean_ms: waited.mean_ns().map(|ns| ns / 1e6),
+            p99_ms: p99.map(|p| Estimate {
+                value: p.value / 1e6,
+                lo: p.lo.map(|ns| ns / 1e6),
+                hi: p.hi.map(|ns| ns / 1e6),
+                ..p
+            }),
+            seconds,
+            expected: load.map(|l| l.prediction.iops),
+            is_bound: load.is_some_and(|l| l.prediction.software == Software::Unknown),
+        })
+    }
+}
+
+/// What a run is of, in a line.
+fn about(header: &RunHeader) -> String {
+    let targets: Vec<&str> = header.targets.iter().map(|t| t.address.as_str()).collect();
+    format!("{} on {}", header.plan.name, targets.join(", "))
+}
+
+/// What all results of a run depend on.
+#[must_use]
+pub fn facets(header: &RunHeader) -> Vec<Facet> {
+    use Weight::{Breaks, Subject, Weakens};
+    let of = |value: &dyn Fn(&assay_record::MemberFacts) -> String| -> String {
+        let mut values: Vec<String> = header.targets.iter().map(|t| value(&t.member)).collect();
+        values.dedup();
+        values.join(", ")
+    };
+    let host = &header.host;
+    let addresses: Vec<&str> = header.targets.iter().map(|t| t.address.as_str()).collect();
+    let array = header.array.as_deref().map_or("none given".to_owned(), |text| {
+        assay_model::array::parse("the run's array", text).map_or("unreadable".to_owned(), |a| a.name)
+    });
+    vec![
+        Facet::new("target", addresses.join(", "), Subject),
+        Facet::new("array", array, Subject),
+        Facet::new("I/O issued by", of(&|m| m.engine.clone()), Subject),
+        Facet::new("semantics", format!("{:?}", header.plan.semantics).to_lowercase(), Breaks),
+        Facet::new("span", of(&|m| Bytes(m.span_bytes).to_string()), Breaks),
+        Facet::new("past the page cache", of(&|m| yes_no(m.direct).to_owned()), Breaks),
+        Facet::new("each write durable", of(&|m| yes_no(m.sync).to_owned()), Breaks),
+        Facet::new("never written in the span", of(&|m| unwritten(m.unwritten_bytes)), Breaks),
+        Facet::new("plan", header.plan.name.clone(), Weakens),
+        Facet::new("content", of(&|m| content(m.content).to_owned()), Weakens),
+        Facet::new("assay", header.version.clone(), Weakens),
+        Facet::new("host", format!("{}, {} CPUs", host.name, host.cpus), Weakens),
+        Facet::new("kernel", host.kernel.clone(), Weakens),
+    ]
+}
+
+fn yes_no(yes: bool) -> &'static str {
+    if yes { "yes" } else { "no" }
+}
+
+/// A file system that cannot tell counts as written: the run's own finding says so.
+fn unwritten(bytes: Option<u64>) -> String {
+    match bytes {
+        None | Some(0) => "nothing".to_owned(),
+        Some(bytes) => Bytes(bytes).to_string(),
+    }
+}
+
+fn content(content: Content) -> &'static str {
+    match content {
+        Content::Prepared | Content::Reused => "written by Assay",
+        Content::Foreign => "somebody else's",
+        Content::None => "none",
+    }
+}
+
+/// What the load of a step is.
+#[must_use]
+pub fn load_facets(step: &Step) -> Vec<Facet> {
+    use Weight::{Breaks, Weakens};
+    let several = step.jobs.len() > 1;
+    let mut facets = Vec::new();
+    for job in &step.jobs {
+        let mut add = |name: &str, value: String, weight| {
+            let name = if several { format!("{}: {name}", job.name) } else { name.to_owned() };
+            facets.push(Facet { name, value, weight });
+        };
+        add(ACCESS, job.mix.iter().map(access).collect::<Vec<_>>().join(" + "), Breaks);
+        add("I/Os in flight", (job.workers * job.outstanding).to_string(), Breaks);
+        add("workers", job.workers.to_string(), Breaks);
+        add("pace", pace(job.pacing), Breaks);
+        add("reconnect every", job.reconnect_every.map_or("never".to_owned(), |n| n.to_string()), Breaks);
+        if job.writes() {
+            add("write data", data(job), Breaks);
+        }
+    }
+    facets.push(Facet::new("verify", yes_no(step.verify), Breaks));
+    facets.push(Facet::new(BESIDE, yes_no(several), Breaks));
+    facets.push(Facet::new("measured for", step.stop.time.to_string(), Weakens));
+    facets.push(Facet::new("warm-up", step.warmup.to_string(), Weakens));
+    facets
+}
+
+fn pattern(size: Bytes, read: f64, random: f64) -> String {
+    format!("{size}, {read} % read, {random} % random")
+}
+
+fn access(access: &Access) -> String {
+    let mut text = pattern(access.size, access.read, access.random);
+    if access.weight != 100 && access.weight != 1 {
+        text.push_str(&format!(", weight {}", access.weight));
+    }
+    if access.align.0 > 0 && access.align != access.size {
+        text.push_str(&format!(", aligned to {}", access.align));
+    }
+    if access.burst > 1 || access.delay.0 > 0 {
+        text.push_str(&format!(", bursts of {} after {}", access.burst, access.delay));
+    }
+    if access.reply.0 > 0 {
+        text.push_str(&format!(", reply {}", access.reply));
+    }
+    text
+}
+
+fn pace(pacing: Pacing) -> String {
+    match pacing {
+        Pacing::Closed => "closed".to_owned(),
+        Pacing::Throttled { rate } => format!("at most {rate}"),
+        Pacing::Open { rate, arrivals: Arrivals::Constant } => format!("{rate}, evenly"),
+        Pacing::Open { rate, arrivals: Arrivals::Poisson } => format!("{rate}, at random"),
+    }
+}
+
+fn data(job: &Job) -> String {
+    use assay_spec::Data;
+    match job.data {
+        Data::Unique => "unique".to_owned(),
+        Data::Reducible { compress, dedupe } => format!("compressible {compress}, duplicated {dedupe}"),
+        Data::IometerRepeating => "Iometer, one byte repeated".to_owned(),
+        Data::IometerPseudoRandom => "Iometer, pseudo random".to_owned(),
+        Data::IometerFullRandom => "Iometer, full random".to_owned(),
+    }
+}

@@ -1,0 +1,260 @@
+//! Numbers with their errors: a mean over seconds that depend on each other, a ratio of two, a quantile.
+//!
+//! Seconds of a run are not independent: caches fill, disks reorder, neighbours come and go. Their number is therefore
+//! corrected by their autocorrelation before any error is computed from them.
+
+use assay_record::Latency;
+use serde::Serialize;
+
+/// Fewer seconds than this say nothing of their spread.
+const SECONDS_MIN: usize = 4;
+/// Two-sided 95 % of the normal distribution.
+const NORMAL_95: f64 = 1.959_964;
+/// Two-sided 95 % of Student's t for 1 to 30 degrees of freedom (any statistics text).
+const T_95: [f64; 30] = [
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
+    2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
+];
+
+/// A number with its 95 % interval; without ends where nothing is known of its error.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Estimate {
+    /// The best guess.
+    pub value: f64,
+    /// Lower end of the interval.
+    pub lo: Option<f64>,
+    /// Upper end of the interval.
+    pub hi: Option<f64>,
+    /// Independent values it rests on; 0 where nothing is known of its error.
+    pub n_effective: f64,
+}
+
+impl Estimate {
+    /// A number of which no error is known.
+    #[must_use]
+    pub fn bare(value: f64) -> Self {
+        Self { value, lo: None, hi: None, n_effective: 0.0 }
+    }
+
+    /// Both ends, where they are known.
+    #[must_use]
+    pub fn ends(&self) -> Option<(f64, f64)> {
+        self.lo.zip(self.hi)
+    }
+}
+
+/// Relative standard error of a mean, with the count of independent values behind it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Spread {
+    /// Standard error of the mean over the mean.
+    pub error: f64,
+    /// Independent values; at least 2.
+    pub n: f64,
+}
+
+impl Spread {
+    /// Of seconds of one run, their number corrected by their autocorrelation; `None` for too few of them.
+    #[must_use]
+    pub fn of_seconds(values: &[f64]) -> Option<Self> {
+        let mean = mean(values);
+        if values.len() < SECONDS_MIN || mean <= 0.0 {
+            return None;
+        }
+        let n = (values.len() as f64 / correlation_time(values)).max(2.0);
+        Some(Self { error: deviation(values) / mean / n.sqrt(), n })
+    }
+
+    /// Of the logarithms of repetitions; `None` for a single one.
+    #[must_use]
+    pub fn of_repeats(values: &[f64]) -> Option<Self> {
+        if values.len() < 2 || values.iter().any(|v| *v <= 0.0) {
+            return None;
+        }
+        let logs: Vec<f64> = values.iter().map(|v| v.ln()).collect();
+        let n = values.len() as f64;
+        Some(Self { error: deviation(&logs) / n.sqrt(), n })
+    }
+
+    /// Half of the 95 % interval of the mean, as a share of it.
+    #[must_use]
+    pub fn half_width(self) -> f64 {
+        student_95(self.n - 1.0) * self.error
+    }
+}
+
+/// `b / a` with the interval that the errors of both leave (Welch, on logarithms: a ratio cannot be negative).
+#[must_use]
+pub fn ratio(a: f64, b: f64, spreads: Option<(Spread, Spread)>) -> Estimate {
+    let value = b / a;
+    let Some((sa, sb)) = spreads else { return Estimate::bare(value) };
+    let (va, vb) = (sa.error.powi(2), sb.error.powi(2));
+    let variance = va + vb;
+    // Welch and Satterthwaite: the freedom of the noisier side counts most.
+    let freedom = if variance > 0.0 {
+        variance.powi(2) / (va.powi(2) / (sa.n - 1.0) + vb.powi(2) / (sb.n - 1.0))
+    } else {
+        sa.n + sb.n - 2.0
+    };
+    let width = student_95(freedom) * variance.sqrt();
+    Estimate {
+        value,
+        lo: Some(value * (-width).exp()),
+        hi: Some(value * width.exp()),
+        n_effective: freedom + 1.0,
+    }
+}
+
+/// Quantile `q` with its 95 % interval by order statistics, in ns; `n` is how many of the times are independent.
+#[must_use]
+pub fn quantile(times: &Latency, q: f64, n: f64) -> Option<Estimate> {
+    let value = times.quantile_ns(q)?;
+    let width = NORMAL_95 * (q * (1.0 - q) / n.max(1.0)).sqrt();
+    // Where the interval would leave the distribution, nothing beyond it was seen.
+    let ends = (q - width > 0.0 && q + width < 1.0)
+        .then(|| times.quantile_ns(q - width).zip(times.quantile_ns(q + width)))
+        .flatten();
+    Some(Estimate { value, lo: ends.map(|e| e.0), hi: ends.map(|e| e.1), n_effective: n })
+}
+
+/// Probability that two samples of one distribution are as far apart in rank as these (Mann and Whitney, exact, two
+/// sides), and the smallest that samples of these sizes can have.
+#[must_use]
+pub fn rank_test(a: &[f64], b: &[f64]) -> (f64, f64) {
+    let below: f64 =
+        a.iter().flat_map(|x| b.iter().map(move |y| (x, y))).map(|(x, y)| half_above(*x, *y)).sum();
+    let pairs = (a.len() * b.len()) as f64;
+    let extreme = below.min(pairs - below);
+    let ways = arrangements(a.len(), b.len());
+    let all: f64 = ways.iter().sum();
+    let as_far: f64 =
+        ways.iter().zip(0_u32..).filter(|(_, u)| f64::from(*u) <= extreme).map(|(w, _)| w).sum();
+    ((2.0 * as_far / all).min(1.0), (2.0 / all).min(1.0))
+}
+
+fn half_above(x: f64, y: f64) -> f64 {
+    match x.total_cmp(&y) {
+        std::cmp::Ordering::Greater => 1.0,
+        std::cmp::Ordering::Equal => 0.5,
+        std::cmp::Ordering::Less => 0.0,
+    }
+}
+
+/// In how many orders of `m` and `n` values each count of pairs in the wrong order comes up.
+fn arrangements(m: usize, n: usize) -> Vec<f64> {
+    // One row of the recursion w(i, j) = w(i - 1, j) shifted by j + w(i, j - 1) for each i.
+    let mut rows: Vec<Vec<f64>> = vec![vec![1.0]; n + 1];
+    for i in 1..=m {
+        for j in 0..=n {
+            let mut ways = vec![0.0; i * j + 1];
+            rows[j].iter().enumerate().for_each(|(u, w)| ways[u + j] += w);
+            if j > 0 {
+                rows[j - 1].iter().enumerate().for_each(|(u, w)| ways[u] += w);
+            }
+            rows[j] = ways;
+        }
+    }
+    rows.swap_remove(n)
+}
+
+/// Mean of the values; 0 without any.
+#[must_use]
+pub fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / (values.len() as f64).max(1.0)
+}
+
+/// Standard deviation (n - 1); 0 for fewer than two.
+#[must_use]
+pub fn deviation(values: &[f64]) -> f64 {
+    if values.len() < 2 {
+        return 0.0;
+    }
+    let mean = mean(values);
+    (values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (values.len() - 1) as f64).sqrt()
+}
+
+/// 1 + 2 x the sum of autocorrelations until the first that is not positive (Geyer's rule, by single lags).
+fn correlation_time(values: &[f64]) -> f64 {
+    let mean = mean(values);
+    let product =
+        |lag: usize| -> f64 { values.iter().zip(&values[lag..]).map(|(x, y)| (x - mean) * (y - mean)).sum() };
+    let own = product(0);
+    if own <= 0.0 {
+        return 1.0;
+    }
+    let lags = (1..values.len() / 2).map(|lag| product(lag) / own).take_while(|rho| *rho > 0.0);
+    (1.0 + 2.0 * lags.sum::<f64>()).max(1.0)
+}
+
+/// Two-sided 95 % of Student's t; between whole degrees it is linear in 1/freedom.
+fn student_95(freedom: f64) -> f64 {
+    let freedom = freedom.max(1.0);
+    let at =
+        |n: f64| T_95.iter().zip(1_u32..).find(|(_, df)| f64::from(*df) >= n).map_or(NORMAL_95, |(t, _)| *t);
+    if freedom >= 30.0 {
+        return NORMAL_95 + (T_95[29] - NORMAL_95) * 30.0 / freedom;
+    }
+    let (below, above) = (freedom.floor(), freedom.floor() + 1.0);
+    let share = (1.0 / below - 1.0 / freedom) / (1.0 / below - 1.0 / above);
+    at(below) + (at(above) - at(below)) * share
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn students_t_is_the_table_and_runs_into_the_normal() {
+        for (freedom, expected) in [(1.0, 12.706), (2.0, 4.303), (10.0, 2.228), (30.0, 2.042)] {
+            assert!((student_95(freedom) - expected).abs() < 1e-9, "{freedom}");
+        }
+        assert!((student_95(60.0) - 2.000).abs() < 0.002 && (student_95(1e9) - 1.96).abs() < 0.001);
+        assert!(student_95(2.5) < 4.303 && student_95(2.5) > 3.182);
+    }
+
+    #[test]
+    fn seconds_that_follow_each_other_count_for_less() {
+        let wild: Vec<f64> = (0..60).map(|i| if i % 2 == 0 { 90.0 } else { 110.0 }).collect();
+        let slow: Vec<f64> = (0..60).map(|i| if i < 30 { 90.0 } else { 110.0 }).collect();
+        let (wild, slow) = (Spread::of_seconds(&wild).unwrap(), Spread::of_seconds(&slow).unwrap());
+        assert!((wild.n - 60.0).abs() < 1e-9, "{wild:?}");
+        assert!(slow.n < 4.0 && slow.error > 3.0 * wild.error, "{slow:?}");
+        assert!(Spread::of_seconds(&[1.0, 2.0, 3.0]).is_none() && Spread::of_seconds(&[0.0; 9]).is_none());
+    }
+
+    #[test]
+    fn a_ratio_is_as_wide_as_both_errors_together() {
+        let spread = |error| Spread { error, n: 1e6 };
+        let r = ratio(100.0, 200.0, Some((spread(0.03), spread(0.04))));
+        let (lo, hi) = r.ends().unwrap();
+        assert!((lo - 2.0 * (-0.098_f64).exp()).abs() < 1e-3 && (hi - 2.0 * 0.098_f64.exp()).abs() < 1e-3);
+        assert_eq!(ratio(100.0, 50.0, None), Estimate::bare(0.5));
+        let exact = ratio(1.0, 1.0, Some((spread(0.0), spread(0.0))));
+        assert_eq!(exact.ends(), Some((1.0, 1.0)));
+    }
+
+    /// The smallest probabilities of the published tables: 2 / (6 over 3), 2 / (8 over 4), 2 / (10 over 5).
+    #[test]
+    fn ranks_tell_samples_apart_as_the_tables_say() {
+        let check = |a: &[f64], b: &[f64], p: f64, least: f64| {
+            let (found, floor) = rank_test(a, b);
+            assert!((found - p).abs() < 1e-9 && (floor - least).abs() < 1e-9, "{found} {floor}");
+        };
+        check(&[1.0, 2.0, 3.0], &[4.0, 5.0, 6.0], 0.1, 0.1);
+        check(&[4.0, 5.0, 6.0], &[1.0, 2.0, 3.0], 0.1, 0.1);
+        check(&[1.0, 2.0, 3.0, 4.0], &[5.0, 6.0, 7.0, 8.0], 2.0 / 70.0, 2.0 / 70.0);
+        check(&[1.0, 2.0, 3.0, 5.0], &[4.0, 6.0, 7.0, 8.0], 4.0 / 70.0, 2.0 / 70.0);
+        check(&[1.0, 4.0], &[2.0, 3.0], 1.0, 1.0 / 3.0);
+        assert_eq!(rank_test(&[1.0; 5], &[1.0; 5]).0, 1.0);
+    }
+
+    #[test]
+    fn a_quantile_has_an_interval_as_far_as_the_times_reach() {
+        let mut times = Latency::default();
+        (1..=10_000_u64).for_each(|us| times.record(us * 1000));
+        let p50 = quantile(&times, 0.5, 10_000.0).unwrap();
+        let (lo, hi) = p50.ends().unwrap();
+        assert!((lo / 1e6 - 4.9).abs() < 0.05 && (hi / 1e6 - 5.1).abs() < 0.05, "{p50:?}");
+        assert!(quantile(&times, 0.99, 100.0).unwrap().ends().is_none(), "100 times say nothing beyond p98");
+        assert!(quantile(&Latency::default(), 0.5, 1.0).is_none());
+    }
+}

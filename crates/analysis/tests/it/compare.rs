@@ -1,0 +1,196 @@
+//! Sides in, ratios and words out: what is real, what is noise, and what cannot be compared.
+
+use assay_analysis::compare::{Change, Comparison, Facet, Reading, Row, Side, Weight, compare};
+use assay_analysis::estimate::Estimate;
+use assay_analysis::{findings, judge, judge_published};
+use assay_model::published;
+
+use crate::summarize;
+use crate::synthetic::{self, Target};
+
+/// A row of so many IOPS whose seconds are `noise` away from it, up and down.
+fn row(iops: f64, noise: f64, seconds: usize) -> Row {
+    let second = |i: usize| iops * if i.is_multiple_of(2) { 1.0 + noise } else { 1.0 - noise };
+    Row {
+        test: "t".into(),
+        step: String::new(),
+        facets: vec![Facet::new("access", "8KiB, 70 % read, 100 % random", Weight::Breaks)],
+        is_paced: false,
+        iops,
+        mib_per_s: iops / 128.0,
+        mean_ms: Some(1.0),
+        p99_ms: Some(Estimate::bare(3.0)),
+        seconds: (0..seconds).map(second).collect(),
+        expected: None,
+        is_bound: false,
+    }
+}
+
+fn side(name: &str, rows: Vec<Row>) -> Side {
+    let reading = |(n, row)| Reading { id: format!("{name}{n}"), rows: vec![row], ..Reading::default() };
+    Side { name: name.into(), readings: rows.into_iter().enumerate().map(reading).collect() }
+}
+
+/// One run of `a` IOPS against one of `b`.
+fn once(a: f64, b: f64, noise: f64) -> Comparison {
+    compare(&[side("a", vec![row(a, noise, 60)]), side("b", vec![row(b, noise, 60)])])
+}
+
+fn change(comparison: &Comparison) -> Change {
+    comparison.tests[0].cells[1].as_ref().unwrap().against.as_ref().unwrap().change
+}
+
+fn repeated(a: &[f64], b: &[f64]) -> Comparison {
+    let rows = |values: &[f64]| values.iter().map(|v| row(*v, 0.001, 60)).collect();
+    compare(&[side("a", rows(a)), side("b", rows(b))])
+}
+
+#[test]
+fn single_runs_show_large_changes_only() {
+    for (b, noise, expected) in [
+        (200.0, 0.02, Change::Faster),
+        (152.0, 0.001, Change::Faster),
+        (148.0, 0.001, Change::PerhapsFaster),
+        (120.0, 0.02, Change::PerhapsFaster),
+        (66.0, 0.001, Change::Slower),
+        (68.0, 0.001, Change::PerhapsSlower),
+        (100.0, 0.001, Change::Unclear),
+        (120.0, 0.9, Change::Unclear),
+    ] {
+        assert_eq!(change(&once(100.0, b, noise)), expected, "{b} {noise}");
+    }
+    let short = compare(&[side("a", vec![row(100.0, 0.1, 3)]), side("b", vec![row(900.0, 0.1, 3)])]);
+    assert_eq!(change(&short), Change::Unknown, "three seconds tell no noise");
+}
+
+#[test]
+fn repetitions_decide_by_how_far_they_lie_apart_and_not_by_their_seconds() {
+    assert_eq!(change(&repeated(&[100.0, 101.0, 99.0], &[103.0, 104.0, 103.5])), Change::Faster);
+    assert_eq!(change(&repeated(&[100.0, 101.0, 99.0], &[97.0, 96.0, 96.5])), Change::Slower);
+    assert_eq!(change(&repeated(&[100.0, 101.0, 99.0], &[100.0, 100.5, 99.5])), Change::Same);
+    // Each run is steady within 0.1 %, and they are 20 % apart all the same.
+    assert_eq!(change(&repeated(&[80.0, 100.0, 120.0], &[95.0, 118.0, 140.0])), Change::Unclear);
+    let few = repeated(&[100.0, 100.1], &[103.0, 103.1]);
+    assert_eq!(change(&few), Change::PerhapsFaster, "two of each do not show 3 %");
+    assert_eq!(change(&repeated(&[100.0, 100.1], &[130.0, 130.1])), Change::Faster);
+    let one_alone = repeated(&[100.0, 101.0, 99.0], &[130.0]);
+    assert_eq!(change(&one_alone), Change::Faster, "a lone run is taken to be as noisy as the others");
+    let cell = one_alone.tests[0].cells[0].clone().unwrap();
+    assert!((cell.cv.unwrap() - 0.01).abs() < 1e-9 && cell.repeats == 3, "{cell:?}");
+}
+
+#[test]
+fn a_load_or_a_span_that_differs_leaves_no_verdict_and_is_said() {
+    let mut other = row(100.0, 0.01, 60);
+    other.facets[0].value = "8KiB, 100 % read, 100 % random".into();
+    let load = compare(&[side("a", vec![row(100.0, 0.01, 60)]), side("b", vec![other])]);
+    assert_eq!(change(&load), Change::NotComparable);
+    let against = load.tests[0].cells[1].as_ref().unwrap().against.clone().unwrap();
+    assert!(against.load_differs[0].contains("70 % read, 100 % random / 8KiB, 100 % read"), "{against:?}");
+
+    let with = |name: &str, weight, value: &str| {
+        let mut side = side(name, vec![row(100.0, 0.01, 60)]);
+        side.readings[0].facets.push(Facet::new("span", value, weight));
+        side
+    };
+    let span = compare(&[with("a", Weight::Breaks, "1GiB"), with("b", Weight::Breaks, "4GiB")]);
+    assert_eq!(change(&span), Change::NotComparable);
+    assert_eq!(span.differences[0].says(), "span 1GiB / 4GiB");
+    let host = compare(&[with("a", Weight::Weakens, "h1"), with("b", Weight::Weakens, "h2")]);
+    assert_ne!(change(&host), Change::NotComparable, "another host is said, and judged");
+    assert_eq!(host.differences.len(), 1);
+}
+
+#[test]
+fn paced_loads_are_judged_by_p99_where_less_is_better() {
+    let paced = |p99: f64| {
+        let mut row = row(1000.0, 0.0, 60);
+        row.is_paced = true;
+        row.p99_ms =
+            Some(Estimate { value: p99, lo: Some(p99 * 0.9), hi: Some(p99 * 1.1), n_effective: 500.0 });
+        row
+    };
+    let held = |a, b| compare(&[side("a", vec![paced(a)]), side("b", vec![paced(b)])]);
+    assert_eq!(change(&held(2.0, 8.0)), Change::Slower);
+    assert_eq!(change(&held(8.0, 2.0)), Change::Faster);
+    assert_eq!(change(&held(8.0, 8.1)), Change::Unclear);
+}
+
+fn synthetic(text: &str, target: Target) -> Reading {
+    let header = synthetic::header(synthetic::plan(text));
+    let summary = summarize(&header, &synthetic::events(&header, target));
+    Reading::of_run(&header, &summary, &findings(&header, &summary), None)
+}
+
+const PLAN: &str = "name = \"two\"\n[[test]]\nname = \"random\"\nrun = \"8s\"\n\
+    access = [{ size = \"8KiB\", random = 100 }]\noutstanding = 8\n\
+    [[test]]\nname = \"depth\"\nrun = \"8s\"\naccess = [{ size = \"4KiB\", random = 100 }]\n\
+    sweep = { outstanding = [\"1\", \"4\"] }\n";
+
+#[test]
+fn whole_runs_are_held_against_each_other_step_by_step() {
+    let one = |name: &str, target| Side { name: name.into(), readings: vec![synthetic(PLAN, target)] };
+    let half = Target { servers: 2, ..Target::default() };
+    let comparison = compare(&[one("four", Target::default()), one("two", half)]);
+    assert_eq!(comparison.tests.len(), 3);
+    assert_eq!(comparison.tests[0].test, "random");
+    assert_eq!(change(&comparison), Change::Slower, "{comparison:?}");
+    // One I/O at a time never meets the second server, whatever there are.
+    let alone = &comparison.tests[1].cells[1].as_ref().unwrap().against.as_ref().unwrap().iops;
+    let (lo, hi) = alone.ends().unwrap();
+    assert!(lo < 1.0 && hi > 1.0, "{alone:?}");
+    assert!(comparison.says[0].starts_with("two against four: slower in"), "{:?}", comparison.says);
+    let deeper = PLAN.replace("outstanding = 8", "outstanding = 16");
+    let other = Side { name: "deep".into(), readings: vec![synthetic(&deeper, Target::default())] };
+    let comparison = compare(&[one("four", Target::default()), other]);
+    let against = comparison.tests[0].cells[1].as_ref().unwrap().against.clone().unwrap();
+    assert_eq!(
+        (against.change, against.load_differs),
+        (Change::NotComparable, vec!["I/Os in flight 8 / 16".into()])
+    );
+}
+
+#[test]
+fn a_run_meets_the_published_row_of_its_load_by_name_or_pattern() {
+    let table = published::all().unwrap().into_iter().find(|t| t.name == "ix4-200d").unwrap();
+    let article = Reading::of_published(&table, &judge_published(&table));
+    let mut header = synthetic::header(synthetic::suite("vmware", 6));
+    header.array =
+        Some(assay_model::array::shipped::FILES.iter().find(|(n, _)| *n == "ix4-200d").unwrap().1.into());
+    let summary = summarize(&header, &synthetic::events(&header, Target::default()));
+    let judgement = judge(&header, &summary).unwrap().unwrap();
+    let run = Reading::of_run(&header, &summary, &[], Some(&judgement));
+    let names: Vec<&str> = run.rows.iter().map(|r| article.matching(r).unwrap().test.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "Test 001a Max Throughput-100%Read",
+            "Test 001b RealLife-60%Rand-65%Read",
+            "Max Throughput-50%Read",
+            "Random-8k-70%Read"
+        ]
+        .map(|n| article.rows.iter().map(|r| r.test.as_str()).find(|t| t.ends_with(n)).unwrap()),
+        "rows that ran side by side are other loads"
+    );
+    let sides = [("run", run), ("article", article)].map(|(n, r)| Side { name: n.into(), readings: vec![r] });
+    let comparison = compare(&sides);
+    assert_eq!(change(&comparison), Change::Unknown, "a published row has no noise");
+    let cell = comparison.tests[0].cells[0].as_ref().unwrap();
+    assert!(cell.expected.is_some() && !cell.is_bound);
+}
+
+#[test]
+fn twice_the_paths_for_the_same_rate_are_told_as_no_bottleneck() {
+    let reading = |paths: u32| {
+        let mut header = synthetic::header(synthetic::suite("vmware", 6));
+        let file = assay_model::array::shipped::FILES.iter().find(|(n, _)| *n == "hdd-7200").unwrap().1;
+        header.array =
+            Some(file.replace("disks = 1\n", &format!("disks = {paths}\n")).replace("\"single\"", "0"));
+        let summary = summarize(&header, &synthetic::events(&header, Target::default()));
+        let judgement = judge(&header, &summary).unwrap().unwrap();
+        Reading::of_run(&header, &summary, &[], Some(&judgement))
+    };
+    let sides = [2, 4].map(|n| Side { name: n.to_string(), readings: vec![reading(n)] });
+    let found = compare(&sides).across;
+    assert!(found.iter().any(|f| f.says.contains("2 -> 4 disks changed the rate by")), "{found:?}");
+}

@@ -1,0 +1,106 @@
+//! `assay compare`: results side by side, and which differences are real.
+
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+use assay_analysis::compare::{Reading, Side, compare as held};
+use assay_report::{compare as said, html, reading};
+use assay_store::Store;
+
+use crate::args::CompareArgs;
+use crate::output::{check_report_path, note, write_report_file};
+use crate::published;
+use crate::run::text_options;
+use crate::runs::{Stored, open_store};
+use crate::{Exit, say};
+
+pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<Exit> {
+    let store = open_store(&args.store)?;
+    if let Some(path) = &args.output {
+        check_report_path(path, &[store.path().to_owned()])?;
+    }
+    let sides: Vec<Side> = args.results.iter().map(|name| side(&store, name)).collect::<Result<_, _>>()?;
+    let sides = told_apart(sides);
+    let comparison = held(&sides);
+    if let Some(path) = &args.output {
+        let page = html::comparison(&comparison);
+        if path == Path::new("-") {
+            say(&page)?;
+            return Ok(Exit::Done);
+        }
+        write_report_file(path, &page)?;
+        note!("comparison written to {}", path.display());
+    }
+    match args.json {
+        true => say(&format!("{:#}\n", said::document(&comparison)))?,
+        false => say(&said::table(&comparison, text_options()))?,
+    }
+    Ok(Exit::Done)
+}
+
+/// A side by what was typed: names joined by commas are repetitions, and so are runs that share a label.
+fn side(store: &Store, typed: &str) -> anyhow::Result<Side> {
+    let mut readings: Vec<Reading> = Vec::new();
+    let mut label = None;
+    for name in typed.split(',').map(str::trim) {
+        let found = readings_of(store, name)?;
+        label = label.or(found.label);
+        readings.extend(found.readings);
+    }
+    let mut ids: Vec<&str> = readings.iter().map(|r| r.id.as_str()).collect();
+    ids.sort_unstable();
+    if let Some(twice) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
+        bail!("`{typed}` names {} twice; a repetition must be another run", twice[0]);
+    }
+    let name = match (label, &readings[..]) {
+        (Some(label), _) => label,
+        (None, [one]) => one.id.clone(),
+        (None, _) => typed.to_owned(),
+    };
+    Ok(Side { name, readings })
+}
+
+/// Sides of one name are called by their ids.
+fn told_apart(mut sides: Vec<Side>) -> Vec<Side> {
+    let names: Vec<String> = sides.iter().map(|s| s.name.clone()).collect();
+    for side in &mut sides {
+        if names.iter().filter(|name| **name == side.name).count() > 1 {
+            side.name = side.readings.iter().map(|r| r.id.as_str()).collect::<Vec<_>>().join(",");
+        }
+    }
+    sides
+}
+
+/// What one name stands for.
+struct Found {
+    label: Option<String>,
+    readings: Vec<Reading>,
+}
+
+fn readings_of(store: &Store, name: &str) -> anyhow::Result<Found> {
+    if let Some(table) = name.strip_prefix("published:") {
+        let (table, judgement) = published::judged(table)?;
+        let reading = Reading::of_published(&table, &judgement);
+        return Ok(Found { label: Some(table.name), readings: vec![reading] });
+    }
+    if Path::new(name).extension().is_some_and(|end| end.eq_ignore_ascii_case("json")) {
+        let text = std::fs::read_to_string(name).with_context(|| format!("cannot read {name}"))?;
+        let (reading, label) = reading::read(&text).map_err(|says| anyhow::anyhow!("{name}: {says}"))?;
+        return Ok(Found { label, readings: vec![reading] });
+    }
+    let labelled: Vec<String> = store
+        .runs()?
+        .into_iter()
+        .filter(|row| row.label.as_deref() == Some(name))
+        .map(|row| row.run)
+        .collect();
+    let runs = if labelled.is_empty() { vec![store.find(name)?] } else { labelled };
+    let mut found = Found { label: None, readings: Vec::new() };
+    for run in &runs {
+        let stored = Stored::read(store, run)?;
+        let Stored { row, header, summary, findings, judgement } = &stored;
+        found.label = found.label.or(row.label.clone());
+        found.readings.push(Reading::of_run(header, summary, findings, judgement.as_ref()));
+    }
+    Ok(found)
+}

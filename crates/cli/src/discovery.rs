@@ -1,0 +1,65 @@
+//! `iscsi://host` without a target: which targets and portals are there.
+
+use assay_spec::{AddressError, IscsiPortal};
+use assay_target::lun::DiscoveredTarget;
+use serde_json::{Value, json};
+
+/// The portal that is meant, where a target names nothing else.
+pub(crate) fn portal_in(target: &str) -> anyhow::Result<Option<IscsiPortal>> {
+    let portal = target.strip_prefix("iscsi://").and_then(IscsiPortal::parse);
+    Ok(portal.transpose()?)
+}
+
+/// Asks, and tells: as JSON and as text.
+pub(crate) fn tell(portal: &IscsiPortal) -> anyhow::Result<(Value, String)> {
+    let found = ask(portal)?;
+    let json = json!({
+        "schema": "assay.check/1",
+        "target": format!("iscsi://{}", portal.portal()),
+        "kind": "portal",
+        "targets": found.iter().map(as_json).collect::<Vec<_>>(),
+    });
+    Ok((json, format!("iscsi://{} (portal)\n{}", portal.portal(), listing(portal, &found))))
+}
+
+/// An address that cannot be read; where only its target is missing, with the targets that are there.
+pub(crate) fn explain(target: &str, error: AddressError) -> anyhow::Error {
+    let Ok(Some(portal)) = portal_in(target) else { return error.into() };
+    match ask(&portal) {
+        Ok(found) => {
+            anyhow::anyhow!("it names no LUN. What is there:\n{}", listing(&portal, &found).trim_end())
+        }
+        Err(_) => error.into(),
+    }
+}
+
+fn ask(portal: &IscsiPortal) -> anyhow::Result<Vec<DiscoveredTarget>> {
+    let typed = crate::secret::ask(&[assay_spec::Address::Iscsi(Box::new(portal.lun("", 0)))])?;
+    Ok(assay_engine::targets_at(portal, typed.as_ref())?)
+}
+
+fn as_json(target: &DiscoveredTarget) -> Value {
+    let portal = |p: &assay_target::lun::DiscoveredPortal| json!({ "address": p.address, "group": p.group });
+    json!({ "name": target.name, "portals": target.portals.iter().map(portal).collect::<Vec<_>>() })
+}
+
+fn listing(portal: &IscsiPortal, found: &[DiscoveredTarget]) -> String {
+    let Some(first) = found.first() else {
+        return "  it has no target for us; see who may log in there, and whether it wants a name (iscsi://NAME@…)\n"
+            .into();
+    };
+    let mut text = String::new();
+    for target in found {
+        text.push_str(&format!("  {}\n", target.name));
+        for portal in &target.portals {
+            let group = portal.group.map(|group| format!(", group {group}")).unwrap_or_default();
+            text.push_str(&format!("    {}{group}\n", portal.address));
+        }
+    }
+    let example = portal.lun(&first.name, 1);
+    text.push_str(&format!("  Choose one, and a LUN:\n    {example}\n"));
+    if first.portals.len() > 1 {
+        text.push_str(&format!("    {example}?portals=all\n"));
+    }
+    text
+}

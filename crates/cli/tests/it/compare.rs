@@ -1,0 +1,74 @@
+//! Results side by side, from stored runs, documents and articles.
+
+use crate::story::{DONE, Story};
+
+const LOAD: [&str; 8] =
+    ["--size", "16MiB", "--set", "run=4s", "--set", "warmup=0s", "--only", "Random-8k-70%Read"];
+
+fn run(story: &Story, label: &str, more: &[&str]) {
+    story.assay(&[&["run", "vmware", "t.dat", "--label", label], &LOAD[..], more].concat()).ends(DONE);
+}
+
+#[test]
+fn stored_runs_documents_and_articles_are_held_against_each_other() {
+    let story = Story::new();
+    run(&story, "free", &["--array", "hdd-7200"]);
+    run(&story, "free", &["--array", "hdd-7200"]);
+    run(&story, "single", &["--set", "outstanding=1"]);
+    story.assay(&["compare", "free,last~1", "single"]).refused(&["free,last~1", "twice"]);
+
+    let table = story.assay(&["compare", "free", "single", "-o", "compare.html"]).ends(DONE);
+    for words in ["repeated: A 2 runs, CV", "not comparable", "I/Os in flight 64 / 1", "expected IOPS: A "] {
+        assert!(table.out.contains(words), "{words}: {}", table.out);
+    }
+    assert!(table.out.lines().all(|line| line.chars().count() <= 100), "{}", table.out);
+    let page = String::from_utf8(story.read("compare.html")).unwrap();
+    assert!(page.contains("<svg") && page.contains("single against free: not comparable in 1 of 1."));
+
+    let document = story.assay(&["show", "last", "--json"]).ends(DONE).out;
+    story.write("office.json", document);
+    let held = story.assay(&["compare", "last~1", "office.json", "--json"]).ends(DONE).json();
+    assert_eq!(held["schema"], "assay.compare/1");
+    let against = &held["tests"][0]["sides"][1]["against_first"];
+    assert_eq!(against["change"], "not_comparable");
+    assert!(against["iops"]["lo"].as_f64() < against["iops"]["value"].as_f64());
+    assert_eq!(against["p99"]["lo"], serde_json::Value::Null, "a document has no distributions");
+
+    let article = story.assay(&["compare", "last~1", "published:ix4-200d"]).ends(DONE);
+    assert!(
+        article.out.contains("noise unknown") && article.out.contains("software cost unknown"),
+        "{}",
+        article.out
+    );
+    assert!(article.out.contains("Only B has Test 001a Max Throughput-100%Read and"), "{}", article.out);
+}
+
+/// A document says as much of the rates as the run itself, so neither is ahead of the other.
+#[test]
+fn a_run_beside_its_own_document_is_the_same_to_the_last_digit() {
+    let story = Story::new();
+    run(&story, "one", &[]);
+    story.write("one.json", story.assay(&["show", "one", "--json"]).ends(DONE).out);
+    let held = story.assay(&["compare", "last", "one.json", "--json"]).ends(DONE).json();
+    let [a, b] = [0, 1].map(|side| held["tests"][0]["sides"][side].clone());
+    assert_eq!((&a["iops"], &a["mean_ms"], &a["p99_ms"]), (&b["iops"], &b["mean_ms"], &b["p99_ms"]));
+    let against = &b["against_first"];
+    assert_eq!((&against["iops"]["value"], &against["change"]), (&1.0.into(), &"unclear".into()));
+    assert_eq!(held["differences"], serde_json::json!([]));
+    assert_eq!(held["findings"], serde_json::json!([]));
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused_with_the_reason() {
+    let story = Story::new();
+    story.assay(&["run", "vmware", "null:", "--set", "ops=100", "--label", "n"]).ends(DONE);
+    story.assay(&["compare", "n"]).refused(&["2 values"]);
+    story.assay(&["compare", "n", "nonesuch"]).refused(&["no run is called `nonesuch`"]);
+    story.assay(&["compare", "n", "published:nonesuch"]).refused(&["no published table", "nonesuch"]);
+    story.assay(&["compare", "n", "none.json"]).refused(&["cannot read none.json"]);
+    story.write("text.json", "{\"a\": 1}");
+    story.assay(&["compare", "n", "text.json"]).refused(&["text.json", "no JSON document of a run"]);
+    story.write("keep.html", "mine");
+    story.assay(&["compare", "n", "n", "-o", "keep.html"]).refused(&["keep.html", "no report"]);
+    assert_eq!(story.read("keep.html"), b"mine");
+}

@@ -1,0 +1,170 @@
+//! The TCP connections of this process, looked at from beside: no worker is asked, so none is disturbed.
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::io;
+use std::net::SocketAddr;
+
+use assay_record::TcpSample;
+use netlink_packet_core::NLM_F_DUMP;
+use netlink_packet_sock_diag::SockDiagMessage;
+use netlink_packet_sock_diag::constants::{AF_INET, AF_INET6, IPPROTO_TCP};
+use netlink_packet_sock_diag::inet::nlas::Nla;
+use netlink_packet_sock_diag::inet::{ExtensionFlags, InetRequest, InetResponse, SocketId, StateFlags};
+
+use super::netlink::Netlink;
+
+/// Follows the connections to some addresses from sample to sample.
+#[derive(Debug)]
+pub(crate) struct TcpWatch {
+    remotes: Vec<SocketAddr>,
+
+    kernel: Netlink,
+    /// Segments sent again so far, by the inode of the connection's socket.
+    retransmits: HashMap<u32, u32>,
+}
+
+/// What is asked of a connection.
+#[derive(Debug, Clone, Copy)]
+struct Connection {
+    inode: u32,
+    remote: SocketAddr,
+    rtt_us: u32,
+    retransmits: u32,
+    send_mss_bytes: u32,
+    congestion_window_segments: u32,
+}
+
+impl TcpWatch {
+    /// `None` where there is nothing to follow, or the kernel tells nothing.
+    pub(crate) fn open(mut remotes: Vec<SocketAddr>) -> Option<Self> {
+        remotes.sort_unstable();
+        remotes.dedup();
+        if remotes.is_empty() {
+            return None;
+        }
+        let kernel = Netlink::open(Some(rustix::net::netlink::SOCK_DIAG)).ok()?;
+        Some(Self { remotes, kernel, retransmits: HashMap::new() })
+    }
+
+    /// One sample for each address, in the order of the addresses, since the call before.
+    pub(crate) fn sample(&mut self) -> Vec<TcpSample> {
+        let own = own_sockets();
+        let mut connections = Vec::new();
+        for is_v4 in [true, false] {
+            if self.remotes.iter().any(|remote| remote.is_ipv4() == is_v4) {
+                // Without an answer this second has no sample; the next one may.
+                connections.extend(connections_of(&mut self.kernel, is_v4).unwrap_or_default());
+            }
+        }
+        connections.retain(|one| own.contains(&one.inode));
+        let before = std::mem::take(&mut self.retransmits);
+        self.retransmits = connections.iter().map(|one| (one.inode, one.retransmits)).collect();
+        self.remotes.iter().map(|remote| sum(*remote, &connections, &before)).collect()
+    }
+}
+
+fn sum(remote: SocketAddr, connections: &[Connection], before: &HashMap<u32, u32>) -> TcpSample {
+    let here: Vec<&Connection> = connections.iter().filter(|one| one.remote == remote).collect();
+    let count = u32::try_from(here.len()).unwrap_or(u32::MAX);
+    let since = |one: &&Connection| {
+        one.retransmits.saturating_sub(before.get(&one.inode).copied().unwrap_or_default())
+    };
+    let rtt_sum: u64 = here.iter().map(|one| u64::from(one.rtt_us)).sum();
+    let mean = rtt_sum.checked_div(u64::from(count)).unwrap_or(0);
+    TcpSample {
+        remote: remote.to_string(),
+        connections: count,
+        rtt_us: u32::try_from(mean).unwrap_or(u32::MAX),
+        retransmits: here.iter().map(since).sum(),
+        send_mss_bytes: here.iter().map(|one| one.send_mss_bytes).min().unwrap_or(0),
+        congestion_window_segments: here.iter().map(|one| one.congestion_window_segments).min().unwrap_or(0),
+    }
+}
+
+/// Inodes of the sockets this process has open: other programs may talk to the same storage.
+fn own_sockets() -> HashSet<u32> {
+    let Ok(open) = fs::read_dir("/proc/self/fd") else { return HashSet::new() };
+    let inode = |entry: fs::DirEntry| {
+        let link = fs::read_link(entry.path()).ok()?;
+        link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
+    };
+    open.filter_map(Result::ok).filter_map(inode).collect()
+}
+
+fn connections_of(kernel: &mut Netlink, is_v4: bool) -> io::Result<Vec<Connection>> {
+    let question = InetRequest {
+        family: if is_v4 { AF_INET } else { AF_INET6 },
+        protocol: IPPROTO_TCP,
+        extensions: ExtensionFlags::INFO,
+        states: StateFlags::ESTABLISHED,
+        socket_id: if is_v4 { SocketId::new_v4() } else { SocketId::new_v6() },
+    };
+    let answer = kernel.ask(SockDiagMessage::InetRequest(question), NLM_F_DUMP)?;
+    let connection = |message| match message {
+        SockDiagMessage::InetResponse(response) => connection(&response),
+        _ => None,
+    };
+    Ok(answer.into_iter().filter_map(connection).collect())
+}
+
+fn connection(response: &InetResponse) -> Option<Connection> {
+    let id = &response.header.socket_id;
+    let info = response.nlas.iter().find_map(|nla| match nla {
+        Nla::TcpInfo(bytes) => Some(bytes),
+        _ => None,
+    })?;
+    // `struct tcp_info` of linux/tcp.h: eight bytes, then 32-bit words. The library's own reader refuses the shorter
+    // structure of older kernels.
+    let word = |index: usize| {
+        info.get(8 + index * 4..).and_then(|rest| rest.first_chunk()).map(|w| u32::from_ne_bytes(*w))
+    };
+    Some(Connection {
+        inode: response.header.inode,
+        remote: SocketAddr::new(id.destination_address, id.destination_port),
+        send_mss_bytes: word(2)?,
+        rtt_us: word(15)?,
+        congestion_window_segments: word(18)?,
+        retransmits: word(23)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    #[test]
+    fn own_connections_to_an_address_are_followed_and_others_are_not() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let other = TcpListener::bind("127.0.0.1:0").unwrap();
+        let remote = listener.local_addr().unwrap();
+        let open = [TcpStream::connect(remote).unwrap(), TcpStream::connect(remote).unwrap()];
+        let _elsewhere = TcpStream::connect(other.local_addr().unwrap()).unwrap();
+        let mut watch = TcpWatch::open(vec![remote, remote]).unwrap();
+        let sample = watch.sample();
+        assert_eq!(sample.len(), 1, "{sample:?}");
+        assert_eq!((sample[0].remote.as_str(), sample[0].connections), (&*remote.to_string(), 2));
+        assert!(sample[0].send_mss_bytes >= 512 && sample[0].congestion_window_segments > 0, "{sample:?}");
+        drop(open);
+        assert_eq!(watch.sample()[0].connections, 0);
+        assert!(TcpWatch::open(Vec::new()).is_none());
+    }
+
+    #[test]
+    fn retransmits_count_from_the_sample_before_and_a_new_connection_from_its_start() {
+        let remote: SocketAddr = "10.0.0.1:3260".parse().unwrap();
+        let one = |inode, retransmits| Connection {
+            inode,
+            remote,
+            rtt_us: 100 * inode,
+            retransmits,
+            send_mss_bytes: 1448 * inode,
+            congestion_window_segments: 10,
+        };
+        let before = HashMap::from([(1, 5), (2, 7)]);
+        let sum = sum(remote, &[one(1, 8), one(3, 2)], &before);
+        assert_eq!((sum.retransmits, sum.connections, sum.rtt_us, sum.send_mss_bytes), (5, 2, 200, 1448));
+    }
+}

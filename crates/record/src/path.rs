@@ -1,0 +1,171 @@
+//! What stands between this host and a portal, and what its TCP connections did each second. The room `host` fills
+//! these in.
+
+use serde::{Deserialize, Serialize};
+
+/// The network between this host and one address, as it was when it was looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct NetPathFacts {
+    /// How packets leave; `None` where the kernel has no way there.
+    pub route: Option<RouteFacts>,
+    /// What they leave through.
+    pub interface: Option<InterfaceFacts>,
+    /// Which frames arrive.
+    pub frames: FrameFacts,
+}
+
+/// How packets to an address leave.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct RouteFacts {
+    /// Interface.
+    pub device: String,
+    /// Next hop; `None` where the address is on the link itself.
+    pub gateway: Option<String>,
+    /// Our address.
+    pub source: Option<String>,
+    /// The subnet of that route, `10.0.1.0/24`; empty for the default route and for addresses of this host.
+    pub subnet: String,
+}
+
+/// A network interface of this host.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct InterfaceFacts {
+    /// Its name.
+    pub name: String,
+    /// `veth`, `bond`, `vlan`, `bridge`, … ; empty for hardware.
+    pub kind: String,
+    /// Whether it is up, and something is plugged in at the other end.
+    pub state: LinkState,
+    /// Largest IP packet, bytes.
+    pub mtu_bytes: u32,
+    /// What the driver calls its speed, Mbit/s. Meaningless for virtual interfaces.
+    pub speed_mbit_s: Option<u32>,
+    /// `full` or `half`, where the driver says.
+    pub duplex: Option<String>,
+    /// What a shaper on it lets out.
+    pub shaper: Option<ShaperFacts>,
+    /// Whether pause frames are sent and obeyed, where the driver says.
+    pub pause: Option<PauseFacts>,
+    /// Offloads that are on, as ethtool calls them; `None` where the driver does not say.
+    pub offloads: Option<Vec<String>>,
+    /// Counters since the interface was made.
+    pub counters: InterfaceCounters,
+}
+
+/// Whether an interface can carry anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LinkState {
+    /// It carries packets.
+    #[default]
+    Up,
+    /// It is switched on, and nothing is at the other end.
+    NoCarrier,
+    /// It is switched off.
+    Down,
+}
+
+/// A shaper: packets leave no faster than this. It limits what this host sends, not what it receives.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ShaperFacts {
+    /// Queueing discipline: `htb`.
+    pub kind: String,
+    /// Bits per second, counted over IP packets and `counted_bytes`.
+    pub bit_s: u64,
+    /// Bytes of each frame that are counted beside the IP packet: 14 of the Ethernet header, where nothing else is set.
+    pub counted_bytes: u32,
+}
+
+/// Ethernet flow control (IEEE 802.3x).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct PauseFacts {
+    /// Pause frames that arrive are obeyed.
+    pub rx: bool,
+    /// Pause frames are sent when buffers run full.
+    pub tx: bool,
+}
+
+/// What an interface has counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct InterfaceCounters {
+    /// Packets received.
+    pub rx_packets: u64,
+    /// Packets sent.
+    pub tx_packets: u64,
+    /// Of what was to be received, broken.
+    pub rx_errors: u64,
+    /// Of what was to be sent, failed.
+    pub tx_errors: u64,
+    /// Received and thrown away.
+    pub rx_dropped: u64,
+    /// To be sent and thrown away.
+    pub tx_dropped: u64,
+}
+
+/// Which frames pass to the other side unbroken (do not fragment), and back.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct FrameFacts {
+    /// How that was found out, or why it was not.
+    pub how: FrameProbe,
+    /// Sizes that were tried, IP packet in bytes, in ascending order.
+    pub tried: Vec<FrameTry>,
+    /// The largest that passed, IP packet in bytes.
+    pub largest_bytes: Option<u32>,
+    /// The fastest echo, µs.
+    pub echo_us: Option<u32>,
+}
+
+/// How it was found out which frames pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FrameProbe {
+    /// ICMP echoes that must not be fragmented.
+    Echo,
+    /// The other side answers no echo of any size: only what TCP agreed on is known.
+    Unanswered,
+    /// The system does not let this user send echoes: only what TCP agreed on is known.
+    NotAllowed,
+    /// There is no way there.
+    #[default]
+    NoRoute,
+}
+
+/// One size that was tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FrameTry {
+    /// IP packet, bytes.
+    pub bytes: u32,
+    /// What became of it.
+    pub outcome: FrameOutcome,
+}
+
+/// What became of a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FrameOutcome {
+    /// It arrived, and came back.
+    Passes,
+    /// It is larger than our own interface sends.
+    TooLargeHere,
+    /// A router on the way said that it is too large.
+    RefusedOnTheWay,
+    /// Nothing came back.
+    Lost,
+}
+
+/// The TCP connections of this process to one portal, during about one second.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct TcpSample {
+    /// Address and port of the other side.
+    pub remote: String,
+    /// Connections that were open at its end.
+    pub connections: u32,
+    /// Smoothed round trip, mean over the connections, µs.
+    pub rtt_us: u32,
+    /// Segments sent again in this second. Those of a connection that broke in it are not known.
+    pub retransmits: u32,
+    /// Smallest segment size for sending, bytes.
+    pub send_mss_bytes: u32,
+    /// Smallest congestion window, segments.
+    pub congestion_window_segments: u32,
+}

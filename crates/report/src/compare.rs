@@ -1,0 +1,309 @@
+//! Results side by side, as text and as JSON. The HTML page is in `html/compare.rs`.
+
+use assay_analysis::compare::{Against, Cell, Change, Comparison, TestPair, Weight};
+use assay_analysis::estimate::Estimate;
+use assay_model::quantity::Interval;
+use serde_json::{Value, json};
+
+use crate::number::{rounded, short};
+use crate::prediction::{interval, interval_json};
+use crate::text::{TextOptions, left, wrap};
+
+/// Name and version of the JSON document's form.
+pub const SCHEMA: &str = "assay.compare/1";
+/// Columns of a side's name in the table.
+const NAME_COLUMNS: usize = 13;
+/// Sentences are wrapped here.
+const WIDTH_MAX: usize = 100;
+
+/// The table: a block for each test, a line for each side, each held against the first; then what else differs.
+#[must_use]
+pub fn table(comparison: &Comparison, options: TextOptions) -> String {
+    let width = options.width.min(WIDTH_MAX);
+    let mut text = sides(comparison, width);
+    text.push_str(&differences(comparison, width));
+    text.push_str(&heading());
+    let (shared, lone) = shared_and_lone(comparison);
+    let blocks: Vec<String> = shared.iter().map(|test| block(comparison, test, width)).collect();
+    text.push_str(&blocks.join("\n"));
+    for says in lone {
+        text.push_str(&format!("\n{}\n", wrap(&says, width, "  ")));
+    }
+    text.push_str(&findings(comparison, width));
+    text.push('\n');
+    for says in &comparison.says {
+        text.push_str(&wrap(says, width, "  "));
+        text.push('\n');
+    }
+    text.push_str(&wrap(&legend(comparison), width, ""));
+    text.push('\n');
+    text
+}
+
+/// Tests of several sides, and a line for each side about the tests that only it has.
+pub(crate) fn shared_and_lone(comparison: &Comparison) -> (Vec<&TestPair>, Vec<String>) {
+    let sides_of = |test: &TestPair| test.cells.iter().filter(|c| c.is_some()).count();
+    let (shared, lone): (Vec<&TestPair>, Vec<&TestPair>) =
+        comparison.tests.iter().partition(|test| sides_of(test) > 1);
+    let says = (0..comparison.sides.len()).filter_map(|side| {
+        let own: Vec<String> = lone.iter().filter(|t| t.cells[side].is_some()).map(|t| name_of(t)).collect();
+        let first = own.first()?;
+        let more = match own.len() - 1 {
+            0 => String::new(),
+            n => format!(" and {n} more"),
+        };
+        Some(format!("Only {} has {first}{more}.", letter(side)))
+    });
+    (shared, says.collect())
+}
+
+/// Letters for the sides: names may be long and alike.
+pub(crate) fn letter(index: usize) -> char {
+    char::from_u32(u32::from('A') + u32::try_from(index).unwrap_or(25).min(25)).unwrap_or('?')
+}
+
+fn sides(comparison: &Comparison, width: usize) -> String {
+    let mut text = String::new();
+    for (index, side) in comparison.sides.iter().enumerate() {
+        let runs = if side.runs[..] == [side.name.clone()] {
+            String::new()
+        } else {
+            format!(" ({})", side.runs.join(", "))
+        };
+        let line = format!("{}  {}{runs}: {}", letter(index), side.name, side.about);
+        text.push_str(&wrap(&line, width, "   "));
+        text.push('\n');
+    }
+    text
+}
+
+fn differences(comparison: &Comparison, width: usize) -> String {
+    let of = |weight: Weight| -> Vec<String> {
+        comparison.differences.iter().filter(|d| d.weight == weight).map(|d| d.says()).collect()
+    };
+    let mut text = String::new();
+    for (weight, words) in [
+        (Weight::Breaks, "Not comparable, since these differ"),
+        (Weight::Weakens, "Part of a change may come from what else differs"),
+        (Weight::Subject, "Compared"),
+    ] {
+        let found = of(weight);
+        if !found.is_empty() {
+            text.push_str(&wrap(&format!("{words}: {}.", found.join("; ")), width, "  "));
+            text.push('\n');
+        }
+    }
+    text
+}
+
+fn heading() -> String {
+    format!(
+        "\n{}{:>9}{:>9}{:>9}{:>9}  {}\n{}\n",
+        left("Test", NAME_COLUMNS + 3),
+        "IOPS",
+        "MiB/s",
+        "mean ms",
+        "p99 ms",
+        "against A (95 %)",
+        "-".repeat(80)
+    )
+}
+
+fn block(comparison: &Comparison, test: &TestPair, width: usize) -> String {
+    let mut text = wrap(&name_of(test), width, "  ");
+    text.push('\n');
+    for (index, cell) in test.cells.iter().enumerate() {
+        let name = left(&comparison.sides[index].name, NAME_COLUMNS);
+        let Some(cell) = cell else {
+            text.push_str(&format!("{}  {name}  no such test\n", letter(index)));
+            continue;
+        };
+        let number = |value: Option<f64>| value.map_or("-".to_owned(), short);
+        let line = format!(
+            "{}  {name}{:>9}{:>9}{:>9}{:>9}  {}",
+            letter(index),
+            short(cell.iops),
+            short(cell.mib_per_s),
+            number(cell.mean_ms),
+            number(cell.p99_ms),
+            against_text(test, cell)
+        );
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text.push_str(&remarks(test, width));
+    text
+}
+
+/// Test and swept values, and what decides where it is not the IOPS.
+pub(crate) fn name_of(test: &TestPair) -> String {
+    let paced = if test.is_paced { " (paced: judged by p99)" } else { "" };
+    format!("{} {}", test.test, test.step).trim_end().to_owned() + paced
+}
+
+fn against_text(test: &TestPair, cell: &Cell) -> String {
+    let Some(against) = &cell.against else { return String::new() };
+    format!("{} {}", ratio_text(judged(test, against)), against.change.says())
+}
+
+/// The ratio that decides: of p99 where the plan sets the rate.
+pub(crate) fn judged(test: &TestPair, against: &Against) -> Estimate {
+    match against.p99 {
+        Some(p99) if test.is_paced => p99,
+        _ => against.iops,
+    }
+}
+
+/// `x1.62 (1.55..1.70)`, or without an interval where none is known.
+pub(crate) fn ratio_text(ratio: Estimate) -> String {
+    // Two decimals of a ratio of 1/300 would say nothing.
+    let digits = if ratio.value < 0.1 { 4 } else { 2 };
+    match ratio.ends() {
+        Some((lo, hi)) => format!("x{:.digits$} ({lo:.digits$}..{hi:.digits$})", ratio.value),
+        None => format!("x{:.digits$}", ratio.value),
+    }
+}
+
+/// Repetitions, expectations, and why a row is not judged.
+pub(crate) fn remark_lines(test: &TestPair) -> Vec<String> {
+    let mut lines = Vec::new();
+    let cells: Vec<(usize, &Cell)> =
+        test.cells.iter().enumerate().filter_map(|(i, c)| Some((i, c.as_ref()?))).collect();
+    let repeats: Vec<String> = cells
+        .iter()
+        .filter_map(|(i, c)| Some(format!("{} {} runs, CV {:.1} %", letter(*i), c.repeats, c.cv? * 100.0)))
+        .collect();
+    if !repeats.is_empty() {
+        lines.push(format!("repeated: {}", repeats.join("; ")));
+    }
+    lines.extend(expected_line(&cells));
+    let mut breaks: Vec<&String> =
+        cells.iter().filter_map(|(_, c)| c.against.as_ref()).flat_map(|a| &a.load_differs).collect();
+    breaks.dedup();
+    if !breaks.is_empty() {
+        let words: Vec<&str> = breaks.into_iter().map(String::as_str).collect();
+        lines.push(format!("not comparable: {}", words.join("; ")));
+    }
+    lines
+}
+
+/// What the array files let one expect, once where all sides are on the same, and what was measured of it.
+fn expected_line(cells: &[(usize, &Cell)]) -> Option<String> {
+    let known: Vec<(usize, &Cell, Interval)> =
+        cells.iter().filter_map(|(i, c)| Some((*i, *c, c.expected?))).collect();
+    let (_, first, expected) = known.first()?;
+    let words = |c: &Cell, e: Interval| match c.is_bound {
+        true => format!("at most {} (software cost unknown)", short(e.hi)),
+        false => interval(e),
+    };
+    let measured = |c: &Cell, e: Interval| format!("x{:.2}", c.iops / e.value);
+    let shared = known.len() == cells.len()
+        && known.iter().all(|(_, c, e)| *e == *expected && c.is_bound == first.is_bound);
+    if shared {
+        let each: Vec<String> =
+            known.iter().map(|(i, c, e)| format!("{} {}", letter(*i), measured(c, *e))).collect();
+        return Some(format!("expected IOPS: {}; measured {}", words(first, *expected), each.join(", ")));
+    }
+    let each = known
+        .iter()
+        .map(|(i, c, e)| format!("{} {}, measured {}", letter(*i), words(c, *e), measured(c, *e)));
+    let ratios = cells.iter().filter_map(|(i, c)| {
+        let ratio = c.against.as_ref()?.expected?;
+        Some(format!("{} against A x{ratio:.2}", letter(*i)))
+    });
+    Some(format!("expected IOPS: {}", each.chain(ratios).collect::<Vec<_>>().join("; ")))
+}
+
+fn remarks(test: &TestPair, width: usize) -> String {
+    remark_lines(test).iter().map(|line| wrap(&format!("   {line}"), width, "     ") + "\n").collect()
+}
+
+fn findings(comparison: &Comparison, width: usize) -> String {
+    let mut text = String::new();
+    for found in &comparison.findings {
+        let sides: Vec<String> = found.sides.iter().map(|i| letter(*i).to_string()).collect();
+        let line = format!(
+            "Only in {} [{}] {}: {}",
+            sides.join(", "),
+            found.rule,
+            found.severity.name(),
+            found.says
+        );
+        text.push_str(&format!("\n{}\n", wrap(&line, width, "  ")));
+    }
+    for found in &comparison.across {
+        text.push_str(&format!(
+            "\n{}\n",
+            wrap(&format!("Together [{}]: {}", found.rule, found.says), width, "  ")
+        ));
+    }
+    text
+}
+
+/// What the words of the table mean, as far as they are in it.
+pub(crate) fn legend(comparison: &Comparison) -> String {
+    let repeated = comparison.tests.iter().flat_map(|t| t.cells.iter().flatten()).any(|c| c.repeats > 1);
+    let source = if repeated { "repetitions" } else { "the seconds of each run" };
+    let mut says =
+        format!("xN is the ratio to A with its 95 % interval from {source}. MiB/s is 2^20 bytes per second.");
+    if !repeated {
+        says.push_str(" Single runs: what differs from run to run is not in the interval, so a change below 1.5 times is only \"faster?\" or \"slower?\".");
+    }
+    let is_unknown = |c: &Cell| c.against.as_ref().is_some_and(|a| a.change == Change::Unknown);
+    if comparison.tests.iter().flat_map(|t| t.cells.iter().flatten()).any(is_unknown) {
+        says.push_str(" Noise is unknown of published rows, and of runs shorter than 4 s.");
+    }
+    says
+}
+
+/// The same as one JSON document.
+#[must_use]
+pub fn document(comparison: &Comparison) -> Value {
+    json!({
+        "schema": SCHEMA,
+        "sides": comparison.sides,
+        "differences": comparison.differences,
+        "tests": comparison.tests.iter().map(test_json).collect::<Vec<_>>(),
+        "findings": comparison.findings,
+        "across": comparison.across,
+        "says": comparison.says,
+    })
+}
+
+fn test_json(test: &TestPair) -> Value {
+    json!({
+        "name": test.test,
+        "step": (!test.step.is_empty()).then_some(&test.step),
+        "judged_by": if test.is_paced { "p99" } else { "iops" },
+        "sides": test.cells.iter().map(|cell| cell.as_ref().map(cell_json)).collect::<Vec<_>>(),
+    })
+}
+
+fn cell_json(cell: &Cell) -> Value {
+    json!({
+        "iops": rounded(cell.iops),
+        "mib_per_s": rounded(cell.mib_per_s),
+        "mean_ms": cell.mean_ms.and_then(rounded),
+        "p99_ms": cell.p99_ms.and_then(rounded),
+        "repeats": cell.repeats,
+        "cv": cell.cv.and_then(rounded),
+        "expected_iops": cell.expected.map(interval_json),
+        "expected_is_bound": cell.expected.map(|_| cell.is_bound),
+        "against_first": cell.against.as_ref().map(|a| json!({
+            "iops": estimate_json(a.iops),
+            "p99": a.p99.map(estimate_json),
+            "expected": a.expected.and_then(rounded),
+            "change": a.change,
+            "load_differs": a.load_differs,
+        })),
+    })
+}
+
+fn estimate_json(estimate: Estimate) -> Value {
+    json!({
+        "value": rounded(estimate.value),
+        "lo": estimate.lo.and_then(rounded),
+        "hi": estimate.hi.and_then(rounded),
+        "n_effective": rounded(estimate.n_effective),
+    })
+}

@@ -1,0 +1,231 @@
+//! Results side by side as one HTML file.
+
+use assay_analysis::compare::{Cell, Comparison, TestPair, Weight};
+
+use super::{page_end, page_start};
+use crate::compare::{judged, legend, letter, name_of, ratio_text, remark_lines, shared_and_lone};
+use crate::number::short;
+use crate::svg::{BarSeries, Bars, Star, Whisker, WhiskerSeries, Whiskers, escape};
+
+/// The whole page.
+#[must_use]
+pub fn comparison(comparison: &Comparison) -> String {
+    let names: Vec<&str> = comparison.sides.iter().map(|s| s.name.as_str()).collect();
+    let mut page = page_start(&format!("{} side by side", names.join(", ")));
+    page.push_str(&format!("<h1>{}</h1>\n", escape(&format!("{} side by side", names.join(", ")))));
+    for says in &comparison.says {
+        page.push_str(&format!("<p><strong>{}</strong></p>\n", escape(says)));
+    }
+    page.push_str(&sides(comparison));
+    page.push_str(&table(comparison));
+    page.push_str(&charts(comparison));
+    page.push_str(&findings(comparison));
+    page.push_str(page_end());
+    page
+}
+
+fn sides(comparison: &Comparison) -> String {
+    let mut text = String::from("<table class=\"facts\"><tbody>\n");
+    for (index, side) in comparison.sides.iter().enumerate() {
+        text.push_str(&format!(
+            "<tr><th>{} {}</th><td>{}: {}</td></tr>\n",
+            letter(index),
+            escape(&side.name),
+            escape(&side.runs.join(", ")),
+            escape(&side.about)
+        ));
+    }
+    for difference in &comparison.differences {
+        let means = match difference.weight {
+            Weight::Subject => "compared",
+            Weight::Weakens => "may be part of a change",
+            Weight::Breaks => "makes the runs not comparable",
+        };
+        text.push_str(&format!(
+            "<tr><th>{}</th><td>{} ({means})</td></tr>\n",
+            escape(&difference.what),
+            escape(&difference.values.join(" / "))
+        ));
+    }
+    text.push_str("</tbody></table>\n");
+    text
+}
+
+fn table(comparison: &Comparison) -> String {
+    let first = escape(&comparison.sides[0].name);
+    let mut text = format!(
+        "<h2>Test by test</h2>\n<div class=\"scroll\"><table>\n<caption>{}</caption>\n<thead><tr><th>Test</th><th>IOPS</th><th>MiB/s</th><th>mean ms</th><th>p99 ms</th><th>against {first}</th><th></th></tr></thead>\n<tbody>\n",
+        escape(&legend(comparison))
+    );
+    let (shared, lone) = shared_and_lone(comparison);
+    for test in shared {
+        text.push_str(&format!(
+            "<tr><td colspan=\"7\"><strong>{}</strong></td></tr>\n",
+            escape(&name_of(test))
+        ));
+        for (index, cell) in test.cells.iter().enumerate() {
+            let name = format!("{} {}", letter(index), comparison.sides[index].name);
+            text.push_str(&line(&name, test, cell.as_ref()));
+        }
+        for remark in remark_lines(test) {
+            text.push_str(&format!("<tr><td class=\"w soft\" colspan=\"7\">{}</td></tr>\n", escape(&remark)));
+        }
+    }
+    text.push_str("</tbody></table></div>\n");
+    lone.iter().for_each(|says| text.push_str(&format!("<p class=\"soft\">{}</p>\n", escape(says))));
+    text
+}
+
+fn line(name: &str, test: &TestPair, cell: Option<&Cell>) -> String {
+    let Some(cell) = cell else {
+        return format!(
+            "<tr><td>{}</td><td class=\"w\" colspan=\"6\">no such test</td></tr>\n",
+            escape(name)
+        );
+    };
+    let number = |value: Option<f64>| value.map_or("-".to_owned(), short);
+    let (ratio, change) = cell
+        .against
+        .as_ref()
+        .map_or_else(Default::default, |a| (ratio_text(judged(test, a)), a.change.says().to_owned()));
+    format!(
+        "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{ratio}</td><td>{change}</td></tr>\n",
+        escape(name),
+        short(cell.iops),
+        short(cell.mib_per_s),
+        number(cell.mean_ms),
+        number(cell.p99_ms)
+    )
+}
+
+/// The ratios of all tests in one picture, then the throughput of each sweep and of the tests that sweep nothing.
+fn charts(comparison: &Comparison) -> String {
+    let mut text = String::from("<h2>Charts</h2>\n<div class=\"charts wide\">\n");
+    text.push_str(&ratios(comparison));
+    text.push_str("</div>\n<div class=\"charts\">\n");
+    let (shared, _) = shared_and_lone(comparison);
+    let mut tests: Vec<&str> = Vec::new();
+    for test in shared.iter().filter(|t| !t.step.is_empty()) {
+        if !tests.contains(&test.test.as_str()) {
+            tests.push(&test.test);
+        }
+    }
+    for name in tests {
+        let steps: Vec<&TestPair> = shared.iter().copied().filter(|t| t.test == name).collect();
+        text.push_str(&bars(
+            comparison,
+            name,
+            "MiB/s",
+            &steps,
+            |t| step_value(&t.step),
+            |c| Some(c.mib_per_s),
+        ));
+        text.push_str(&bars(comparison, name, "p99, ms", &steps, |t| step_value(&t.step), |c| c.p99_ms));
+    }
+    let single: Vec<&TestPair> = shared.iter().copied().filter(|t| t.step.is_empty()).collect();
+    if !single.is_empty() {
+        let title = |what: &str| format!("{what} of each test");
+        text.push_str(&bars(
+            comparison,
+            &title("Rate"),
+            "MiB/s",
+            &single,
+            |t| t.test.clone(),
+            |c| Some(c.mib_per_s),
+        ));
+        text.push_str(&bars(
+            comparison,
+            &title("IOPS"),
+            "IOPS",
+            &single,
+            |t| t.test.clone(),
+            |c| Some(c.iops),
+        ));
+        text.push_str(&bars(comparison, &title("p99"), "p99, ms", &single, |t| t.test.clone(), |c| c.p99_ms));
+    }
+    text.push_str("</div>\n");
+    text
+}
+
+/// `size=4KiB` as `4KiB`; several swept values stay as they are.
+fn step_value(step: &str) -> String {
+    match step.split_once('=') {
+        Some((_, value)) if !value.contains('=') => value.to_owned(),
+        _ => step.to_owned(),
+    }
+}
+
+fn ratios(comparison: &Comparison) -> String {
+    let (tests, _) = shared_and_lone(comparison);
+    let names: Vec<String> =
+        tests.iter().map(|t| format!("{} {}", t.test, step_value(&t.step)).trim().to_owned()).collect();
+    let of = |test: &TestPair, side: usize| {
+        let against = test.cells[side].as_ref()?.against.as_ref()?;
+        let ratio = judged(test, against);
+        (ratio.value > 0.0).then(|| Whisker { value: ratio.value, ends: ratio.ends() })
+    };
+    let series = (1..comparison.sides.len()).map(|side| WhiskerSeries {
+        name: comparison.sides[side].name.clone(),
+        values: tests.iter().map(|t| of(t, side)).collect(),
+    });
+    let title = format!("Ratio to {} with its 95 % interval", comparison.sides[0].name);
+    let chart = Whiskers {
+        title: &title,
+        x_title: "test",
+        y_title: "ratio",
+        names: &names,
+        series: series.collect(),
+    };
+    chart.svg()
+}
+
+fn bars(
+    comparison: &Comparison,
+    title: &str,
+    unit: &str,
+    tests: &[&TestPair],
+    name: impl Fn(&TestPair) -> String,
+    value: impl Fn(&Cell) -> Option<f64>,
+) -> String {
+    let names: Vec<String> = tests.iter().map(|t| name(t)).collect();
+    let series: Vec<BarSeries> = comparison
+        .sides
+        .iter()
+        .enumerate()
+        .map(|(index, side)| BarSeries {
+            name: side.name.clone(),
+            values: tests.iter().map(|t| t.cells[index].as_ref().and_then(&value)).collect(),
+        })
+        .collect();
+    if series.iter().flat_map(|s| &s.values).all(Option::is_none) {
+        return String::new();
+    }
+    let chart = Bars { title, x_title: "", y_title: unit, names: &names, series, star: Star::None };
+    chart.svg()
+}
+
+fn findings(comparison: &Comparison) -> String {
+    if comparison.findings.is_empty() && comparison.across.is_empty() {
+        return String::new();
+    }
+    let mut text = String::from("<h2>Findings that not every side has</h2>\n<ul class=\"findings\">\n");
+    for found in &comparison.findings {
+        let sides: Vec<&str> = found.sides.iter().map(|i| comparison.sides[*i].name.as_str()).collect();
+        text.push_str(&format!(
+            "<li class=\"{}\"><strong>{}</strong>: {}<div class=\"evidence\">{}</div></li>\n",
+            found.severity.name(),
+            escape(&sides.join(", ")),
+            escape(&found.says),
+            escape(&found.rule)
+        ));
+    }
+    for found in &comparison.across {
+        text.push_str(&format!(
+            "<li class=\"info\">{}<div class=\"evidence\">{}</div></li>\n",
+            escape(&found.says),
+            escape(&found.rule)
+        ));
+    }
+    text.push_str("</ul>\n");
+    text
+}

@@ -1,0 +1,170 @@
+//! A path to a LUN in words: the same for `assay check` and for the report of a run.
+
+use assay_analysis::{Ceiling, ceiling};
+use assay_record::{
+    Agreed, FrameFacts, FrameOutcome, FrameProbe, InterfaceFacts, LinkState, LunPathFacts, RouteFacts,
+};
+use assay_spec::units::Bytes;
+
+/// Everything known of a path, each with its name, in the order in which packets meet it.
+#[must_use]
+pub fn path_facts(path: &LunPathFacts) -> Vec<(&'static str, String)> {
+    let mut facts = vec![("addresses", addresses(path))];
+    if let Some(net) = &path.net {
+        let route = net.route.as_ref().map_or_else(|| "none: this host has no way there".to_owned(), route);
+        facts.push(("route", route));
+        if let Some(of) = &net.interface {
+            facts.push(("interface", interface(of)));
+            facts.push(("flow control", pause(of)));
+            facts.push(("offloads", offloads(of)));
+            facts.push(("counters", counters(of)));
+        }
+        facts.push(("frames", frames(&net.frames)));
+    }
+    facts.push(("round trip", round_trip(path)));
+    facts.push(("TCP", tcp(path)));
+    facts.push(("ceiling", ceiling(path).map_or_else(String::new, |Ceiling { arithmetic, .. }| arithmetic)));
+    facts.retain(|(_, says)| !says.is_empty());
+    facts
+}
+
+fn addresses(path: &LunPathFacts) -> String {
+    match (&path.local, &path.remote) {
+        (Some(local), Some(remote)) => format!("{local} -> {remote}, {}", path.access),
+        _ => format!("{} is down", path.portal),
+    }
+}
+
+fn route(route: &RouteFacts) -> String {
+    let how = match &route.gateway {
+        Some(gateway) => format!("by the gateway {gateway}, through {}", route.device),
+        None => format!("on the link, through {}", route.device),
+    };
+    let source = route.source.as_ref().map(|source| format!(", from {source}")).unwrap_or_default();
+    let subnet = if route.subnet.is_empty() { String::new() } else { format!(", subnet {}", route.subnet) };
+    format!("{how}{source}{subnet}")
+}
+
+fn interface(of: &InterfaceFacts) -> String {
+    let kind = if of.kind.is_empty() { "hardware" } else { &of.kind };
+    let state = match of.state {
+        LinkState::Up => "up",
+        LinkState::NoCarrier => "no link",
+        LinkState::Down => "switched off",
+    };
+    let is_virtual = !matches!(of.kind.as_str(), "" | "vlan" | "bond" | "team");
+    let speed = match of.speed_mbit_s {
+        None => ", speed not said".to_owned(),
+        Some(mbit) if is_virtual => format!(", {mbit} Mbit/s by name only"),
+        Some(mbit) => format!(", {mbit} Mbit/s"),
+    };
+    let duplex = of.duplex.as_ref().map(|duplex| format!(", {duplex} duplex")).unwrap_or_default();
+    let shaper = of.shaper.as_ref().map_or(String::new(), |shaper| {
+        format!(", sends {} Mbit/s at most ({})", shaper.bit_s as f64 / 1e6, shaper.kind)
+    });
+    format!("{} ({kind}, {state}), MTU {}{speed}{duplex}{shaper}", of.name, of.mtu_bytes)
+}
+
+fn pause(of: &InterfaceFacts) -> String {
+    let word = |is_on| if is_on { "on" } else { "off" };
+    let says = of.pause.map(|pause| {
+        format!("pause frames: obeying them {}, sending them {}", word(pause.rx), word(pause.tx))
+    });
+    says.unwrap_or_else(|| "the driver does not say".into())
+}
+
+fn offloads(of: &InterfaceFacts) -> String {
+    match of.offloads.as_deref() {
+        None => "the driver does not say".into(),
+        Some([]) => "none".into(),
+        Some(on) => on.join(", "),
+    }
+}
+
+fn counters(of: &InterfaceFacts) -> String {
+    let of = &of.counters;
+    format!(
+        "received {} packets, {} errors, {} dropped; sent {}, {} errors, {} dropped",
+        of.rx_packets, of.rx_errors, of.rx_dropped, of.tx_packets, of.tx_errors, of.tx_dropped
+    )
+}
+
+/// Frames that pass, in a few words.
+#[must_use]
+pub fn frames(of: &FrameFacts) -> String {
+    match of.how {
+        FrameProbe::NoRoute => return "not tried".into(),
+        FrameProbe::NotAllowed => {
+            return "not tried: this user may not send echoes (net.ipv4.ping_group_range, or CAP_NET_RAW)"
+                .into();
+        }
+        FrameProbe::Unanswered => {
+            return "no echo of any size comes back: only TCP's agreement is known".into();
+        }
+        FrameProbe::Echo => {}
+    }
+    let usual = of.tried.iter().filter(|one| matches!(one.bytes, 1500 | 9000));
+    let told: Vec<String> = usual
+        .map(|one| {
+            let outcome = match one.outcome {
+                FrameOutcome::Passes => "passes",
+                FrameOutcome::TooLargeHere => "is more than our interface sends",
+                FrameOutcome::RefusedOnTheWay => "is refused by a router",
+                FrameOutcome::Lost => "gets lost",
+            };
+            format!("{} {outcome}", one.bytes)
+        })
+        .collect();
+    let largest = of.largest_bytes.map(|bytes| format!("; the largest that passes is {bytes}"));
+    format!("unfragmented, {}{}", told.join(", "), largest.unwrap_or_default())
+}
+
+fn round_trip(path: &LunPathFacts) -> String {
+    let mut says = Vec::new();
+    if let Some(ping) = &path.ping {
+        says.push(format!(
+            "{} us by NOP (median of {}, {} to {})",
+            ping.median_us, ping.count, ping.min_us, ping.max_us
+        ));
+    }
+    let echo = path.net.as_ref().and_then(|net| net.frames.echo_us);
+    says.extend(echo.map(|us| format!("{us} us by the fastest echo")));
+    says.join(", ")
+}
+
+fn tcp(path: &LunPathFacts) -> String {
+    path.tcp.map_or(String::new(), |tcp| {
+        let stamps = if tcp.timestamps { "with" } else { "without" };
+        format!(
+            "segments of {} B out, {} B seen in, {stamps} time stamps, path MTU {}, window {} segments, {} sent again",
+            tcp.send_mss_bytes,
+            tcp.receive_mss_bytes,
+            tcp.path_mtu_bytes,
+            tcp.congestion_window_segments,
+            tcp.retransmits
+        )
+    })
+}
+
+/// What a login agreed on.
+#[must_use]
+pub fn agreed(agreed: &Agreed) -> String {
+    let yes = |is_so| if is_so { "Yes" } else { "No" };
+    let digest = |is_on| if is_on { "CRC32C" } else { "None" };
+    let size = |bytes: u32| Bytes(bytes.into());
+    format!(
+        "authentication {}, digests {}/{}, InitialR2T={}, ImmediateData={}, segments {} out {} in, bursts {} first {}, \
+         R2Ts {}, window {}",
+        agreed.authentication,
+        digest(agreed.header_digest),
+        digest(agreed.data_digest),
+        yes(agreed.initial_r2t),
+        yes(agreed.immediate_data),
+        size(agreed.max_send_segment_bytes),
+        size(agreed.max_recv_segment_bytes),
+        size(agreed.max_burst_bytes),
+        size(agreed.first_burst_bytes),
+        agreed.max_outstanding_r2t,
+        agreed.command_window
+    )
+}

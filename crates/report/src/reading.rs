@@ -1,0 +1,139 @@
+//! A document of [`json`](crate::json) read back, to be compared with other results.
+
+use assay_analysis::Severity;
+use assay_analysis::compare::{Reading, Row, Told, facets, load_facets};
+use assay_analysis::estimate::Estimate;
+use assay_model::quantity::Interval;
+use assay_record::{HostFacts, RunHeader, TargetFacts};
+use assay_spec::Plan;
+use serde::Deserialize;
+
+use crate::json::SCHEMA;
+
+/// The parts of the document that a comparison needs; the others may be of any version.
+#[derive(Deserialize)]
+struct Document {
+    schema: String,
+    run: String,
+    label: Option<String>,
+    version: String,
+    plan: Plan,
+    host: HostFacts,
+    targets: Vec<TargetFacts>,
+    tests: Vec<Test>,
+    findings: Vec<Found>,
+}
+
+#[derive(Deserialize)]
+struct Test {
+    name: String,
+    step: Option<String>,
+    load: String,
+    total: Ops,
+    #[serde(default)]
+    expected: Option<Expected>,
+    series: Vec<Second>,
+}
+
+#[derive(Deserialize)]
+struct Ops {
+    ops: u64,
+    iops: f64,
+    mib_per_s: f64,
+    response_us: Times,
+}
+
+#[derive(Deserialize)]
+struct Times {
+    mean: Option<f64>,
+    p99: Option<f64>,
+}
+
+#[derive(Deserialize)]
+struct Second {
+    iops: f64,
+}
+
+#[derive(Deserialize)]
+struct Expected {
+    is_bound: bool,
+    iops: Ends,
+}
+
+#[derive(Deserialize)]
+struct Ends {
+    value: f64,
+    lo: f64,
+    hi: f64,
+}
+
+#[derive(Deserialize)]
+struct Found {
+    rule: String,
+    severity: String,
+    says: String,
+}
+
+/// Reads the text of a document, and the label in it. The error says what does not fit.
+///
+/// # Errors
+/// When the text is no document of a run.
+pub fn read(text: &str) -> Result<(Reading, Option<String>), String> {
+    let document: Document = serde_json::from_str(text)
+        .map_err(|e| format!("it is no JSON document of a run (assay run --json, assay show --json): {e}"))?;
+    if document.schema != SCHEMA {
+        return Err(format!("its form is `{}`; only `{SCHEMA}` can be compared", document.schema));
+    }
+    let header = RunHeader {
+        run: document.run.clone(),
+        version: document.version,
+        started_unix_ms: 0,
+        plan: document.plan,
+        targets: document.targets,
+        host: document.host,
+        array: None,
+    };
+    let targets: Vec<&str> = header.targets.iter().map(|t| t.address.as_str()).collect();
+    let reading = Reading {
+        about: format!("{} on {}", header.plan.name, targets.join(", ")),
+        facets: facets(&header),
+        rows: document.tests.iter().filter(|t| t.total.ops > 0).map(|t| row(&header.plan, t)).collect(),
+        findings: document.findings.into_iter().map(told).collect(),
+        cases: Vec::new(),
+        id: document.run,
+    };
+    Ok((reading, document.label))
+}
+
+fn row(plan: &Plan, test: &Test) -> Row {
+    let step = test.step.clone().unwrap_or_default();
+    let planned = plan.tests.iter().filter(|t| t.name == test.name).flat_map(|t| &t.steps);
+    let planned = planned.into_iter().find(|s| s.label() == step);
+    Row {
+        test: test.name.clone(),
+        facets: planned.map(load_facets).unwrap_or_default(),
+        is_paced: matches!(test.load.as_str(), "throttled" | "open"),
+        iops: test.total.iops,
+        mib_per_s: test.total.mib_per_s,
+        mean_ms: test.total.response_us.mean.map(|us| us / 1e3),
+        // A document has no distributions, so nothing is known of the error of a percentile.
+        p99_ms: test.total.response_us.p99.map(|us| Estimate::bare(us / 1e3)),
+        seconds: test.series.iter().map(|s| s.iops).collect(),
+        expected: test.expected.as_ref().map(|e| Interval {
+            lo: e.iops.lo,
+            value: e.iops.value,
+            hi: e.iops.hi,
+        }),
+        is_bound: test.expected.as_ref().is_some_and(|e| e.is_bound),
+        step,
+    }
+}
+
+fn told(found: Found) -> Told {
+    let severity = match found.severity.as_str() {
+        "critical" => Severity::Critical,
+        "warning" => Severity::Warning,
+        _ => Severity::Info,
+    };
+    Told { rule: found.rule, severity, says: found.says }
+}

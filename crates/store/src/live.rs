@@ -1,0 +1,77 @@
+//! Which runs are going on: each holds a lock, which the kernel drops with its process, however that ends.
+//!
+//! All runs of a store lock one file beside it, `NAME-live`, each the byte at its row's number; nothing is ever written
+//! to it. The locks belong to the open file, not to the process, so that a process sees its own runs too.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, fcntl};
+use nix::libc;
+
+/// The file beside the store at `path`.
+pub(crate) fn live_path(path: &Path) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push("-live");
+    name.into()
+}
+
+/// Marks a run as going on, for as long as this lives.
+#[derive(Debug)]
+pub(crate) struct LiveLock {
+    /// Holds the lock.
+    _file: File,
+}
+
+impl LiveLock {
+    /// Where the file system knows no locks, the run goes on without: it will look like one that was killed.
+    pub(crate) fn take(path: &Path, run_id: i64) -> io::Result<Self> {
+        let file =
+            File::options().read(true).write(true).create(true).truncate(false).open(live_path(path))?;
+        match fcntl(&file, FcntlArg::F_OFD_SETLK(&byte(run_id, libc::F_WRLCK))) {
+            Ok(_) | Err(Errno::ENOLCK | Errno::EOPNOTSUPP | Errno::EINVAL | Errno::ENOSYS) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+        Ok(Self { _file: file })
+    }
+}
+
+/// Whether each of these runs is going on. What cannot be found out counts as not.
+pub(crate) fn are_live(path: &Path, run_ids: &[i64]) -> Vec<bool> {
+    let Ok(file) = File::options().read(true).open(live_path(path)) else {
+        return vec![false; run_ids.len()];
+    };
+    let is_live = |run_id: &i64| {
+        let mut lock = byte(*run_id, libc::F_RDLCK);
+        let asked = fcntl(&file, FcntlArg::F_OFD_GETLK(&mut lock));
+        asked.is_ok() && i32::from(lock.l_type) != libc::F_UNLCK
+    };
+    run_ids.iter().map(is_live).collect()
+}
+
+fn byte(run_id: i64, kind: libc::c_int) -> libc::flock {
+    let short = |constant: libc::c_int| i16::try_from(constant).expect("the system's constants are small");
+    libc::flock { l_type: short(kind), l_whence: short(libc::SEEK_SET), l_start: run_id, l_len: 1, l_pid: 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_is_live_until_its_lock_is_gone() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let store = folder.path().join("s.sqlite");
+        assert_eq!(are_live(&store, &[7]), [false], "nothing ever ran");
+        let seven = LiveLock::take(&store, 7).expect("a lock");
+        let nine = LiveLock::take(&store, 9).expect("another run's lock");
+        assert_eq!(are_live(&store, &[7, 8, 9]), [true, false, true]);
+        drop(seven);
+        assert_eq!(are_live(&store, &[7, 8, 9]), [false, false, true]);
+        drop(nine);
+        assert_eq!(are_live(&store, &[9]), [false]);
+    }
+}
