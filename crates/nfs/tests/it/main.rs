@@ -7,5 +7,7 @@
 )]
 
 mod behaviour;
+mod faults;
 mod ganesha;
+mod scripted;
 mod work;
