@@ -24,7 +24,7 @@ pub use collector::Collector;
 pub use expected::{Case, Judgement, Measured, Modelled, judge, judge_published};
 pub use finding::{Evidence, Finding, Severity, findings};
 pub use network::{
-    CEILING_IO_BYTES, Ceiling, PathFault, ceiling, ceiling_together, path_faults, unreachable,
+    CEILING_IO_BYTES, Ceiling, PathFault, ceiling, ceiling_together, lossy_frames, path_faults, unreachable,
 };
 pub use series::Point;
 pub use summary::{
