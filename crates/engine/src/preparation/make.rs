@@ -18,6 +18,7 @@ use super::error::PrepareError;
 use super::fill::{Content as Fill, Filled, fill};
 use super::inspect::{DevicePlan, FilePlan, FileState, Inspected, io_error, text};
 use super::lun::LunPlan;
+use super::place::placement;
 use super::{Hold, PrepareOptions, PrepareProgress, Prepared, PreparedTarget};
 use crate::control::StopSignal;
 
@@ -57,6 +58,8 @@ impl Made {
             (_, IoEngine::Uring) => "io_uring".into(),
             (_, IoEngine::Psync) => "psync".into(),
         };
+        // Where a file lies is known once it is filled.
+        member.placement = placement(&member, None);
         PreparedTarget { facts: TargetFacts { address: self.address, member }, kind: self.kind }
     }
 }
@@ -264,6 +267,7 @@ impl Making<'_> {
             let found = file::extents(&hold.file, member.span_bytes).map_err(io_error("map", path))?;
             facts.unwritten_bytes = found.map(|e| e.unwritten_bytes);
             facts.extents = found.map(|e| e.count);
+            facts.placement = placement(facts, found.and_then(|e| e.placed));
             if member.caching == Caching::Cached {
                 file::drop_cached_pages(&hold.file).map_err(io_error("write back", path))?;
             }

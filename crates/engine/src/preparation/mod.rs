@@ -11,6 +11,7 @@ mod job;
 mod lun;
 mod make;
 mod memory;
+mod place;
 mod space;
 
 use std::fs::File;

@@ -76,6 +76,19 @@ fn target_facts(target: &TargetFacts) -> Vec<Fact> {
         facts.push(fact("Paths", format!("{}, {}", lun.paths.len(), lun.policy)));
         facts.push(fact("Ceiling of all paths", together.arithmetic));
     }
+    if let Some(place) = &member.placement {
+        facts.push(fact(
+            "Place on the disk",
+            format!(
+                "{} to {} of {}, in {} {}",
+                number::size(place.first_bytes),
+                number::size(place.end_bytes),
+                number::size(place.device_bytes),
+                place.pieces,
+                if place.pieces == 1 { "piece" } else { "pieces" }
+            ),
+        ));
+    }
     if let Some(fs) = &member.filesystem {
         let free = number::size(fs.free_bytes);
         facts.push(fact(
