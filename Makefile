@@ -3,7 +3,7 @@ CARGO ?= cargo
 # Where `make run` puts its test file; removed afterwards.
 RUN_FOLDER ?= target/run
 # What tests use besides Rust, gcc and make.
-NEEDS = git losetup unshare wipefs mkswap sfdisk mkfs.ext4 tgtd tgtadm istgt ip tc
+NEEDS = git losetup unshare wipefs mkswap sfdisk mkfs.ext4 tgtd tgtadm istgt ip tc ganesha.nfsd rpcbind
 # What `make lab` is asked to do: up, down, status, "mtu 2 1500", "cut 3", …
 DO ?= up
 

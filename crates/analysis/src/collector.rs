@@ -177,6 +177,7 @@ impl Collector {
             mismatch_count: end.map_or(0, |e| e.mismatch_count),
             paths: end.map(|e| e.paths.clone()).unwrap_or_default(),
             tcp: state.host.tcp.clone(),
+            writes: end.map(|e| e.writes.clone()).unwrap_or_default(),
             series: state.series.points(),
             host: host_view(state),
             turns,

@@ -8,6 +8,7 @@ mod host;
 mod load;
 pub(crate) mod model;
 mod network;
+mod nfs;
 mod queue;
 mod run;
 mod target;
@@ -59,8 +60,9 @@ const RUN_RULES: [(&str, RunRule); 10] = [
     ("path-fault", network::path_fault),
 ];
 
-const STEP_RULES: [(&str, StepRule); 11] = [
+const STEP_RULES: [(&str, StepRule); 14] = [
     ("mismatch", load::mismatch),
+    ("uncertain-writes", nfs::uncertain_writes),
     ("errors", load::errors),
     ("missed-rate", load::missed_rate),
     ("rereads-start", queue::rereads_start),
@@ -71,6 +73,8 @@ const STEP_RULES: [(&str, StepRule); 11] = [
     ("late-timers", host::late_timers),
     ("foreign-io", host::foreign_io),
     ("retransmits", network::retransmits),
+    ("unstable-writes", nfs::unstable_writes),
+    ("stable-anyway", nfs::stable_anyway),
 ];
 
 /// Every finding, in the order of the rules; then the warnings that no rule has words of its own for.

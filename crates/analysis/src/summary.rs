@@ -2,7 +2,7 @@
 
 use assay_record::{
     Failure, Latency, Mismatch, OpStats, Outcome, PathEnd, StepCpu, StepId, StepReason, TcpSample, TurnStats,
-    Warning,
+    Warning, WriteEnd,
 };
 use assay_spec::{Pacing, units::MIB};
 use serde::Serialize;
@@ -102,6 +102,8 @@ pub struct StepSummary {
     pub paths: Vec<PathEnd>,
     /// What the TCP connections to each portal did, where there are any.
     pub tcp: Vec<TcpSummary>,
+    /// What became of writes, for targets that may hold them in memory.
+    pub writes: Vec<WriteEnd>,
     /// Second by second.
     pub series: Vec<Point>,
     /// What the host did meanwhile.

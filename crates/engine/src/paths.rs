@@ -4,8 +4,10 @@ use std::net::{IpAddr, SocketAddr};
 
 use assay_record::{
     Agreed, Latency, LunPathFacts, NetPathFacts, PathEnd, PingFacts, RunEvent, TcpPathFacts, Warning,
+    WriteEnd,
 };
 use assay_target::lun::{self, Negotiated, PathReport, TcpFacts};
+use assay_target::nfs::WriteReport;
 
 use crate::clock::Clock;
 use crate::events::{Emitter, RunError};
@@ -19,6 +21,8 @@ pub(crate) struct WorkerPaths {
     pub(crate) before: Vec<PathReport>,
     pub(crate) after: Vec<PathReport>,
     pub(crate) events: Vec<lun::PathEvent>,
+    /// What became of writes, where the target may hold them in memory.
+    pub(crate) writes: Option<WriteReport>,
 }
 
 /// Adds the paths of one worker to those of its job.
@@ -57,6 +61,25 @@ fn path_end(job: u32, member: &str, after: &PathReport, before: Option<&PathRepo
             after.stats.ping_ns.iter_recorded().map(|v| (v.value_iterated_to(), v.count_at_value())),
         ),
         tcp: after.tcp.map(tcp),
+    }
+}
+
+/// What became of the writes of one worker.
+pub(crate) fn write_end(job: u32, member: &str, report: &WriteReport) -> WriteEnd {
+    let stats = report.stats;
+    WriteEnd {
+        job,
+        member: member.to_owned(),
+        unstable: stats.unstable,
+        data_sync: stats.data_sync,
+        file_sync: stats.file_sync,
+        commits: stats.commits,
+        commit_ns: stats.commit_ns,
+        committed_bytes: stats.committed_bytes,
+        restarts: stats.restarts,
+        uncertain: stats.uncertain,
+        uncertain_bytes: stats.uncertain_bytes,
+        failure: report.failure.clone(),
     }
 }
 

@@ -589,6 +589,8 @@ impl<'s, T: Target> Worker<'s, T> {
     fn end(mut self, zero_ns: u64, lost: Option<TargetLost>) -> WorkerEnd {
         let control = self.setup.control;
         let now_ns = control.clock.now_ns();
+        // After the window: what it takes is told beside the results, and is part of none.
+        self.paths.writes = self.target.make_durable();
         self.paths.after = self.target.paths();
         self.paths.events.extend(self.target.path_events());
         let end_ns = match self.setup.semantics {

@@ -88,7 +88,7 @@ pub(super) fn sync(run: Run<'_>) -> Option<Fired> {
     Some(Fired {
         severity: Severity::Info,
         says: format!(
-            "Each write to {} waited until the storage called it durable (--sync): compare with other durable figures only.",
+            "Each write to {} waited until the storage called it durable (--sync, or sync=file of NFS): compare with other durable figures only.",
             paths(&synced)
         ),
         evidence: vec![],
