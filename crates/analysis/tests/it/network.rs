@@ -133,6 +133,10 @@ fn a_switch_that_is_not_jumbo_is_told_from_an_other_side_that_is_not() {
     net(&mut switch).frames = FrameFacts { how: FrameProbe::Unanswered, ..FrameFacts::default() };
     let told = says(&[switch]);
     assert!(told[0].contains("TCP agreed on packets of 1500") && told[0].contains("no echo comes back"));
+    let mut down = LunPathFacts { is_up: false, tcp: None, ..path(1, 9000) };
+    net(&mut down).frames = passing(1500, &[1500, 9000]);
+    let told = says(&[down]);
+    assert!(told.len() == 1 && told[0].contains("large I/O hangs until the path is given up"), "{told:?}");
     let mut silent = path(1, 9000);
     net(&mut silent).frames = FrameFacts { how: FrameProbe::NotAllowed, ..FrameFacts::default() };
     assert_eq!(says(&[silent]), Vec::<String>::new(), "TCP agrees with the interface: nothing to say");

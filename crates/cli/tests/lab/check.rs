@@ -85,6 +85,34 @@ fn a_link_that_is_not_jumbo_is_named_whichever_end_it_is() {
     assert_eq!(lost["outcome"], "lost");
 }
 
+/// The classic fault: both ends speak jumbo frames, the switch between them does not. Logins work, reading hangs.
+#[test]
+fn a_switch_that_is_not_jumbo_is_named_before_anything_hangs_for_long() {
+    let Some(lab) = lab::up() else { return };
+    let story = lab.story();
+    lab.does("switch 2 1500");
+    let alone = lab.one_path(1).replace("10.77.1.2", "10.77.2.2");
+    let words = [
+        "nothing larger than 1500 bytes arrives",
+        "If it is a switch, logins work",
+        "1500 passes, 9000 gets lost",
+    ];
+    refused(&story.assay(&["check", &alone]), 2, &words);
+    let checked = json(&story.assay(&["check", &lab.four_paths(""), "--json"]), 0);
+    let told = faults(&checked);
+    assert!(
+        told.iter().any(|fault| fault.contains("path 1 (10.77.2.2)") && fault.contains("1500")),
+        "{told:?}"
+    );
+    let passes: Vec<u64> = checked["lun"]["paths"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|path| path["net"]["frames"]["largest_bytes"].as_u64().unwrap())
+        .collect();
+    assert_eq!(passes, [9000, 1500, 9000, 9000]);
+}
+
 #[test]
 fn a_cable_that_is_pulled_is_seen_and_the_other_paths_serve() {
     let Some(lab) = lab::up() else { return };
