@@ -231,7 +231,7 @@ fn beside_text(rows: &[Other], steadiness: Option<Steadiness>) -> String {
     text.push_str(&format!("{within} of {} lie within their interval (and 10 % around it).\n", rows.len()));
     match steadiness {
         Some(s) if !s.is_steady() => text.push_str(&format!(
-            "No accuracy is claimed: {}. The median difference of {after:.0} % (data sheets alone {before:.0} %) is the\ntarget's own as much as the model's. Calibrate when it is steady, or with more rounds.\n",
+            "No accuracy is claimed: {}.\nHow much of the median difference of {after:.0} % (data sheets alone {before:.0} %) is the target's own\ncannot be told. Calibrate when it is steady, or with more rounds.\n",
             s.says()
         )),
         Some(s) => text.push_str(&format!(

@@ -23,6 +23,7 @@ mod secret;
 mod simulated;
 mod suites;
 mod targets;
+mod truth;
 
 use std::process::ExitCode;
 

@@ -3,7 +3,7 @@
 use anyhow::{Context as _, bail};
 use assay_analysis::{Judgement, judge_published};
 use assay_model::published::{self, Published};
-use assay_model::validate::{to_markdown, validate};
+use assay_model::validate::{grid, to_markdown, validate};
 use assay_report::expected;
 use assay_spec::suggest;
 use serde_json::{Value, json};
@@ -61,7 +61,7 @@ pub(crate) fn judged(name: &str) -> anyhow::Result<(Published, Judgement)> {
 }
 
 pub(crate) fn validation(args: &ValidateArgs) -> anyhow::Result<Exit> {
-    let text = to_markdown(&validate()?);
+    let text = to_markdown(&validate()?, &grid()?);
     match &args.output {
         None => say(&text)?,
         Some(path) => {

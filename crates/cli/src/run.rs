@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
-use assay_analysis::{Collector, Finding, Judgement, RunStatus, RunSummary, StepSummary, findings};
+use assay_analysis::{Collector, Finding, Judgement, RunStatus, RunSummary, findings};
 use assay_engine::{
     IoChoice, PrepareError, PrepareOptions, PreparedTargets, RunRequest, StopSignal, TooSmall,
 };
@@ -21,9 +21,10 @@ use crate::args::{Io, IoArgs, RunArgs};
 use crate::output::{check_report_path, is_same, note};
 use crate::progress::Progress;
 use crate::runs::open_store;
-use crate::simulated::{SimulatedArrays, Truth};
+use crate::simulated::SimulatedArrays;
 use crate::suites::plan_file;
 use crate::targets::array_of_run;
+use crate::truth::{self, Truth};
 use crate::{Exit, Failed, say};
 
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
@@ -334,13 +335,13 @@ fn tell(args: &RunArgs, done: &Done) -> anyhow::Result<Exit> {
     if args.json {
         let mut document = assay_report::json::document(header, &summary, &findings, meta);
         if !truths.is_empty() {
-            document["simulated_truth"] = truths.iter().map(Truth::as_json).collect();
+            document["simulated_truth"] = truth::json(header, &summary, truths);
         }
         say(&format!("{document:#}\n"))?;
     } else {
         let mut text =
             assay_report::text::table_with(header, &summary, &findings, judgement.as_ref(), text_options());
-        text.push_str(&truth_text(&summary, truths));
+        text.push_str(&truth::text(header, &summary, truths));
         if is_stdout(args) {
             note!("{}", text.trim_end())
         } else {
@@ -361,27 +362,6 @@ pub(crate) fn judged(
     all.extend(judgement.iter().flat_map(|j| j.findings.clone()));
     all.sort_by_key(|f| std::cmp::Reverse(f.severity));
     Ok((all, judgement))
-}
-
-/// What simulated arrays saw beside what was measured; steps and truths go together where one array is used.
-fn truth_text(summary: &RunSummary, truths: &[Truth]) -> String {
-    let measured: Vec<_> = summary.steps.iter().filter(|s| s.total.ops > 0).collect();
-    if truths.len() != measured.len() {
-        return truths.iter().map(|t| format!("sim:{} saw {}\n", t.array, t.says())).collect();
-    }
-    let ratio = |got: f64, truth: f64| if truth > 0.0 { got / truth } else { 0.0 };
-    let line = |(step, truth): (&&StepSummary, &Truth)| {
-        let p99_ms = step.total.service.quantile_ns(0.99).unwrap_or(0.0) / 1e6;
-        format!(
-            "sim:{} saw {} in {}: measured / truth = {:.4} in IOPS, {:.4} in p99\n",
-            truth.array,
-            truth.says(),
-            step.test,
-            ratio(step.total.iops, truth.iops()),
-            ratio(p99_ms, truth.p99_ms)
-        )
-    };
-    measured.iter().zip(truths).map(line).collect()
 }
 
 /// Colours and width as the terminal has them; plain text into files and pipes.

@@ -21,6 +21,7 @@ use assay_target::{
 };
 
 use crate::arrays::array;
+use crate::truth::{KEPT_MAX, Truth};
 
 /// I/Os a simulated array takes at once, all workers together; a full one hands the next back.
 const IN_FLIGHT_MAX: usize = 8192;
@@ -30,44 +31,6 @@ const SPIN: Duration = Duration::from_micros(150);
 const GLANCE: Duration = Duration::from_millis(1);
 /// Seed of the simulations: the same plan meets the same array.
 const SEED: u64 = 1;
-
-/// What a simulated array saw in one step.
-#[derive(Debug, Clone)]
-pub(crate) struct Truth {
-    /// The array, as in its address.
-    pub(crate) array: String,
-    /// I/Os it completed.
-    pub(crate) ios: u64,
-    /// From the first submission to the last completion, s.
-    pub(crate) seconds: f64,
-    /// Mean response time, ms.
-    pub(crate) mean_ms: f64,
-    /// 99th percentile of its response times, ms.
-    pub(crate) p99_ms: f64,
-}
-
-impl Truth {
-    /// I/Os per second.
-    pub(crate) fn iops(&self) -> f64 {
-        if self.seconds > 0.0 { self.ios as f64 / self.seconds } else { 0.0 }
-    }
-
-    /// In words: `1884.2 IOPS, mean 31.7 ms, p99 33.8 ms`.
-    pub(crate) fn says(&self) -> String {
-        format!("{:.1} IOPS, mean {:.3} ms, p99 {:.3} ms", self.iops(), self.mean_ms, self.p99_ms)
-    }
-
-    pub(crate) fn as_json(&self) -> serde_json::Value {
-        serde_json::json!({
-            "array": self.array,
-            "ops": self.ios,
-            "seconds": self.seconds,
-            "iops": self.iops(),
-            "mean_us": self.mean_ms * 1e3,
-            "p99_us": self.p99_ms * 1e3,
-        })
-    }
-}
 
 /// The simulated arrays of a run.
 #[derive(Default)]
@@ -92,8 +55,8 @@ struct State {
     flights: HashMap<u64, Flight>,
     /// Completions that await their worker, by worker.
     landed: Vec<VecDeque<Completion>>,
-    first_ns: Option<u64>,
-    last_ns: u64,
+    /// When each I/O was issued and completed, ns since the epoch.
+    log: Vec<(u64, u64)>,
 }
 
 struct Flight {
@@ -141,8 +104,7 @@ impl SimulatedArrays {
                 simulation: Simulation::new(array, member.span_bytes, IN_FLIGHT_MAX, SEED),
                 flights: HashMap::with_capacity(IN_FLIGHT_MAX),
                 landed: Vec::new(),
-                first_ns: None,
-                last_ns: 0,
+                log: Vec::new(),
             }),
         });
         live.insert(member.array.clone(), Arc::downgrade(&shared));
@@ -165,7 +127,9 @@ impl State {
     /// Moves what has completed by now to its workers.
     fn advance(&mut self, now_ns: u64) {
         while let Some(done) = self.simulation.next_completion_before(now_ns) {
-            self.last_ns = done.at_ns;
+            if self.log.len() < KEPT_MAX {
+                self.log.push((done.issued_ns, done.at_ns));
+            }
             if let Some(flight) = self.flights.remove(&done.id) {
                 self.landed[flight.worker].push_back(flight.completion);
             }
@@ -176,17 +140,10 @@ impl State {
 impl Drop for Shared {
     fn drop(&mut self) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let truth = state.simulation.truth();
-        if truth.is_empty() {
-            return;
+        if !state.log.is_empty() {
+            let log = std::mem::take(&mut state.log);
+            lock(&self.truths).push(Truth { array: self.name.clone(), log });
         }
-        lock(&self.truths).push(Truth {
-            array: self.name.clone(),
-            ios: truth.len(),
-            seconds: state.last_ns.saturating_sub(state.first_ns.unwrap_or(0)) as f64 / 1e9,
-            mean_ms: truth.mean() / 1e6,
-            p99_ms: truth.value_at_quantile(0.99) as f64 / 1e6,
-        });
     }
 }
 
@@ -265,7 +222,6 @@ impl Target for SimTarget {
         state.advance(now_ns);
         match state.simulation.submit(now_ns, virtual_op) {
             Ok(id) => {
-                state.first_ns.get_or_insert(now_ns);
                 let completion = Completion { tag: op.tag, outcome: Ok(op.size_bytes), buf: op.buf };
                 state.flights.insert(id, Flight { worker: *worker, completion });
                 Ok(())

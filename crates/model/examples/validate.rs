@@ -2,7 +2,7 @@
 //! with `--ratios` the lines that the regression test stores.
 #![expect(clippy::print_stdout, reason = "an example prints")]
 
-use assay_model::validate::{ValidateError, to_markdown, validate};
+use assay_model::validate::{ValidateError, grid, to_markdown, validate};
 
 fn main() -> Result<(), ValidateError> {
     let validation = validate()?;
@@ -11,7 +11,7 @@ fn main() -> Result<(), ValidateError> {
             println!("{ratio:.4} | {name}");
         }
     } else {
-        print!("{}", to_markdown(&validation));
+        print!("{}", to_markdown(&validation, &grid()?));
     }
     Ok(())
 }

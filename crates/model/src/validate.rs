@@ -6,6 +6,7 @@
 
 mod articles;
 mod folds;
+mod grid;
 mod markdown;
 
 use serde::Serialize;
@@ -19,6 +20,7 @@ use crate::published::{self, Published, PublishedError, Row, RowLimit};
 use crate::quantity::Interval;
 
 pub use articles::{Article, articles};
+pub use grid::{Grid, grid};
 pub use markdown::to_markdown;
 
 /// Why validation could not run.

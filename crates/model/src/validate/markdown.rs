@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 
-use super::{Compared, HISTOGRAM_EDGES, Validation};
+use super::{Compared, Grid, HISTOGRAM_EDGES, Validation};
 use crate::published::RowLimit;
 
-/// `docs/model-validation.md`, made from a validation.
+/// `docs/model-validation.md`, made from a validation and the grid of both engines.
 #[must_use]
-pub fn to_markdown(v: &Validation) -> String {
+pub fn to_markdown(v: &Validation, grid: &Grid) -> String {
     let mut out = String::from(HEAD);
     section(
         &mut out,
@@ -55,6 +55,7 @@ pub fn to_markdown(v: &Validation) -> String {
     for a in &v.articles {
         let _ = writeln!(out, "| {} | {} | {} |", a.array, a.load, a.says);
     }
+    out.push_str(&grid.to_markdown());
     out.push_str("\n## Not modelled\n\n| table | row | why |\n|---|---|---|\n");
     for (table, row, why) in &v.not_modelled {
         let _ = writeln!(out, "| {table} | {row} | {why} |");
