@@ -335,9 +335,9 @@ fn is_whole(used_bytes: u64, of_bytes: u64) -> bool {
     used_bytes >= (of_bytes as f64 * WHOLE_SHARE) as u64
 }
 
-/// Servers that say nothing take what every server takes; none is believed beyond what is sensible.
+/// Servers that say nothing take what every server takes; no I/O is larger than the second.
 fn call_bytes(limit: u32) -> u32 {
     const LEAST: u32 = 8 << 10;
-    const MOST: u32 = 4 << 20;
+    const MOST: u32 = 64 << 20;
     if limit == 0 { LEAST } else { limit.min(MOST) }
 }
