@@ -6,22 +6,24 @@
 
 use std::sync::Arc;
 
-use assay_model::array::{Array, ArrayError, parse};
-use assay_model::calibrate::strip_software;
-use assay_model::facts::{Facts, facts};
-use assay_model::from_plan::{Extent, workloads};
-use assay_model::plant::Tables;
-use assay_model::predict::{Engines, Prediction, predict};
-use assay_model::published::Published;
-use assay_model::validate::array_of;
-use assay_model::workload::Workload;
-use assay_record::{RunHeader, StepId};
-use assay_spec::units::Bytes;
-
+use crate::estimate::Spread;
 use crate::finding::Finding;
+use crate::place::place_of;
 use crate::rules;
 use crate::summary::{RunSummary, StepSummary};
 use crate::verdict::{self, RunVerdict, Verdict};
+use assay_model::array::{Array, ArrayError, parse};
+use assay_model::calibrate::strip_software;
+use assay_model::facts::{Facts, facts};
+use assay_model::from_plan::{TOGETHER_IOS, workloads};
+use assay_model::plant::Tables;
+use assay_model::predict::{Engines, Prediction, predict, predict_inside};
+use assay_model::published::Published;
+use assay_model::together::{Together, predict_together};
+use assay_model::validate::array_of;
+use assay_model::workload::Workload;
+use assay_record::{MemberFacts, RunHeader, StepId};
+use assay_spec::{Job, Step};
 
 /// What was measured of one load. What is not known is absent, and rules that need it stay silent.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -46,6 +48,8 @@ pub struct Measured {
     pub stated_transfer: Option<(f64, f64)>,
     /// Whether each write waited until it was durable.
     pub synced: bool,
+    /// Half of the 95 % interval of the rate, as a share of it: how well the run knows its own mean.
+    pub error: Option<f64>,
 }
 
 /// A measured load beside its expectation.
@@ -55,8 +59,27 @@ pub struct Case {
     pub step: Option<StepId>,
     /// What was measured.
     pub measured: Measured,
-    /// The load; `None` where the model has no way to say it.
+    /// The load; `None` where the model has no way to say it, or where others ran beside it: rules are about one load.
     pub load: Option<Modelled>,
+    /// What to expect of it beside others.
+    pub beside: Option<Beside>,
+}
+
+/// One of several loads that ran at once.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Beside {
+    /// What to expect of all of them.
+    pub together: Arc<Together>,
+    /// Which of them it is.
+    pub job: usize,
+}
+
+impl Beside {
+    /// What to expect of this one.
+    #[must_use]
+    pub fn expected(&self) -> &assay_model::together::Beside {
+        &self.together.jobs[self.job]
+    }
 }
 
 /// What the model says of a load.
@@ -70,6 +93,8 @@ pub struct Modelled {
     pub prediction: Prediction,
     /// Physical facts of the array under it.
     pub facts: Facts,
+    /// Whether it is known where on the array the load lies; else the prediction holds all places.
+    pub is_placed: bool,
 }
 
 impl Modelled {
@@ -81,6 +106,7 @@ impl Modelled {
             facts: facts(array, &workload, tables),
             array: Arc::clone(array),
             workload,
+            is_placed: true,
         }
     }
 
@@ -137,8 +163,17 @@ impl Judgement {
     /// The case and verdict of a step.
     #[must_use]
     pub fn step(&self, id: StepId) -> Option<(&Case, Option<&Verdict>)> {
-        let index = self.cases.iter().position(|c| c.step == Some(id))?;
-        Some((&self.cases[index], self.verdicts[index].as_ref()))
+        self.of_step(id).find(|(case, _)| case.beside.is_none())
+    }
+
+    /// The cases and verdicts of the jobs of a step, where there are several, in their order.
+    pub fn jobs(&self, id: StepId) -> impl Iterator<Item = (&Case, Option<&Verdict>)> {
+        self.of_step(id).filter(|(case, _)| case.beside.is_some())
+    }
+
+    fn of_step(&self, id: StepId) -> impl Iterator<Item = (&Case, Option<&Verdict>)> {
+        let both = self.cases.iter().zip(self.verdicts.iter().map(Option::as_ref));
+        both.filter(move |(case, _)| case.step == Some(id))
     }
 }
 
@@ -147,32 +182,36 @@ pub fn judge(header: &RunHeader, summary: &RunSummary) -> Result<Option<Judgemen
     let Some(text) = &header.array else { return Ok(None) };
     let array = Arc::new(parse("the run's array", text)?);
     let mut tables = Tables::default();
-    let cases = summary.steps.iter().filter_map(|step| run_case(header, step, &array, &mut tables)).collect();
+    let cases = summary.steps.iter().flat_map(|step| run_cases(header, step, &array, &mut tables)).collect();
     Ok(Some(Judgement::of(array.name.clone(), cases)))
 }
 
-/// `None` for steps that measured nothing, and for jobs side by side: what they do to each other has no table.
-fn run_case(header: &RunHeader, step: &StepSummary, array: &Arc<Array>, tables: &mut Tables) -> Option<Case> {
-    if step.total.ops == 0 || step.skipped.is_some() {
-        return None;
+/// None for a step that measured nothing; one for each job where several ran side by side.
+fn run_cases(header: &RunHeader, step: &StepSummary, array: &Arc<Array>, tables: &mut Tables) -> Vec<Case> {
+    let test = header.plan.tests.get(step.id.test as usize);
+    let plan = test.and_then(|test| test.steps.get(step.id.step as usize));
+    let (Some(test), Some(plan), None) = (test, plan, &step.skipped) else { return Vec::new() };
+    if step.total.ops == 0 {
+        return Vec::new();
     }
-    let test = header.plan.tests.get(step.id.test as usize)?;
-    let plan = test.steps.get(step.id.step as usize)?;
-    let [job] = &plan.jobs[..] else { return None };
-    let used: Vec<_> = header
-        .targets
-        .iter()
-        .enumerate()
-        .filter(|(index, _)| job.targets.is_empty() || job.targets.iter().any(|t| *t as usize == *index))
-        .map(|(_, target)| &target.member)
-        .collect();
-    let extent = Extent {
-        start: Bytes(0),
-        span: Bytes(used.iter().map(|m| m.span_bytes).sum()),
-        members: u32::try_from(used.len()).ok()?,
-    };
-    let workload = workloads(&test.name, header.plan.semantics, plan, extent).into_iter().next()?;
+    match &plan.jobs[..] {
+        [job] => vec![alone(header, (step, plan, job), &test.name, array, tables)],
+        _ => together(header, step, (&test.name, plan), array, tables),
+    }
+}
+
+fn alone(
+    header: &RunHeader,
+    (step, plan, job): (&StepSummary, &Step, &Job),
+    test: &str,
+    array: &Arc<Array>,
+    tables: &mut Tables,
+) -> Case {
+    let used = used_by(header, job);
+    let place = place_of(&used, array);
+    let workload = workloads(test, header.plan.semantics, plan, place.extent).into_iter().next();
     let ms = |ns: Option<f64>| ns.map(|ns| ns / 1e6);
+    let seconds: Vec<f64> = step.series.iter().map(|p| p.iops).collect();
     let measured = Measured {
         name: format!("{} {}", step.test, step.step).trim_end().to_owned(),
         iops: step.total.iops,
@@ -184,9 +223,56 @@ fn run_case(header: &RunHeader, step: &StepSummary, array: &Arc<Array>, tables: 
         seconds: Some(step.seconds),
         stated_transfer: None,
         synced: used.iter().all(|m| m.sync),
+        error: Spread::of_seconds(&seconds).map(Spread::half_width),
     };
-    let load = Some(Modelled::new(array, workload, Engines::FULL, tables));
-    Some(Case { step: Some(step.id), measured, load })
+    let load = workload.map(|workload| {
+        let mut load = Modelled::new(array, workload, Engines::FULL, tables);
+        if !place.is_known {
+            let inner = predict_inside(array, &load.workload, Engines::FULL, tables);
+            load.prediction = load.prediction.or(inner);
+            load.is_placed = false;
+        }
+        load
+    });
+    Case { step: Some(step.id), measured, load, beside: None }
+}
+
+/// The members that a job works on.
+fn used_by<'h>(header: &'h RunHeader, job: &Job) -> Vec<&'h MemberFacts> {
+    let is_used = |index: usize| job.targets.is_empty() || job.targets.iter().any(|t| *t as usize == index);
+    let targets = header.targets.iter().enumerate();
+    targets.filter(|(index, _)| is_used(*index)).map(|(_, target)| &target.member).collect()
+}
+
+/// Jobs side by side: each on its own part of the array, all of them simulated at once.
+fn together(
+    header: &RunHeader,
+    step: &StepSummary,
+    (test, plan): (&str, &Step),
+    array: &Array,
+    tables: &mut Tables,
+) -> Vec<Case> {
+    let load = |(index, job): (usize, &Job)| {
+        let extent = place_of(&used_by(header, job), array).extent;
+        workloads(test, header.plan.semantics, plan, extent).into_iter().nth(index)
+    };
+    let Some(loads) = plan.jobs.iter().enumerate().map(load).collect::<Option<Vec<Workload>>>() else {
+        return Vec::new();
+    };
+    let together = Arc::new(predict_together(array, &loads, TOGETHER_IOS, tables));
+    let case = |(index, job): (usize, &crate::summary::JobSummary)| Case {
+        step: Some(step.id),
+        measured: Measured {
+            name: format!("{} {} / {}", step.test, step.step, job.name).replace("  ", " "),
+            iops: job.total.iops,
+            mean_ms: job.total.waited().mean_ns().map(|ns| ns / 1e6),
+            seconds: Some(job.seconds),
+            ..Measured::default()
+        },
+        load: None,
+        beside: Some(Beside { together: Arc::clone(&together), job: index }),
+    };
+    step.jobs.iter().enumerate().map(case).collect()
 }
 
 /// Judges the rows of a published table by data sheets only: what software costs is what they are to show.
@@ -210,7 +296,7 @@ pub fn judge_published(table: &Published) -> Judgement {
             strip_software(&mut array);
             Some(Modelled::new(&Arc::new(array), workload, Engines::Closed, &mut tables))
         });
-        Case { step: None, measured, load }
+        Case { step: None, measured, load, beside: None }
     });
     Judgement::of(String::new(), cases.collect())
 }

@@ -2,8 +2,9 @@
 
 use assay_model::demand::{Resource, ResourceKind};
 use assay_model::plant::Software;
+use assay_model::quantity::Interval;
 
-use crate::expected::{Case, Modelled};
+use crate::expected::{Beside, Case, Measured, Modelled};
 use crate::rules::model::Found;
 
 /// Measured within this of the expected interval is as expected, on top of the interval itself.
@@ -57,17 +58,30 @@ pub struct RunVerdict {
     pub judged: usize,
 }
 
+/// How a measurement stands to an interval, with the measurement's own error as tolerance where that is larger.
+fn standing(measured: &Measured, expected: Interval) -> Standing {
+    let tolerance = measured.error.unwrap_or(0.0).max(TOLERANCE);
+    match measured.iops {
+        x if x > expected.hi * FASTER.max(1.0 + tolerance) => Standing::Above,
+        x if x < expected.lo * (1.0 - tolerance).max(0.0) => Standing::Below,
+        _ => Standing::AsExpected,
+    }
+}
+
 /// The verdict on a case; `None` where the model has nothing to say of it.
 pub(crate) fn of_case(case: &Case, index: usize, found: &[Found]) -> Option<Verdict> {
+    match &case.beside {
+        Some(beside) => Some(of_job(&case.measured, beside)),
+        None => of_load(case, index, found),
+    }
+}
+
+fn of_load(case: &Case, index: usize, found: &[Found]) -> Option<Verdict> {
     let load = case.load.as_ref()?;
     let p = &load.prediction;
     let measured = case.measured.iops;
-    let (lo, hi) = (p.iops.lo * (1.0 - TOLERANCE), p.iops.hi * (1.0 + TOLERANCE));
-    let standing = match measured {
-        x if x > p.iops.hi * FASTER => Standing::Above,
-        x if x < lo => Standing::Below,
-        _ => Standing::AsExpected,
-    };
+    let hi = p.iops.hi * (1.0 + TOLERANCE);
+    let standing = standing(&case.measured, p.iops);
     let of_case = |f: &&Found| f.cases.contains(&index);
     let rules: Vec<String> = found
         .iter()
@@ -90,9 +104,53 @@ pub(crate) fn of_case(case: &Case, index: usize, found: &[Found]) -> Option<Verd
     let ratio = if p.iops.value > 0.0 { measured / p.iops.value } else { 0.0 };
     let second_words = if second.is_empty() { String::new() } else { format!("; second suspect: {second}") };
     let says = format!(
-        "the limit {is} {limit}: {measured:.0} IOPS measured, {interval} expected (x{ratio:.2}){second_words}. To tell them apart: {experiment}"
+        "the limit {is} {limit}: {measured:.0} IOPS measured{}, {interval} expected (x{ratio:.2}){second_words}. To tell them apart: {experiment}",
+        unsteady(&case.measured)
     );
     Some(Verdict { says, limit, second, experiment: experiment.to_owned(), standing, ratio, rules })
+}
+
+/// The measurement's own error, where it is larger than what is tolerated anyhow.
+fn unsteady(measured: &Measured) -> String {
+    match measured.error {
+        Some(error) if error > TOLERANCE => format!(" (known within {:.0} %: unsteady)", error * 100.0),
+        _ => String::new(),
+    }
+}
+
+/// The verdict on one of several loads that ran at once.
+fn of_job(measured: &Measured, beside: &Beside) -> Verdict {
+    let job = beside.expected();
+    let expected = job.simulated.iops;
+    let is_bound = beside.together.software == Software::Unknown;
+    let standing = standing(measured, expected);
+    let names: Vec<&str> = beside.together.shared.iter().map(|s| s.name.as_str()).collect();
+    let shared = names.first().copied().unwrap_or("nothing that is in the array file");
+    let (limit, second) = match standing {
+        Standing::AsExpected => (shared.to_owned(), names.get(1).copied().unwrap_or_default().to_owned()),
+        Standing::Below if is_bound => ("the target's software".to_owned(), shared.to_owned()),
+        Standing::Below => ("something the array file does not describe".to_owned(), shared.to_owned()),
+        Standing::Above => ("not in the array file".to_owned(), "a cache".to_owned()),
+    };
+    let is = if standing == Standing::AsExpected && !is_bound { "is" } else { "is perhaps" };
+    let ratio = if expected.value > 0.0 { measured.iops / expected.value } else { 0.0 };
+    let interval = match is_bound {
+        true => format!("at most {:.0} of the hardware (software cost unknown)", expected.hi),
+        false => format!("{:.0} to {:.0}", expected.lo, expected.hi),
+    };
+    let experiment = format!(
+        "run it alone: about {:.0} IOPS are expected then, and what it gains is what the others take.",
+        job.alone_iops
+    );
+    let second_words = if second.is_empty() { String::new() } else { format!("; second suspect: {second}") };
+    let says = format!(
+        "the limit {is} {limit}: {:.0} IOPS measured beside {} others, {interval} expected (x{ratio:.2}); {}{second_words}. To tell them apart: {experiment}",
+        measured.iops,
+        beside.together.jobs.len() - 1,
+        beside.together.says()
+    )
+    .replace("beside 1 others", "beside one other");
+    Verdict { says, limit, second, experiment, standing, ratio, rules: Vec::new() }
 }
 
 /// Who limits and who is second, in words and as kinds of resources; `None` is the software nobody described.

@@ -1,9 +1,10 @@
 //! `assay predict`: a plan's table as expected, what limits it, and what changes would bring.
 
 use assay_model::array::{Array, set};
-use assay_model::from_plan::{Extent, StepPrediction, predict_step, workloads};
+use assay_model::from_plan::{Extent, StepPrediction, TOGETHER_IOS, predict_step, workloads};
 use assay_model::plant::Tables;
 use assay_model::predict::Engines;
+use assay_model::together::what_if_together;
 use assay_model::whatif::{sweep, what_if};
 use assay_model::workload::Workload;
 use assay_report::prediction::{Expectation, Page, document, table};
@@ -12,6 +13,7 @@ use assay_spec::{Plan, Span};
 
 use crate::args::PredictArgs;
 use crate::arrays::array;
+use crate::output::note;
 use crate::run::{Choice, resolve};
 use crate::{Exit, say};
 
@@ -46,16 +48,23 @@ fn span_of(plan: &Plan) -> Bytes {
 
 fn rows(args: &PredictArgs, array: &Array, plan: &Plan, span: Bytes) -> anyhow::Result<Vec<Expectation>> {
     let mut tables = Tables::default();
-    let extent = Extent { start: Bytes(0), span, members: 1 };
+    let extent = Extent { start: args.at, ..Extent::outer(span) };
     let mut rows = Vec::new();
     for test in &plan.tests {
         for step in &test.steps {
             let loads = workloads(&test.name, plan.semantics, step, extent);
             let Some(answer) = predict_step(array, &loads, Engines::FULL, &mut tables) else { continue };
             let name = format!("{} {}", test.name, step.label()).trim_end().to_owned();
-            let mut row = Expectation { name, answer, what_ifs: Vec::new(), sweeps: Vec::new() };
-            if let (StepPrediction::Alone(_), [load]) = (&row.answer, &loads[..]) {
-                changes(args, array, load, &mut row, &mut tables)?;
+            let mut row = Expectation {
+                name,
+                answer,
+                what_ifs: Vec::new(),
+                what_ifs_together: Vec::new(),
+                sweeps: Vec::new(),
+            };
+            match (&row.answer, &loads[..]) {
+                (StepPrediction::Alone(_), [load]) => changes(args, array, load, &mut row, &mut tables)?,
+                _ => together(args, array, &loads, &mut row, &mut tables)?,
             }
             rows.push(row);
         }
@@ -76,6 +85,24 @@ fn changes(
     }
     for text in &args.sweep {
         row.sweeps.push(sweep(array, load, text, tables)?);
+    }
+    Ok(())
+}
+
+/// Changes under loads side by side; a sweep would simulate them for every value of it.
+fn together(
+    args: &PredictArgs,
+    array: &Array,
+    loads: &[Workload],
+    row: &mut Expectation,
+    tables: &mut Tables,
+) -> anyhow::Result<()> {
+    if !args.sweep.is_empty() {
+        note!("{}: a sweep is for tests of one job; --what-if says what a change brings to each", row.name);
+    }
+    if !args.what_if.is_empty() {
+        let changes: Vec<&str> = args.what_if.iter().map(String::as_str).collect();
+        row.what_ifs_together = what_if_together(array, loads, &changes, TOGETHER_IOS, tables)?;
     }
     Ok(())
 }

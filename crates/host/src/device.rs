@@ -42,6 +42,36 @@ pub fn is_identity_of(device: &DeviceFacts, typed: &str) -> bool {
     identities(device).iter().any(same)
 }
 
+/// Where a device begins on its disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PlaceOnDisk {
+    /// From the start of the disk, bytes; 0 where it is the disk itself.
+    pub start_bytes: u64,
+    /// Size of the disk, bytes.
+    pub disk_bytes: u64,
+}
+
+/// Where a device begins on its disk; `None` for volumes and loop devices, whose bytes lie wherever a map says. A
+/// software RAID counts as a disk: its positions are those of the array.
+#[must_use]
+pub fn place_on_disk(device: &DeviceFacts) -> Option<PlaceOnDisk> {
+    let is_mapped = |name: &str| ["dm-", "loop", "drbd", "bcache"].iter().any(|map| name.starts_with(map));
+    if device.name.is_empty() || is_mapped(&device.name) {
+        return None;
+    }
+    let folder = fs::canonicalize(Path::new("/sys/class/block").join(&device.name)).ok()?;
+    let disk = whole_disk(&folder);
+    if is_mapped(&name_of(&disk)) {
+        return None;
+    }
+    let start = if disk == folder { 0 } else { number::<u64>(&folder.join("start"))? };
+    let size = number::<u64>(&disk.join("size"))?;
+    Some(PlaceOnDisk {
+        start_bytes: start.saturating_mul(SECTOR_BYTES),
+        disk_bytes: size.saturating_mul(SECTOR_BYTES),
+    })
+}
+
 /// The number of the device behind an existing path.
 fn number_under(machine: &Machine, existing: &Path) -> io::Result<Option<DevNo>> {
     let metadata = fs::metadata(existing)?;

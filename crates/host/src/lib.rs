@@ -26,7 +26,7 @@ mod sampler;
 pub use awake::{AwakeError, AwakeGuard, allowed_cpus, pin_current_thread};
 pub use content::content_of;
 pub use cpu::{CpuSnapshot, cpu_snapshot};
-pub use device::{cached_loops, device_of, identities, is_identity_of};
+pub use device::{PlaceOnDisk, cached_loops, device_of, identities, is_identity_of, place_on_disk};
 pub use facts::host_facts;
 pub use mounts::filesystem_of;
 pub use path::net_paths;

@@ -32,8 +32,12 @@ pub struct Facts {
     pub uncached_bound_iops: f64,
     /// The same over the whole array instead of the span.
     pub full_span_iops: f64,
-    /// Span over usable capacity, \[0, 1\].
+    /// From the first byte used to the last, over usable capacity, \[0, 1\].
     pub span_fraction: f64,
+    /// Where the first byte used lies in the usable capacity, from the outer edge, \[0, 1\].
+    pub start_fraction: f64,
+    /// Fastest sequential rate of the members together where the region lies: \[read, write\], MB/s (10^6).
+    pub stream_mb_s: [f64; 2],
     /// I/Os per second at which the write-back cache drains, when there is one.
     pub drain_iops: Option<f64>,
     /// Write-back cache, bytes.
@@ -89,7 +93,7 @@ pub fn facts(array: &Array, workload: &Workload, tables: &mut Tables) -> Facts {
     let plant = Plant::new(&uncached, Corner::Nominal, span, tables);
     let classes = plant.classes(&load);
     let (revolution_ms, single_access_ms) = access_ms(&plant);
-    let usable = member_capacity(array) * f64::from(plant.shape.members) * plant.shape.data_fraction();
+    let usable = usable_bytes(array);
     let size = workload.mean_size();
     let path_mb_s = wire::ceiling_mb_s(&array.link, &array.protocol, size);
     let outstanding = workload.total_outstanding();
@@ -114,7 +118,9 @@ pub fn facts(array: &Array, workload: &Workload, tables: &mut Tables) -> Facts {
             .sum(),
         uncached_bound_iops: bound(&uncached, Corner::Fast, span, tables),
         full_span_iops: bound(&uncached, Corner::Nominal, Region::outer(usable), tables),
-        span_fraction: crate::num::share(span.span_bytes, usable),
+        span_fraction: crate::num::share(span.reach_bytes, usable),
+        start_fraction: crate::num::share(span.start_bytes, usable),
+        stream_mb_s: streams(&uncached, span, tables).map(|bytes_s| bytes_s / 1e6),
         drain_iops: drained,
         write_back_bytes: array.controller.write_back.as_ref().map_or(0.0, |q| q.value),
         read_cache_bytes: array.controller.read_cache.as_ref().map_or(0.0, |q| q.value),
@@ -128,6 +134,18 @@ pub fn facts(array: &Array, workload: &Workload, tables: &mut Tables) -> Facts {
             .map(|c| c.share)
             .sum(),
     }
+}
+
+/// At the fastest end of all ranges.
+fn streams(array: &Array, region: Region, tables: &mut Tables) -> [f64; 2] {
+    Plant::new(array, Corner::Fast, region, tables).stream_bytes_s
+}
+
+/// Bytes of user data an array holds.
+#[must_use]
+pub fn usable_bytes(array: &Array) -> f64 {
+    let shape = crate::raid::Shape::of(&array.raid);
+    member_capacity(array) * f64::from(shape.members) * shape.data_fraction()
 }
 
 fn spread(array: &Array, size: f64, outstanding: f64) -> f64 {

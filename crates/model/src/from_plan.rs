@@ -5,7 +5,8 @@ use assay_spec::units::{Bytes, Nanos};
 
 use crate::array::Array;
 use crate::plant::Tables;
-use crate::predict::{Engines, Prediction, Simulated, predict, predict_together};
+use crate::predict::{Engines, Prediction, predict};
+use crate::together::{Together, predict_together};
 use crate::workload::{Access, Arrivals, Pace, Workload};
 
 /// Where a job's I/Os go.
@@ -15,8 +16,20 @@ pub struct Extent {
     pub start: Bytes,
     /// Bytes of the target that the plan uses.
     pub span: Bytes,
+    /// From its first byte to its last; 0 where it lies in one piece.
+    pub reach: Bytes,
+    /// Stretches that do not follow each other. At least 1.
+    pub pieces: u32,
     /// Members (files, LUNs) of the target: Iometer keeps its outstanding I/Os on each of them.
     pub members: u32,
+}
+
+impl Extent {
+    /// One piece at the outer edge, of one member.
+    #[must_use]
+    pub fn outer(span: Bytes) -> Self {
+        Self { start: Bytes(0), span, reach: span, pieces: 1, members: 1 }
+    }
 }
 
 /// What to expect of a step.
@@ -24,12 +37,12 @@ pub struct Extent {
 pub enum StepPrediction {
     /// It has one job.
     Alone(Box<Prediction>),
-    /// Its jobs run side by side, so that only the simulation can answer: name and answer of each.
-    Together(Vec<(String, Simulated)>),
+    /// Its jobs run side by side, so that only the simulation can answer.
+    Together(Box<Together>),
 }
 
 /// I/Os per seed where jobs run side by side: their slowest must have thousands too.
-const TOGETHER_IOS: u64 = 200_000;
+pub const TOGETHER_IOS: u64 = 200_000;
 
 /// Predicts a step on an array; `engines` is for steps of one job.
 #[must_use]
@@ -43,8 +56,7 @@ pub fn predict_step(
         [] => None,
         [one] => Some(StepPrediction::Alone(Box::new(predict(array, one, engines, tables)))),
         several => {
-            let answers = predict_together(array, several, 3, TOGETHER_IOS, tables);
-            Some(StepPrediction::Together(several.iter().map(|w| w.name.clone()).zip(answers).collect()))
+            Some(StepPrediction::Together(Box::new(predict_together(array, several, TOGETHER_IOS, tables))))
         }
     }
 }
@@ -80,6 +92,8 @@ fn workload(
         workers: job.workers,
         start: extent.start,
         span: extent.span,
+        reach: extent.reach,
+        pieces: extent.pieces,
         duration,
         reconnect_every: job.reconnect_every,
         pace: pace(job),

@@ -3,7 +3,7 @@
 //! An [`Array`](array::Array) describes a storage system, every number with its range and provenance. Put
 //! under a [`Workload`](workload::Workload) it becomes a [`Plant`](plant::Plant) and a list of I/O classes, and
 //! three engines answer what to expect: the demand table ([`demand`]), the closed form ([`closed`]) and the
-//! discrete-event simulation ([`des`]). [`predict`] runs them side by side; [`whatif`] changes one thing;
+//! discrete-event simulation ([`des`]). [`predict`] runs them side by side, [`together`] simulates several loads at once; [`whatif`] changes one thing;
 //! [`calibrate`] fits what no sheet says; [`published`] and [`validate`] hold predictions against measured rows.
 //!
 //! Architecture invariant: no I/O and no clock in this room; everything here is a function of its arguments.
@@ -24,6 +24,7 @@ pub mod published;
 pub mod quantity;
 pub mod raid;
 mod rng;
+pub mod together;
 pub mod validate;
 pub mod whatif;
 pub mod wire;

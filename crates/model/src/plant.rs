@@ -195,13 +195,14 @@ impl Plant {
             Device::Ssd(ssd) => ssd.capacity.value,
         };
         let usable = member * f64::from(shape.members) * shape.data_fraction();
-        let fraction = share(region.span_bytes, usable).max(1e-6);
+        let fraction = share(region.reach_bytes, usable).max(1e-6);
         let from = share(region.start_bytes, usable).min(1.0 - fraction);
         let (media, member_bytes_s) = match &array.device {
             Device::Hdd(hdd) => {
                 let disk = resolve_disk(hdd, corner);
-                let rate = disk.mean_rate(from, fraction);
-                let table = tables.get(&disk, disk.stroke_between(from, fraction));
+                let stroke = disk.stroke_between(from, fraction);
+                let rate = in_pieces(&disk, disk.mean_rate(from, fraction), stroke, region, &shape);
+                let table = tables.get(&disk, stroke);
                 (Media::Disk(disk, table), [rate, rate])
             }
             Device::Ssd(ssd) => {
@@ -393,6 +394,18 @@ impl Plant {
     pub fn array(&self) -> &Array {
         &self.array
     }
+}
+
+/// Rate of a member that streams through a region in pieces: between two of them it seeks a third of the region's
+/// stroke (the mean distance of two random places) and waits half a revolution.
+/// ```text
+///   rate' = b / (b / rate + (pieces - 1) / pieces * (seek(stroke / 3) + revolution / 2)),  b = bytes of a piece per member
+/// ```
+fn in_pieces(disk: &Disk, rate: f64, stroke: f64, region: Region, shape: &Shape) -> f64 {
+    let bytes = region.span_bytes / region.pieces / (f64::from(shape.members) * shape.data_fraction());
+    let move_ns = disk.seek_ns(stroke / 3.0) + disk.revolution_ns / 2.0;
+    let moves = (region.pieces - 1.0) / region.pieces;
+    bytes / (bytes / rate + moves * move_ns / 1e9)
 }
 
 /// A flush: on a disk the platter comes round once more; on a drive one more program operation. Commits of

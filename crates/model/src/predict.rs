@@ -1,12 +1,15 @@
 //! Predictions: the three engines side by side, as intervals, with the limit named.
 
-use crate::array::Array;
+use assay_spec::units::Bytes;
+
+use crate::array::{Array, Device};
 use crate::closed::{Outcome, closed_form};
 use crate::demand::{DemandTable, ResourceKind, demand_table};
 use crate::des::{ClientOutcome, SimOptions, simulate};
+use crate::facts::usable_bytes;
 use crate::plant::{Class, Media, Plant, Software, Tables};
 use crate::quantity::{Corner, Interval};
-use crate::workload::{Pace, Region, Workload};
+use crate::workload::{Pace, Workload};
 use serde::Serialize;
 
 /// The words for an answer that leaves the target's software out.
@@ -108,6 +111,17 @@ pub struct Prediction {
 }
 
 impl Prediction {
+    /// This, or the `other` where nobody knows which holds: every interval holds both.
+    #[must_use]
+    pub fn or(mut self, other: Option<Self>) -> Self {
+        let Some(other) = other else { return self };
+        self.iops = self.iops.with(other.iops);
+        self.mib_s = self.mib_s.with(other.mib_s);
+        self.mean_ms = self.mean_ms.with(other.mean_ms);
+        self.p99_ms = self.p99_ms.zip(other.p99_ms).map(|(own, other)| own.with(other)).or(self.p99_ms);
+        self
+    }
+
     /// Closed form over simulation, minus 1; `None` without a simulation.
     #[must_use]
     pub fn disagreement(&self) -> Option<f64> {
@@ -197,25 +211,18 @@ pub fn predict(array: &Array, workload: &Workload, engines: Engines, tables: &mu
     }
 }
 
-/// Predicts loads that run at the same time on one array, by simulation: one answer per load, in their order.
-///
-/// No closed form is offered here: what clients do to each other depends on who waits for whom.
+/// The same load at the inner, slow edge of the array's disks; `None` where place does not matter.
 #[must_use]
-pub fn predict_together(
+pub fn predict_inside(
     array: &Array,
-    workloads: &[Workload],
-    seeds: u32,
-    max_ios: u64,
+    workload: &Workload,
+    engines: Engines,
     tables: &mut Tables,
-) -> Vec<Simulated> {
-    // One plant serves all: positions are in the widest of the regions.
-    let widest = workloads.iter().max_by_key(|w| w.span);
-    let region = widest.map_or(Region::outer(0.0), Workload::region);
-    let plant = Plant::new(array, Corner::Nominal, region, tables);
-    let runs: Vec<Vec<ClientOutcome>> = (1..=u64::from(seeds.max(1)))
-        .map(|seed| simulate(&plant, workloads, SimOptions { seed, max_ios, cache_full: false }))
-        .collect();
-    (0..workloads.len()).map(|i| summary(&runs.iter().map(|r| &r[i]).collect::<Vec<_>>())).collect()
+) -> Option<Prediction> {
+    let reach = workload.region().reach_bytes;
+    let start = Bytes(crate::num::whole((usable_bytes(array) - reach).max(0.0)));
+    let rotates = matches!(array.device, Device::Hdd(_));
+    rotates.then(|| predict(array, &Workload { start, ..workload.clone() }, engines, tables))
 }
 
 fn limit_of(plant: &Plant, table: &DemandTable, workload: &Workload, nominal: &Outcome) -> ResourceKind {
@@ -267,7 +274,7 @@ fn simulate_seeds(
 }
 
 /// Mean over the seeds, and the lowest and highest of them.
-fn summary(runs: &[&ClientOutcome]) -> Simulated {
+pub(crate) fn summary(runs: &[&ClientOutcome]) -> Simulated {
     let over = |value: &dyn Fn(&ClientOutcome) -> f64| {
         let values: Vec<f64> = runs.iter().map(|r| value(r)).collect();
         let mean = values.iter().sum::<f64>() / values.len() as f64;

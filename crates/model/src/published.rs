@@ -169,6 +169,8 @@ impl Row {
             workers: 1,
             start: Bytes(0),
             span: model.span.parse().unwrap_or(Bytes(4 * GIB)),
+            reach: Bytes(0),
+            pieces: 1,
             duration: Nanos::from_secs(model.duration_s),
             reconnect_every: model.reconnect_every,
             pace: Pace::Closed,

@@ -132,6 +132,12 @@ impl Interval {
         Self { lo: value.min(ends[0]).min(ends[1]), value, hi: value.max(ends[0]).max(ends[1]) }
     }
 
+    /// The interval that also holds `other`; the nominal value stays.
+    #[must_use]
+    pub fn with(self, other: Self) -> Self {
+        Self { lo: self.lo.min(other.lo), value: self.value, hi: self.hi.max(other.hi) }
+    }
+
     /// The interval times a positive factor.
     #[must_use]
     pub fn scaled(self, factor: f64) -> Self {

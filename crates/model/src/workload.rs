@@ -43,15 +43,19 @@ pub enum Arrivals {
 pub struct Region {
     /// Where it starts, bytes from the outer edge of the disks.
     pub start_bytes: f64,
-    /// Its length, bytes.
+    /// Bytes of data in it.
     pub span_bytes: f64,
+    /// From its first byte to its last; more than the data where they lie in pieces.
+    pub reach_bytes: f64,
+    /// Stretches that do not follow each other. At least 1.
+    pub pieces: f64,
 }
 
 impl Region {
     /// A region at the outer edge.
     #[must_use]
     pub fn outer(span_bytes: f64) -> Self {
-        Self { start_bytes: 0.0, span_bytes }
+        Self { start_bytes: 0.0, span_bytes, reach_bytes: span_bytes, pieces: 1.0 }
     }
 }
 
@@ -70,6 +74,10 @@ pub struct Workload {
     pub start: Bytes,
     /// Bytes of the region that positions fall into.
     pub span: Bytes,
+    /// From the first byte of the region to its last, where its pieces lie apart; less than the span counts as it.
+    pub reach: Bytes,
+    /// Stretches of the region that do not follow each other on the array.
+    pub pieces: u32,
     /// Measured time.
     pub duration: Nanos,
     /// Drain, reopen and rewind after so many I/Os of a worker.
@@ -89,6 +97,8 @@ impl Workload {
             workers: 1,
             start: Bytes(0),
             span: Bytes(4 * GIB),
+            reach: Bytes(0),
+            pieces: 1,
             duration: Nanos::from_secs(120),
             reconnect_every: None,
             pace: Pace::Closed,
@@ -104,7 +114,12 @@ impl Workload {
     /// Where its positions are.
     #[must_use]
     pub fn region(&self) -> Region {
-        Region { start_bytes: self.start.0 as f64, span_bytes: self.span.0 as f64 }
+        Region {
+            start_bytes: self.start.0 as f64,
+            span_bytes: self.span.0 as f64,
+            reach_bytes: self.reach.0.max(self.span.0) as f64,
+            pieces: f64::from(self.pieces.max(1)),
+        }
     }
 
     /// Mean bytes of an I/O.

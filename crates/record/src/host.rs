@@ -69,6 +69,9 @@ pub struct MemberFacts {
     pub unwritten_bytes: Option<u64>,
     /// Extents of the file in the span, where the file system can tell.
     pub extents: Option<u64>,
+    /// Where it lies on its device; `None` where nobody can tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placement: Option<Placement>,
     /// The file system the file is on.
     pub filesystem: Option<FilesystemFacts>,
     /// The block device under it (the first, where there are several).
@@ -79,6 +82,19 @@ pub struct MemberFacts {
     /// The file on a server it is, where it is reached over NFS by ourselves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nfs: Option<Box<crate::NfsFacts>>,
+}
+
+/// Where the used part of a member lies on the whole disk or LUN, partitions counted in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Placement {
+    /// First byte, from the start of the disk.
+    pub first_bytes: u64,
+    /// First byte after the last.
+    pub end_bytes: u64,
+    /// Stretches that do not follow each other. At least 1.
+    pub pieces: u64,
+    /// Size of the disk, bytes.
+    pub device_bytes: u64,
 }
 
 /// A logical unit of an iSCSI target, and the paths to it. Never holds a secret.

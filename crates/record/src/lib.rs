@@ -20,7 +20,7 @@ pub use event::{
 };
 pub use host::{
     Agreed, Content, DeviceFacts, DiskSample, FilesystemFacts, HostFacts, HostSample, LunFacts, LunPathFacts,
-    MemberFacts, MemberKind, PingFacts, TargetFacts, TcpPathFacts,
+    MemberFacts, MemberKind, PingFacts, Placement, TargetFacts, TcpPathFacts,
 };
 pub use latency::Latency;
 pub use nfs::{NfsFacts, WriteEnd};

@@ -3,12 +3,16 @@
 use assay_analysis::{Case, Judgement, Standing, Verdict};
 use assay_model::plant::Software;
 use assay_model::published::{Published, Row};
+use assay_model::quantity::Interval;
 use serde_json::{Value, json};
 
 use crate::number::{rounded, short};
-use crate::prediction::{grid, interval, prediction_json};
+use crate::prediction::{grid, interval, prediction_json, simulated_json};
 use crate::svg::escape;
-use crate::text::wrap;
+use crate::text::{left, wrap};
+
+/// Names in the table are cut to this, so that it fits 80 columns.
+const NAME_COLUMNS: usize = 28;
 
 /// What of a judgement goes under a table, wrapped to so many columns.
 #[must_use]
@@ -18,20 +22,17 @@ pub fn text(judgement: &Judgement, columns: usize) -> String {
         return String::new();
     }
     let of = if judgement.array.is_empty() { String::new() } else { format!(" of {}", judgement.array) };
-    let mut rows =
-        vec![["Expected", "IOPS", "p99 ms", "measured", "ratio", "", ""].map(str::to_owned).to_vec()];
+    let mut rows = vec![["Expected", "IOPS", "p99 ms", "ratio", "", ""].map(str::to_owned).to_vec()];
     rows.extend(judged.iter().map(|(case, verdict)| {
-        let load = case.load.as_ref().expect("a verdict needs a load");
-        let p = &load.prediction;
-        let bound = p.software == Software::Unknown;
+        let expected = expected_of(case);
+        let bound = expected.is_bound;
         vec![
-            case.measured.name.clone(),
-            if bound { format!("at most {}", short(p.iops.hi)) } else { interval(p.iops) },
-            p.p99_ms.map_or("-".to_owned(), |i| if bound { "-".to_owned() } else { interval(i) }),
-            short(case.measured.iops),
+            left(&case.measured.name, NAME_COLUMNS).trim_end().to_owned(),
+            if bound { format!("at most {}", short(expected.iops.hi)) } else { interval(expected.iops) },
+            expected.p99_ms.filter(|_| !bound).map_or("-".to_owned(), interval),
             format!("{:.2}", verdict.ratio),
             standing_words(verdict.standing).to_owned(),
-            p.limit_name(),
+            String::new(),
         ]
     }));
     let mut text = format!("\nWhat the array file{of} lets one expect:\n{}\n", grid(&rows));
@@ -49,6 +50,23 @@ pub fn text(judgement: &Judgement, columns: usize) -> String {
         text.push('\n');
     }
     text
+}
+
+/// What a case was expected to be.
+struct Expected {
+    iops: Interval,
+    p99_ms: Option<Interval>,
+    is_bound: bool,
+}
+
+fn expected_of(case: &Case) -> Expected {
+    if let Some(beside) = &case.beside {
+        let simulated = &beside.expected().simulated;
+        let is_bound = beside.together.software == Software::Unknown;
+        return Expected { iops: simulated.iops, p99_ms: Some(simulated.p99_ms), is_bound };
+    }
+    let p = &case.load.as_ref().expect("a verdict needs a load").prediction;
+    Expected { iops: p.iops, p99_ms: p.p99_ms, is_bound: p.software == Software::Unknown }
 }
 
 /// Tests whose verdict is the same but for its numbers, as the first of them with the count of the others.
@@ -81,12 +99,18 @@ fn judged(judgement: &Judgement) -> Vec<(&Case, &Verdict)> {
 
 /// A step's expectation with its ratio, and its verdict.
 pub(crate) fn step_json(case: &Case, verdict: Option<&Verdict>) -> (Value, Value) {
-    let expected = case.load.as_ref().map(|load| {
-        let mut expected = prediction_json(&load.prediction);
-        expected["ratio"] = json!(verdict.and_then(|v| rounded(v.ratio)));
-        expected
-    });
-    (json!(expected), json!(verdict))
+    let mut expected = match (&case.load, &case.beside) {
+        (_, Some(beside)) => {
+            let mut expected = simulated_json(&beside.expected().simulated);
+            expected["is_bound"] = json!(beside.together.software == Software::Unknown);
+            expected["alone_iops"] = json!(rounded(beside.expected().alone_iops));
+            expected
+        }
+        (Some(load), None) => prediction_json(&load.prediction),
+        (None, None) => return (Value::Null, json!(verdict)),
+    };
+    expected["ratio"] = json!(verdict.and_then(|v| rounded(v.ratio)));
+    (expected, json!(verdict))
 }
 
 /// A table and the verdicts as HTML.
@@ -101,13 +125,9 @@ pub(crate) fn html(judgement: &Judgement) -> String {
     }
     text.push_str("<table>\n<thead><tr><th>Test</th><th>Expected IOPS</th><th>Measured</th><th>Ratio</th><th>Limit</th></tr></thead>\n<tbody>\n");
     for (case, verdict) in &judged {
-        let Some(load) = &case.load else { continue };
-        let p = &load.prediction;
-        let expected = if p.software == Software::Unknown {
-            format!("at most {}", short(p.iops.hi))
-        } else {
-            interval(p.iops)
-        };
+        let all = expected_of(case);
+        let expected =
+            if all.is_bound { format!("at most {}", short(all.iops.hi)) } else { interval(all.iops) };
         text.push_str(&format!(
             "<tr><td>{}</td><td>{expected}</td><td>{}</td><td>{:.2}</td><td>{}</td></tr>\n",
             escape(&case.measured.name),

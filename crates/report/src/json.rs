@@ -63,10 +63,11 @@ fn step(step: &StepSummary, judgement: Option<&Judgement>) -> Value {
         "failures": step.failures,
         "mismatch_count": step.mismatch_count,
         "mismatches": step.mismatches,
-        "jobs": step.jobs.iter().map(job).collect::<Vec<_>>(),
+        "jobs": jobs(step, judgement),
         "expected": expected,
         "verdict": verdict,
         "paths": step.paths.iter().map(|p| path(p, step)).collect::<Vec<_>>(),
+        "tcp": step.tcp,
         "writes": step.writes,
         "series": step.series.iter().map(point).collect::<Vec<_>>(),
     })
@@ -107,7 +108,18 @@ pub(crate) fn path_bytes(path: &PathEnd) -> u64 {
     path.read_bytes + path.write_bytes
 }
 
-fn job(job: &JobSummary) -> Value {
+/// Jobs with what to expect of each beside the others.
+fn jobs(step: &StepSummary, judgement: Option<&Judgement>) -> Vec<Value> {
+    let mut judged = judgement.map(|j| j.jobs(step.id).collect::<Vec<_>>()).unwrap_or_default().into_iter();
+    let with = |summary: &JobSummary| {
+        let (expected, verdict) =
+            judged.next().map_or((Value::Null, Value::Null), |(case, verdict)| step_json(case, verdict));
+        job(summary, &expected, &verdict)
+    };
+    step.jobs.iter().map(with).collect()
+}
+
+fn job(job: &JobSummary, expected: &Value, verdict: &Value) -> Value {
     json!({
         "name": job.name,
         "load": job.load,
@@ -119,6 +131,8 @@ fn job(job: &JobSummary) -> Value {
         "outstanding_asked": job.outstanding_asked,
         "due": job.due,
         "reconnects": job.reconnects,
+        "expected": expected,
+        "verdict": verdict,
     })
 }
 

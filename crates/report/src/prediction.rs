@@ -5,6 +5,7 @@ use assay_model::from_plan::StepPrediction;
 use assay_model::plant::Software;
 use assay_model::predict::{Prediction, SOFTWARE_COST_UNKNOWN, Simulated};
 use assay_model::quantity::Interval;
+use assay_model::together::{Beside, Together, WhatIfTogether};
 use assay_model::whatif::{Sweep, WhatIf};
 use serde_json::{Value, json};
 
@@ -18,7 +19,9 @@ const CURVE_ROWS: usize = 24;
 /// Columns of the longest bar of a curve.
 const BAR_COLUMNS: f64 = 40.0;
 /// Sentences are wrapped here.
-const TEXT_COLUMNS: usize = 110;
+const TEXT_COLUMNS: usize = 80;
+/// Columns of a number with its interval.
+const NUMBER_COLUMNS: usize = 19;
 
 /// A step as expected.
 #[derive(Debug, Clone)]
@@ -27,8 +30,10 @@ pub struct Expectation {
     pub name: String,
     /// What to expect.
     pub answer: StepPrediction,
-    /// What changes would bring.
+    /// What changes would bring, of a step with one job.
     pub what_ifs: Vec<WhatIf>,
+    /// The same of a step with several.
+    pub what_ifs_together: Vec<WhatIfTogether>,
     /// What a range of a field would bring.
     pub sweeps: Vec<Sweep>,
 }
@@ -56,9 +61,9 @@ pub fn table(page: Page<'_>) -> String {
         array.title,
         size(span_bytes)
     );
-    text.push_str(&grid(&number_rows(rows)));
+    text.push_str(&numbers(rows));
     text.push_str(
-        "\nBest guess (lowest to highest, from the ranges in the array file). MiB/s is 2^20 bytes per second.\n",
+        "\nBest guess (lowest to highest, from the ranges in the array file). MiB/s is\n2^20 bytes per second.\n",
     );
     if rows.iter().any(is_bound) {
         text.push_str(&wrap(
@@ -78,48 +83,68 @@ pub fn table(page: Page<'_>) -> String {
 }
 
 fn is_bound(row: &Expectation) -> bool {
-    matches!(&row.answer, StepPrediction::Alone(p) if p.software == Software::Unknown)
+    let software = match &row.answer {
+        StepPrediction::Alone(p) => p.software,
+        StepPrediction::Together(together) => together.software,
+    };
+    software == Software::Unknown
 }
 
-fn number_rows(rows: &[Expectation]) -> Vec<Vec<String>> {
-    let titles = ["Test", "IOPS", "MiB/s", "Mean ms", "p99 ms", "p99 is", "Limited by"];
-    let mut table = vec![titles.map(str::to_owned).to_vec()];
+/// Two lines for each load: its name with what limits it, and its numbers.
+fn numbers(rows: &[Expectation]) -> String {
+    let line = |cells: [&str; 4]| {
+        let cells: String = cells.iter().map(|cell| format!("{cell:>NUMBER_COLUMNS$}")).collect();
+        format!("{cells}\n")
+    };
+    let mut text = line(["IOPS", "MiB/s", "Mean ms", "p99 ms"]);
+    text.push_str(&"-".repeat(4 * NUMBER_COLUMNS));
+    text.push('\n');
     for row in rows {
         match &row.answer {
-            StepPrediction::Alone(p) => table.push(alone_row(&row.name, p)),
-            StepPrediction::Together(jobs) => {
-                table.extend(jobs.iter().map(|(name, s)| together_row(name, s)));
+            StepPrediction::Alone(p) => {
+                let title = format!("{}: limited by {}; p99 {}", row.name, p.limit_name(), p99_is(p));
+                text.push_str(&wrap(&title, TEXT_COLUMNS, "  "));
+                text.push('\n');
+                text.push_str(&line(alone_cells(p).each_ref().map(String::as_str)));
+            }
+            StepPrediction::Together(together) => {
+                for job in &together.jobs {
+                    text.push_str(&wrap(&format!("{}: beside the others", job.name), TEXT_COLUMNS, "  "));
+                    text.push('\n');
+                    text.push_str(&line(job_cells(job, together).each_ref().map(String::as_str)));
+                }
             }
         }
     }
-    table
+    text
 }
 
-fn alone_row(name: &str, p: &Prediction) -> Vec<String> {
-    let bound = p.software == Software::Unknown;
-    let most = |i: Interval| if bound { format!("at most {}", short(i.hi)) } else { interval(i) };
-    let least = |i: Interval| if bound { format!("at least {}", short(i.lo)) } else { interval(i) };
-    vec![
-        name.to_owned(),
-        most(p.iops),
-        most(p.mib_s),
-        least(p.mean_ms),
-        p.p99_ms.map_or("-".to_owned(), least),
-        if bound { "a bound".to_owned() } else { p.p99_reliability.says().to_owned() },
-        p.limit_name(),
-    ]
+fn p99_is(p: &Prediction) -> &'static str {
+    if p.software == Software::Unknown { "a bound" } else { p.p99_reliability.says() }
 }
 
-fn together_row(name: &str, s: &Simulated) -> Vec<String> {
-    vec![
-        name.to_owned(),
-        interval(s.iops),
-        "-".to_owned(),
-        interval(s.mean_ms),
-        interval(s.p99_ms),
-        "provisional".to_owned(),
-        "side by side, simulated".to_owned(),
-    ]
+fn alone_cells(p: &Prediction) -> [String; 4] {
+    let (most, least) = words_of(p.software);
+    [most(p.iops), most(p.mib_s), least(p.mean_ms), p.p99_ms.map_or("-".to_owned(), least)]
+}
+
+fn job_cells(job: &Beside, together: &Together) -> [String; 4] {
+    let (most, least) = words_of(together.software);
+    let s = &job.simulated;
+    [most(s.iops), "-".to_owned(), least(s.mean_ms), least(s.p99_ms)]
+}
+
+/// How an interval is said.
+type Words = fn(Interval) -> String;
+
+/// How rates and times are said: as intervals, or as bounds where software is unknown.
+fn words_of(software: Software) -> (Words, Words) {
+    match software {
+        Software::Unknown => {
+            (|i| format!("at most {}", short(i.hi)), |i| format!("at least {}", short(i.lo)))
+        }
+        Software::None | Software::Known => (interval, interval),
+    }
 }
 
 /// `82 (69..107)`, or the number alone where the ends do not differ from it.
@@ -159,25 +184,39 @@ pub(crate) fn grid(rows: &[Vec<String>]) -> String {
 fn details(row: &Expectation) -> String {
     let mut text = match &row.answer {
         StepPrediction::Alone(p) => alone_details(&row.name, p),
-        StepPrediction::Together(jobs) => format!(
-            "{}: {} loads side by side; {}\n",
-            row.name,
-            jobs.len(),
-            "what they do to each other is simulated, so there is no table of resources."
-        ),
+        StepPrediction::Together(together) => together_details(&row.name, together),
     };
-    if !row.what_ifs.is_empty() {
-        let mut rows = vec![["what if", "IOPS", "gain", ""].map(str::to_owned).to_vec()];
-        rows.extend(row.what_ifs.iter().map(|w| {
-            let gain = format!("x{:.2}", w.gain);
-            vec![w.change.clone(), interval(w.prediction.iops), gain, w.says.clone()]
-        }));
-        text.push_str(&indented(&grid(&rows)));
+    let gain = |x: &f64| format!("x{x:.2}");
+    for w in &row.what_ifs {
+        text.push_str(&what_if_lines(&w.change, &interval(w.prediction.iops), &gain(&w.gain), &w.says));
+    }
+    for w in &row.what_ifs_together {
+        let rates: Vec<String> = w.together.jobs.iter().map(|j| interval(j.simulated.iops)).collect();
+        let gains: Vec<String> = w.gains.iter().map(gain).collect();
+        text.push_str(&what_if_lines(&w.change, &rates.join(" and "), &gains.join(" and "), &w.says));
     }
     for sweep in &row.sweeps {
         text.push_str(&indented(&curve(sweep)));
     }
     text
+}
+
+/// The change with its numbers, and the sentence below.
+fn what_if_lines(change: &str, rates: &str, gains: &str, says: &str) -> String {
+    let first = wrap(&format!("  what if {change}: {rates} IOPS, {gains}"), TEXT_COLUMNS, "    ");
+    format!("{first}\n{}\n", wrap(&format!("    {says}."), TEXT_COLUMNS, "    "))
+}
+
+fn together_details(name: &str, together: &Together) -> String {
+    let says = format!("{name}: {} loads side by side, simulated; {}.", together.jobs.len(), together.says());
+    let alone = together.jobs.iter().map(|j| format!("{} {}", j.name, short(j.alone_iops)));
+    let busy = together.shared.iter().map(|s| format!("{} {:.0} %", s.name, s.utilisation * 100.0));
+    let lines = [
+        wrap(&says, TEXT_COLUMNS, "  "),
+        wrap(&format!("  alone: {} IOPS", alone.collect::<Vec<_>>().join("; ")), TEXT_COLUMNS, "    "),
+        wrap(&format!("  busy: {}", busy.collect::<Vec<_>>().join("; ")), TEXT_COLUMNS, "    "),
+    ];
+    lines.join("\n") + "\n"
 }
 
 fn alone_details(name: &str, p: &Prediction) -> String {
@@ -242,16 +281,19 @@ pub fn document(page: Page<'_>) -> Value {
 fn row_json(row: &Expectation) -> Value {
     let (alone, jobs) = match &row.answer {
         StepPrediction::Alone(p) => (Some(prediction_json(p)), None),
-        StepPrediction::Together(jobs) => {
-            let job =
-                |(name, s): &(String, Simulated)| json!({ "name": name, "expected": simulated_json(s) });
-            (None, Some(jobs.iter().map(job).collect::<Vec<_>>()))
-        }
+        StepPrediction::Together(together) => (None, Some(together_json(together))),
     };
     json!({
         "name": row.name,
         "expected": alone,
-        "jobs": jobs,
+        "jobs": jobs.as_ref().map(|j| &j["jobs"]),
+        "shared": jobs.as_ref().map(|j| &j["shared"]),
+        "what_if_together": row.what_ifs_together.iter().map(|w| json!({
+            "change": w.change,
+            "gains": w.gains.iter().map(|g| rounded(*g)).collect::<Vec<_>>(),
+            "says": w.says,
+            "expected": together_json(&w.together),
+        })).collect::<Vec<_>>(),
         "what_if": row.what_ifs.iter().map(|w| json!({
             "change": w.change,
             "gain": rounded(w.gain),
@@ -302,7 +344,24 @@ pub fn prediction_json(p: &Prediction) -> Value {
     })
 }
 
-fn simulated_json(s: &Simulated) -> Value {
+fn together_json(together: &Together) -> Value {
+    json!({
+        "is_bound": together.software == Software::Unknown,
+        "jobs": together.jobs.iter().map(|job| json!({
+            "name": job.name,
+            "expected": simulated_json(&job.simulated),
+            "alone_iops": rounded(job.alone_iops),
+        })).collect::<Vec<_>>(),
+        "shared": together.shared.iter().map(|s| json!({
+            "name": s.name,
+            "utilisation": rounded(s.utilisation),
+            "parts": s.parts.iter().map(|p| rounded(*p)).collect::<Vec<_>>(),
+        })).collect::<Vec<_>>(),
+        "says": together.says(),
+    })
+}
+
+pub(crate) fn simulated_json(s: &Simulated) -> Value {
     json!({
         "iops": interval_json(s.iops),
         "mean_ms": interval_json(s.mean_ms),

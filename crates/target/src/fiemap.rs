@@ -9,6 +9,9 @@ use std::os::fd::AsRawFd;
 const FS_IOC_FIEMAP: libc::c_ulong = 0xC020_660B;
 const FLAG_SYNC: u32 = 1;
 const EXTENT_LAST: u32 = 0x1;
+/// Flags of extents whose place on the device is not known, or not where their bytes are: unknown, delayed, encoded,
+/// unaligned, inline, tail.
+const EXTENT_ELSEWHERE: u32 = 0x2 | 0x4 | 0x8 | 0x100 | 0x200 | 0x400;
 const EXTENT_UNWRITTEN: u32 = 0x800;
 /// Extents asked for in one call; 256 x 56 bytes = 14 KiB.
 const BATCH: usize = 256;
@@ -48,6 +51,34 @@ pub struct Extents {
     /// Bytes that were never written: holes, and space that is allocated but reads as zeros without touching the
     /// device.
     pub unwritten_bytes: u64,
+    /// Where they lie on the device; `None` where that is not known of every one.
+    pub placed: Option<Placed>,
+}
+
+/// Where the extents of a file lie, bytes from the start of the device that its file system is on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Placed {
+    /// The first byte.
+    pub first_bytes: u64,
+    /// The first byte after the last.
+    pub end_bytes: u64,
+    /// Stretches that do not follow each other on the device. At least 1.
+    pub pieces: u64,
+}
+
+impl Placed {
+    /// With the next extent of the file, which lies at `at`; `before` is where the one before it ended.
+    fn with(known: Option<Self>, before: u64, at: u64, length: u64) -> Self {
+        let end_bytes = at.saturating_add(length);
+        match known {
+            None => Self { first_bytes: at, end_bytes, pieces: 1 },
+            Some(known) => Self {
+                first_bytes: known.first_bytes.min(at),
+                end_bytes: known.end_bytes.max(end_bytes),
+                pieces: known.pieces + u64::from(before != at),
+            },
+        }
+    }
 }
 
 /// The extents of the first `span` bytes; an error of kind `Unsupported` where the file system cannot tell.
@@ -62,6 +93,7 @@ pub(crate) fn extents(file: &File, span: u64) -> io::Result<Extents> {
         extents: [Extent::default(); BATCH],
     });
     let (mut found, mut written, mut start) = (Extents::default(), 0, 0);
+    let (mut is_placed, mut before) = (true, 0);
     while start < span {
         (request.start, request.length) = (start, span - start);
         fill(file, &mut request)?;
@@ -70,12 +102,16 @@ pub(crate) fn extents(file: &File, span: u64) -> io::Result<Extents> {
             found.count += 1;
             let (from, to) = (extent.logical, extent.logical.saturating_add(extent.length));
             written += to.min(span).saturating_sub(from.max(start));
+            is_placed &= extent.flags & EXTENT_ELSEWHERE == 0;
+            found.placed = Some(Placed::with(found.placed, before, extent.physical, extent.length));
+            before = extent.physical.saturating_add(extent.length);
         }
         match extents.last() {
             Some(last) if last.flags & EXTENT_LAST == 0 => start = last.logical + last.length.max(1),
             _ => break,
         }
     }
+    found.placed = found.placed.filter(|_| is_placed);
     found.unwritten_bytes = span.saturating_sub(written);
     Ok(found)
 }
@@ -91,5 +127,17 @@ fn fill(file: &File, request: &mut Request) -> io::Result<()> {
     match error.raw_os_error() {
         Some(libc::EOPNOTSUPP | libc::ENOTTY | libc::EINVAL) => Err(io::ErrorKind::Unsupported.into()),
         _ => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn extents_that_follow_each_other_are_one_piece() {
+        let add = |known, (before, at)| Some(Placed::with(known, before, at, 10));
+        let placed = [(0, 100), (100 + 10, 110), (120, 50), (60, 60)].into_iter().fold(None, add);
+        assert_eq!(placed, Some(Placed { first_bytes: 50, end_bytes: 120, pieces: 2 }));
     }
 }

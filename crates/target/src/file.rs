@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FallocateFlags, FlockOperation, Mode, OFlags, XattrFlags};
 use serde::{Deserialize, Serialize};
 
-pub use crate::fiemap::Extents;
+pub use crate::fiemap::{Extents, Placed};
 use crate::{IoBuf, fiemap};
 
 /// What a path is.
@@ -374,6 +374,9 @@ mod tests {
             assert_eq!(extents(&file, 1 << 20).unwrap().map(|e| e.unwritten_bytes), Some(768 << 10));
             file.write_all(&vec![7; 768 << 10]).unwrap();
             assert_eq!(extents(&file, 1 << 20).unwrap().map(|e| e.unwritten_bytes), Some(0));
+            // Only a file system on a device knows places, and there a MiB is at least as long as it is.
+            let placed = extents(&file, 1 << 20).unwrap().and_then(|e| e.placed);
+            assert!(placed.is_none_or(|p| p.end_bytes - p.first_bytes >= 1 << 20 && p.pieces >= 1));
         }
     }
 

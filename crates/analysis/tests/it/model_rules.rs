@@ -8,6 +8,7 @@ use assay_model::plant::Tables;
 use assay_model::predict::Engines;
 use assay_model::published;
 use assay_model::workload::Workload;
+use assay_spec::units::Bytes;
 
 use crate::summarize;
 use crate::synthetic::{self, Target};
@@ -18,7 +19,12 @@ fn case(array: &str, change: &str, workload: Workload, iops: f64) -> Case {
     set(&mut array, change).unwrap();
     let name = workload.name.clone();
     let load = Modelled::new(&Arc::new(array), workload, Engines::Closed, &mut Tables::default());
-    Case { step: None, measured: Measured { name, iops, ..Measured::default() }, load: Some(load) }
+    Case {
+        step: None,
+        measured: Measured { name, iops, ..Measured::default() },
+        load: Some(load),
+        beside: None,
+    }
 }
 
 fn load(case: &mut Case) -> &mut Modelled {
@@ -77,6 +83,130 @@ fn bytes_time_and_rate_must_agree_and_fit_the_links() {
     check("PHYS", &base, seconds, &[(1.0, false), (1.04, false), (1.06, true), (0.94, true)]);
     let ceiling = |c: &mut Case, factor: f64| load(c).facts.path_mb_s = 600.0 / factor / load(c).facts.paths;
     check("PHYS", &base, ceiling, &[(1.0, false), (1.019, false), (1.021, true)]);
+}
+
+#[test]
+fn sequential_writes_beyond_the_disks_at_their_place_are_told() {
+    let at = |start: u64| {
+        let load = Workload { start: Bytes(start), ..Workload::simple("w", 1 << 20, 0.0, 0.0, 4) };
+        case("hdd-7200", "", load, 0.0)
+    };
+    let (outer, inner) = (at(0), at(5_900_000_000_000));
+    let most = |c: &Case| c.load.as_ref().unwrap().facts.stream_mb_s[1];
+    assert!(most(&outer) > 240.0 && most(&inner) < 130.0, "{} {}", most(&outer), most(&inner));
+    let beyond = most(&inner);
+    let rate = |c: &mut Case, factor: f64| c.measured.iops = beyond * factor * 1e6 / f64::from(1 << 20);
+    check("PHYS", &inner, rate, &[(1.0, false), (1.249, false), (1.251, true)]);
+    check("PHYS", &outer, rate, &[(1.251, false)]);
+    let mut reads = at(0);
+    reads.load.as_mut().unwrap().workload.mix[0].read_pct = 100.0;
+    check("PHYS", &reads, rate, &[(4.0, false)]);
+    let mut found_inner = inner;
+    rate(&mut found_inner, 2.0);
+    let says = found("PHYS", &[&found_inner]).unwrap().says;
+    assert!(says.contains("98 % into their capacity"), "{says}");
+}
+
+#[test]
+fn the_place_of_a_target_enters_the_expectation() {
+    use assay_analysis::place_of;
+    use assay_record::{MemberKind, Placement};
+    let array = shipped::named("hdd-7200").unwrap().unwrap();
+    let plan =
+        "name = \"p\"\n[[test]]\nname = \"read\"\nrun = \"5s\"\naccess = [{ size = \"1MiB\", read = 100 }]\n";
+    let expected = |placement: Option<Placement>| {
+        let mut header = synthetic::header(synthetic::plan(plan));
+        header.array = Some(shipped::FILES.iter().find(|(n, _)| *n == "hdd-7200").unwrap().1.into());
+        header.targets[0].member.placement = placement;
+        let summary = summarize(&header, &synthetic::events(&header, Target::default()));
+        let judgement = judge(&header, &summary).unwrap().unwrap();
+        let load = judgement.cases[0].load.clone().unwrap();
+        (load.prediction.mib_s, load.is_placed)
+    };
+    let at = |first: u64, end: u64, pieces| {
+        Some(Placement { first_bytes: first, end_bytes: end, pieces, device_bytes: 6_000_000_000_000 })
+    };
+    let gib = 1_u64 << 30;
+    let (outer, placed) = expected(at(0, 4 * gib, 1));
+    let (inner, _) = expected(at(5_900_000_000_000, 5_900_000_000_000 + 4 * gib, 1));
+    assert!(placed && inner.value < outer.value * 0.6, "{outer:?} {inner:?}");
+    let (unknown, placed) = expected(None);
+    assert!(!placed && unknown.lo <= inner.lo * 1.02 && unknown.hi >= outer.hi * 0.98, "{unknown:?}");
+    let part = Placement { device_bytes: 100 * gib, ..at(0, 4 * gib, 1).unwrap() };
+    assert!(!expected(Some(part)).1, "a LUN of 100 GiB may lie anywhere on 6 TB");
+    let (pieces, _) = expected(at(0, 4 * gib, 2000));
+    assert!(pieces.value < outer.value * 0.8 && pieces.value > outer.value * 0.3, "{pieces:?}");
+
+    let mut member = synthetic::target("/srv/t.dat").member;
+    member.placement = at(gib, 3 * gib, 2);
+    let mut other = member.clone();
+    other.placement = at(10 * gib, 12 * gib, 3);
+    let place = place_of(&[&member, &other], &array);
+    assert_eq!((place.extent.start.0, place.extent.reach.0, place.extent.pieces), (gib, 11 * gib, 5));
+    other.device.as_mut().unwrap().stack = vec!["sdc1".into(), "sdc".into()];
+    assert!(!place_of(&[&member, &other], &array).is_known, "two disks have no common start");
+    member.kind = MemberKind::Simulated;
+    member.placement = None;
+    assert!(place_of(&[&member], &array).is_known);
+}
+
+const TWO_JOBS: &str = "name = \"side by side\"\n[[test]]\nname = \"both\"\nrun = \"5s\"\n\
+    [[test.job]]\nname = \"database\"\naccess = [{ size = \"8KiB\", read = 100, random = 100 }]\noutstanding = 8\n\
+    [[test.job]]\nname = \"backup\"\naccess = [{ size = \"64KiB\", read = 100 }]\noutstanding = 2\n";
+
+#[test]
+fn jobs_side_by_side_are_judged_each_beside_the_other() {
+    let mut header = synthetic::header(synthetic::plan(TWO_JOBS));
+    header.array = Some(shipped::FILES.iter().find(|(n, _)| *n == "hdd-7200").unwrap().1.into());
+    let told = |servers, service_ns| {
+        let target = Target { servers, service_ns, ..Target::default() };
+        let summary = summarize(&header, &synthetic::events(&header, target));
+        judge(&header, &summary).unwrap().unwrap()
+    };
+    let quick = told(4, 150_000.0);
+    let names: Vec<&str> = quick.cases.iter().map(|c| c.measured.name.as_str()).collect();
+    assert_eq!(names, ["both / database", "both / backup"]);
+    let verdict = quick.verdicts[0].clone().unwrap();
+    assert_eq!(verdict.standing, Standing::Above, "no disk does {verdict:?}");
+    assert!(
+        verdict.says.contains("beside one other")
+            && verdict.says.contains("what they share most is the disk")
+    );
+    assert!(verdict.experiment.starts_with("run it alone: about"), "{}", verdict.experiment);
+    let slow = told(1, 60_000_000.0);
+    assert_eq!(slow.verdicts[0].as_ref().unwrap().standing, Standing::Below);
+    assert_eq!(slow.verdict.unwrap().judged, 2);
+    assert!(quick.findings.is_empty(), "rules are about one load: {:?}", quick.findings);
+    let expected = quick.cases[0].beside.as_ref().unwrap().expected();
+    assert!(expected.simulated.iops.hi < expected.alone_iops * 1.3);
+}
+
+#[test]
+fn a_run_that_does_not_know_its_own_rate_widens_the_verdict_and_silences_fine_comparisons() {
+    let mut below = case("hdd-7200", "", random("r", 100.0, 8), 0.0);
+    let lo = load(&mut below).prediction.iops.lo;
+    let standing = |case: &Case| Judgement::of("a".into(), vec![case.clone()]).verdicts[0].clone().unwrap();
+    below.measured.iops = lo * 0.7;
+    assert_eq!(standing(&below).standing, Standing::Below);
+    below.measured.error = Some(0.29);
+    assert_eq!(standing(&below).standing, Standing::Below);
+    below.measured.error = Some(0.31);
+    let told = standing(&below);
+    assert_eq!(told.standing, Standing::AsExpected);
+    assert!(told.says.contains("(known within 31 %: unsteady)"), "{}", told.says);
+
+    let pair = |error| {
+        [("raid=0 disks=2", 300.0), ("raid=0 disks=4", 302.0)].map(|(change, iops)| {
+            let mut case = case("hdd-7200", change, random("r", 100.0, 8), iops);
+            case.measured.error = error;
+            case
+        })
+    };
+    let fires = |error| {
+        let pair = pair(error);
+        found("INVAR", &[&pair[0], &pair[1]]).is_some()
+    };
+    assert!(fires(None) && fires(Some(0.10)) && !fires(Some(0.11)));
 }
 
 #[test]

@@ -88,6 +88,7 @@ pub fn target(path: &str) -> TargetFacts {
             content: Content::Prepared,
             unwritten_bytes: Some(0),
             extents: Some(3),
+            placement: None,
             filesystem: Some(FilesystemFacts {
                 kind: "ext4".into(),
                 source: "/dev/sdb1".into(),

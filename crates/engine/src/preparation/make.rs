@@ -18,6 +18,7 @@ use super::error::PrepareError;
 use super::fill::{Content as Fill, Filled, fill};
 use super::inspect::{DevicePlan, FilePlan, FileState, Inspected, io_error, text};
 use super::lun::LunPlan;
+use super::place::placement;
 use super::{Hold, PrepareOptions, PrepareProgress, Prepared, PreparedTarget};
 use crate::control::StopSignal;
 
@@ -35,6 +36,8 @@ pub(super) struct Making<'m> {
     pub(super) stop: &'m StopSignal,
     pub(super) progress: &'m mut dyn FnMut(&PrepareProgress),
     pub(super) warnings: Vec<Warning>,
+    /// Keep other runs away from LUNs for as long as they are open.
+    pub(super) locks: Vec<File>,
 }
 
 /// A target that is open and locked, and not filled yet.
@@ -60,6 +63,8 @@ impl Made {
             (_, IoEngine::Uring) => "io_uring".into(),
             (_, IoEngine::Psync) => "psync".into(),
         };
+        // Where a file lies is known once it is filled.
+        member.placement = placement(&member, None);
         PreparedTarget { facts: TargetFacts { address: self.address, member }, kind: self.kind }
     }
 }
@@ -91,7 +96,7 @@ impl Making<'_> {
             }
             Inspected::File(plan) => self.open_file(plan),
             Inspected::Device(plan) => self.open_device(plan),
-            Inspected::Lun(plan) => Ok(self.open_lun(*plan)),
+            Inspected::Lun(plan) => self.open_lun(*plan),
             Inspected::Nfs(plan) => self.open_nfs(*plan),
         }
     }
@@ -111,7 +116,18 @@ impl Making<'_> {
     }
 
     /// A worker logs in by itself; here there is only to tell which paths are missing.
-    fn open_lun(&mut self, plan: LunPlan) -> Made {
+    fn open_lun(&mut self, plan: LunPlan) -> Result<Made, PrepareError> {
+        let lock = if plan.member.access == AccessMode::ReadWrite { Lock::Exclusive } else { Lock::Shared };
+        match lun::hold(&plan.member.address, lock) {
+            Ok(Some(file)) => self.locks.push(file),
+            Ok(None) => return Err(PrepareError::LunInUse { lun: plan.address }),
+            // Without a place for locks nobody can be protected.
+            Err(error) => self.warnings.push(Warning {
+                rule: "unlocked".into(),
+                says: format!("{}: another run of Assay on it would not be noticed ({error}).", plan.address),
+                next: String::new(),
+            }),
+        }
         for trouble in plan.troubles {
             self.warnings.push(Warning {
                 rule: "path".into(),
@@ -121,7 +137,7 @@ impl Making<'_> {
         }
         let mut facts = plan.facts;
         facts.sync = self.options.durability == Durability::Sync;
-        Made { address: plan.address, facts, kind: Prepared::Lun(Box::new(plan.member)) }
+        Ok(Made { address: plan.address, facts, kind: Prepared::Lun(Box::new(plan.member)) })
     }
 
     fn open_file(&mut self, plan: FilePlan) -> Result<Made, PrepareError> {
@@ -258,6 +274,7 @@ impl Making<'_> {
             let found = file::extents(&hold.file, member.span_bytes).map_err(io_error("map", path))?;
             facts.unwritten_bytes = found.map(|e| e.unwritten_bytes);
             facts.extents = found.map(|e| e.count);
+            facts.placement = placement(facts, found.and_then(|e| e.placed));
             if member.caching == Caching::Cached {
                 file::drop_cached_pages(&hold.file).map_err(io_error("write back", path))?;
             }

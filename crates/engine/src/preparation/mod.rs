@@ -12,6 +12,7 @@ mod lun;
 mod make;
 mod memory;
 mod nfs;
+mod place;
 mod space;
 
 use std::fs::File;
@@ -128,6 +129,8 @@ pub struct PreparedTargets {
     memory_bytes: u64,
     /// One for each target in a plan that verifies.
     stamps: Vec<Arc<StampTable>>,
+    /// Keep other runs away from LUNs.
+    _locks: Vec<File>,
 }
 
 /// Inspects, and only then makes, every target of a plan. `host` is where it all happens, `stop` ends a long fill.
@@ -148,7 +151,8 @@ pub fn prepare(
     inspect::check_overwrite(&options.overwrite, &inspected)?;
     space::check(&inspected)?;
     let memory_bytes = memory::left_for_buffers(plan, &inspected, host)?;
-    let mut making = make::Making { plan, options, engine, stop, progress, warnings: Vec::new() };
+    let mut making =
+        make::Making { plan, options, engine, stop, progress, warnings: Vec::new(), locks: Vec::new() };
     let mut targets = PreparedTargets {
         targets: Vec::new(),
         warnings: Vec::new(),
@@ -156,6 +160,7 @@ pub fn prepare(
         engine,
         memory_bytes,
         stamps: Vec::new(),
+        _locks: Vec::new(),
     };
     if let Err(error) = make_all(&mut making, inspected, &mut targets) {
         targets.abandon();
@@ -163,6 +168,7 @@ pub fn prepare(
     }
     warnings.append(&mut making.warnings);
     targets.warnings = warnings;
+    targets._locks = making.locks;
     if plan.verifies() {
         targets.stamps =
             targets.targets.iter().map(|t| Arc::new(StampTable::new(run_number(plan), t.span()))).collect();

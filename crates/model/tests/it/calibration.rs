@@ -1,5 +1,5 @@
 use assay_model::array::{Array, Device, parse, set};
-use assay_model::calibrate::{MicroTests, Point, calibrate, strip_software};
+use assay_model::calibrate::{MicroTests, Point, calibrate, calibrate_rounds, strip_software};
 use assay_model::des::{SimOptions, simulate};
 use assay_model::plant::{Plant, Tables};
 use assay_model::quantity::Corner;
@@ -38,6 +38,7 @@ fn micro_tests(hidden: &Array) -> MicroTests {
                 two(Workload::simple("stream", 32_768, 100.0, 0.0, 64)),
             ],
         ),
+        cached_read: None,
         raw_link_mb_s: Some(117.6),
     }
 }
@@ -132,4 +133,81 @@ fn rates_that_cannot_be_are_refused() {
     assert!(refuse(&tests).starts_with("a measured rate of 0 is not a rate"));
     tests.block_sweep = vec![Point { workload: w, iops: 100.0 }];
     assert!(refuse(&tests).starts_with("the block sweep of reads has 1 point(s)"));
+}
+
+/// The same hidden array in three rounds, in the second and third of which it gives other rates.
+fn rounds(factors: [f64; 3]) -> Vec<MicroTests> {
+    let base = micro_tests(&array("ix4-200d"));
+    let round = |factor: f64| {
+        let mut tests = base.clone();
+        let sweeps = tests.block_sweep.iter_mut().chain(&mut tests.block_sweep_deep);
+        let singles = tests.random_write_alone.iter_mut().chain(&mut tests.random_write_deep);
+        sweeps.chain(&mut tests.random_read).chain(singles).for_each(|p| p.iops *= factor);
+        tests
+    };
+    factors.map(round).to_vec()
+}
+
+fn sheet() -> Array {
+    let mut sheet = array("ix4-200d");
+    strip_software(&mut sheet);
+    sheet
+}
+
+#[test]
+fn rounds_that_agree_give_the_same_numbers_and_rounds_that_differ_widen_them() {
+    let mut tables = Tables::default();
+    let once = calibrate(&sheet(), &micro_tests(&array("ix4-200d")), &mut tables).unwrap();
+    let (steady, told) = calibrate_rounds(&sheet(), &rounds([1.0, 1.0, 1.0]), &mut tables).unwrap();
+    assert_eq!(steady.array, once.array);
+    let told = told.unwrap();
+    assert!(told.is_steady() && told.spread == 0.0 && told.rounds == 3, "{told:?}");
+
+    let (wide, told) = calibrate_rounds(&sheet(), &rounds([1.0, 0.95, 1.05]), &mut tables).unwrap();
+    close(told.unwrap().spread, 0.10, 1e-9, "spread");
+    let of = |c: &assay_model::calibrate::Calibration, field: &str| {
+        c.fitted.iter().find(|f| f.field == field).unwrap().quantity.clone()
+    };
+    let (a, b) = (of(&once, "target.read_op_us"), of(&wide, "target.read_op_us"));
+    close(b.value, a.value, 1e-9, "the median round is the true one");
+    assert!(b.lo < a.lo && b.hi > a.hi, "{a:?} {b:?}");
+    assert_eq!(wide.array.target.read_op_us.as_ref(), Some(&b), "the file has the wide range");
+    assert!(!wide.not_for.iter().any(|no| no.contains("any claim")));
+}
+
+#[test]
+fn a_target_that_moves_more_than_a_prediction_may_err_gets_no_claim() {
+    let mut tables = Tables::default();
+    let (c, told) = calibrate_rounds(&sheet(), &rounds([1.0, 0.93, 1.075]), &mut tables).unwrap();
+    assert!(told.unwrap().is_steady(), "14.5 % is within: {told:?}");
+    assert!(!c.not_for[0].starts_with("any claim of accuracy"));
+    let (c, told) = calibrate_rounds(&sheet(), &rounds([1.0, 0.9, 1.06]), &mut tables).unwrap();
+    let told = told.unwrap();
+    assert!(!told.is_steady() && (told.trend - 1.06).abs() < 1e-9, "{told:?}");
+    assert!(c.not_for[0].starts_with("any claim of accuracy"), "{:?}", c.not_for);
+    assert!(c.to_toml().contains("differed by 16 % between 3 rounds"), "{}", c.to_toml());
+    let (c, told) = calibrate_rounds(&sheet(), &rounds([1.0; 3])[..1], &mut tables).unwrap();
+    assert!(told.is_none() && c.remarks.iter().any(|r| r.starts_with("one round")), "{:?}", c.remarks);
+}
+
+#[test]
+fn without_a_raw_rate_the_largest_reads_say_what_the_link_carries_at_least() {
+    let remark = |mb_s: f64| {
+        let load = Workload::simple("cached read", 262_144, 100.0, 0.0, 32);
+        let tests = MicroTests {
+            cached_read: Some(Point { iops: mb_s * 1e6 / load.mean_size(), workload: load }),
+            ..MicroTests::default()
+        };
+        let c = calibrate(&sheet(), &tests, &mut Tables::default()).unwrap();
+        c.remarks.into_iter().find(|r| r.starts_with("the largest reads")).unwrap()
+    };
+    for (mb_s, words) in [
+        (110.0, "as described"),
+        (106.0, "as described"),
+        (104.0, "no proof either way"),
+        (120.0, "as described"),
+        (121.0, "more than it can"),
+    ] {
+        assert!(remark(mb_s).contains(words), "{mb_s}: {}", remark(mb_s));
+    }
 }

@@ -6,7 +6,8 @@ use assay_model::demand::demand_table;
 use assay_model::des::{SimOptions, simulate};
 use assay_model::facts::facts;
 use assay_model::plant::Tables;
-use assay_model::predict::{Engines, predict, predict_together};
+use assay_model::predict::{Engines, predict};
+use assay_model::together::{predict_together, what_if_together};
 use assay_model::workload::{Access, Workload};
 use assay_spec::units::{Bytes, GIB, Nanos};
 use proptest::prelude::*;
@@ -91,11 +92,49 @@ fn loads_side_by_side_share_the_array() {
     let mut tables = Tables::default();
     let w = Workload::simple("r", 4096, 100.0, 100.0, 16);
     let a = array("hdd-7200");
-    let both = predict_together(&a, &[w.clone(), w.clone()], 2, 20_000, &mut tables);
+    let both = predict_together(&a, &[w.clone(), w.clone()], 20_000, &mut tables).jobs;
     assert_eq!(both.len(), 2);
-    let double = predict_together(&a, &[Workload { outstanding: 32, ..w }], 2, 20_000, &mut tables);
-    close(both[0].iops.value + both[1].iops.value, double[0].iops.value, 0.05, "the sum of two halves");
-    close(both[0].iops.value, both[1].iops.value, 0.05, "fairness");
+    let double = predict_together(&a, &[Workload { outstanding: 32, ..w }], 20_000, &mut tables).jobs;
+    let iops = |jobs: &[assay_model::together::Beside], i: usize| jobs[i].simulated.iops;
+    close(iops(&both, 0).value + iops(&both, 1).value, iops(&double, 0).value, 0.05, "the sum of two halves");
+    close(iops(&both, 0).value, iops(&both, 1).value, 0.05, "fairness");
+    assert!(
+        iops(&both, 0).lo < iops(&both, 0).value && iops(&both, 0).hi > iops(&both, 0).value,
+        "an interval"
+    );
+    assert!(both[0].alone_iops > iops(&both, 0).value, "alone it is faster");
+}
+
+/// A stream that fits beside random reads until the disk is full of them: what they share is told with who takes it.
+#[test]
+fn what_loads_share_is_named_with_who_takes_it_and_what_a_change_brings_each() {
+    let mut tables = Tables::default();
+    let random = Workload { name: "t / database".into(), ..Workload::simple("r", 8192, 100.0, 100.0, 16) };
+    let stream = Workload { name: "t / backup".into(), ..Workload::simple("s", 65_536, 100.0, 0.0, 1) };
+    let loads = [random, stream];
+    let together = predict_together(&array("hdd-7200"), &loads, 20_000, &mut tables);
+    assert!(together.shared[0].name.contains("disk") && together.shared[0].utilisation > 0.8, "{together:?}");
+    assert!(
+        together.says().contains("the disk: ") && together.says().contains("% of that by "),
+        "{}",
+        together.says()
+    );
+    assert!((together.shared[0].parts.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+    let changes = what_if_together(
+        &array("hdd-7200"),
+        &loads,
+        &["raid=0 disks=4", "initiator.queue_depth=4096"],
+        20_000,
+        &mut tables,
+    )
+    .unwrap();
+    assert!(changes[0].gains.iter().all(|g| *g > 1.5), "{:?}", changes[0].gains);
+    assert!(
+        changes[0].says.contains("database x") && changes[0].says.contains("backup x"),
+        "{}",
+        changes[0].says
+    );
+    assert!(changes[1].says.contains("changes nothing"), "{}", changes[1].says);
 }
 
 /// The study: c_eff/disks of 0.91 (001d) and 0.82 (001b) *of 4*: both arrays work like one disk at a time.

@@ -10,7 +10,8 @@ use assay_model::workload::{Pace, Workload};
 use assay_spec::units::{Bytes, GIB};
 use assay_spec::{Overrides, Plan, PlanFile, suites};
 
-const EXTENT: Extent = Extent { start: Bytes(0), span: Bytes(4 * GIB), members: 1 };
+const EXTENT: Extent =
+    Extent { start: Bytes(0), span: Bytes(4 * GIB), reach: Bytes(0), pieces: 1, members: 1 };
 
 fn plan(name: &str, text: &str) -> Plan {
     let file = PlanFile::parse(name, text).unwrap_or_else(|e| panic!("{e}"));

@@ -5,7 +5,7 @@ use crate::expected::Case;
 use crate::finding::{Evidence, Severity};
 
 /// So much faster than the fastest end of the physical bound is a cache.
-const ABOVE_BOUND: f64 = 1.25;
+pub(super) const ABOVE_BOUND: f64 = 1.25;
 /// No rotating disk answers half of random reads within this, ms.
 const DISK_MEDIAN_MIN_MS: f64 = 0.5;
 /// A fifth of random reads below this share of a revolution is a cache.

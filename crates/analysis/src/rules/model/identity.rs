@@ -3,7 +3,7 @@
 use assay_model::workload::Pace;
 
 use super::Says;
-use crate::expected::Case;
+use crate::expected::{Case, Modelled};
 use crate::finding::{Evidence, Severity};
 
 /// A stated rate and IOPS x size agree within this.
@@ -73,7 +73,8 @@ pub(super) fn little(case: &Case) -> Option<Says> {
     })
 }
 
-/// Bytes, time and rate that cannot all be true; or more than the described links can carry.
+/// Bytes, time and rate that cannot all be true; more than the described links can carry; more than the disks write
+/// where the target lies.
 pub(super) fn phys(case: &Case) -> Option<Says> {
     let load = case.load.as_ref()?;
     let rate = load.mb_s(case.measured.iops);
@@ -91,12 +92,42 @@ pub(super) fn phys(case: &Case) -> Option<Says> {
     }
     let one_way = load.read_pct() == 0.0 || load.read_pct() == 100.0;
     let ceiling = load.facts.path_mb_s * load.facts.paths;
-    (one_way && ceiling.is_finite() && rate > ceiling * super::link::CEILING_MAX).then(|| Says {
+    if !one_way || !ceiling.is_finite() || rate <= ceiling * super::link::CEILING_MAX {
+        return written_too_fast(load, rate);
+    }
+    Some(Says {
         severity: Severity::Critical,
         says: format!(
             "{rate:.0} MB/s cannot pass the links of the array file, which carry {ceiling:.1} MB/s in all: the I/O did not cross them, or they are others."
         ),
         evidence: vec![Evidence::new("measured", rate, "MB/s"), Evidence::new("ceiling", ceiling, "MB/s")],
         next: "Check link, paths and MTU in the array file, and whether a cache of this host answered.",
+    })
+}
+
+/// Sequential writes beyond what rotating members take at their place. Reads are judged by CACHE-R.
+fn written_too_fast(load: &Modelled, rate: f64) -> Option<Says> {
+    let facts = &load.facts;
+    let ceiling = facts.stream_mb_s[1];
+    let sequential_writes = load.read_pct() == 0.0 && load.random_pct() == 0.0;
+    if !facts.rotating || !sequential_writes || rate <= ceiling * super::cache::ABOVE_BOUND {
+        return None;
+    }
+    let place = if load.is_placed {
+        format!("{:.0} % into their capacity, where the target lies", facts.start_fraction * 100.0)
+    } else {
+        "even at their outer edge".to_owned()
+    };
+    Some(Says {
+        severity: Severity::Warning,
+        says: format!(
+            "{rate:.0} MB/s cannot be written by the disks of the array file, which take at most {ceiling:.0} MB/s {place}: a cache took the writes, or the disks are others."
+        ),
+        evidence: vec![
+            Evidence::new("measured", rate, "MB/s"),
+            Evidence::new("most at this place", ceiling, "MB/s"),
+            Evidence::new("place", facts.start_fraction * 100.0, "% of the capacity"),
+        ],
+        next: "Write for longer than the caches last, and check the [device] of the array file.",
     })
 }

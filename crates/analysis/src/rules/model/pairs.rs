@@ -15,6 +15,11 @@ const CHANGED: f64 = 1.8;
 const SAME_SEQUENTIAL: f64 = 0.05;
 const SAME_RANDOM: f64 = 0.10;
 
+/// Whether both runs know their own rates better than a rule must tell them apart; unknown errors are taken to be small.
+fn are_steady(a: &Case, b: &Case, tolerance: f64) -> bool {
+    [a, b].iter().all(|case| case.measured.error.is_none_or(|error| error <= tolerance))
+}
+
 /// The same random writes per second in two different mixes: they pass one at a time.
 pub(super) fn serial_writes(a: &Case, b: &Case) -> Option<Says> {
     let (la, lb) = (a.load.as_ref()?, b.load.as_ref()?);
@@ -26,6 +31,7 @@ pub(super) fn serial_writes(a: &Case, b: &Case) -> Option<Says> {
     let (wa, wb) =
         (a.measured.iops * la.facts.random_write_share, b.measured.iops * lb.facts.random_write_share);
     if !differs
+        || !are_steady(a, b, SAME_WRITES)
         || !same_rest
         || !la.facts.rotating
         || wa <= 0.0
@@ -67,7 +73,7 @@ pub(super) fn raid_penalty(a: &Case, b: &Case) -> Option<Says> {
     let same_rest = la.array == lb.array
         && la.workload.mean_size() == lb.workload.mean_size()
         && la.workload.total_outstanding() == lb.workload.total_outstanding();
-    if !same_rest || penalty <= 1.0 || reads.measured.iops <= 0.0 {
+    if !are_steady(a, b, PENALTY_TOLERANCE) || !same_rest || penalty <= 1.0 || reads.measured.iops <= 0.0 {
         return None;
     }
     let ratio = writes.measured.iops / reads.measured.iops;
@@ -121,7 +127,12 @@ pub(super) fn invariant(a: &Case, b: &Case) -> Option<Says> {
     let several = different.next().is_some();
     let tolerance = if la.random_pct() > 0.0 { SAME_RANDOM } else { SAME_SEQUENTIAL };
     let change = b.measured.iops / a.measured.iops - 1.0;
-    if !same_load || several || a.measured.iops <= 0.0 || change.abs() >= tolerance {
+    if !same_load
+        || !are_steady(a, b, tolerance)
+        || several
+        || a.measured.iops <= 0.0
+        || change.abs() >= tolerance
+    {
         return None;
     }
     Some(Says {

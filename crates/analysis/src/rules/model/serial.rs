@@ -50,6 +50,29 @@ pub(super) fn serial(case: &Case) -> Option<Says> {
     })
 }
 
+/// Where the part lies, as far as it is known, and that it is in pieces.
+fn place(load: &Modelled) -> String {
+    let pieces = match load.workload.pieces {
+        0 | 1 => String::new(),
+        n => format!(" in {n} pieces"),
+    };
+    let start = load.facts.start_fraction;
+    match load.is_placed {
+        true if start > 0.0 => format!("{pieces}, from {} on", percent(start)),
+        true => pieces,
+        false => format!("{pieces}, nobody knows where on them"),
+    }
+}
+
+/// Small shares keep a digit that says something.
+fn percent(share: f64) -> String {
+    match share * 100.0 {
+        p if p >= 0.1 => format!("{p:.1} %"),
+        p if p > 0.0 => format!("{p:.3} %"),
+        _ => "0 %".to_owned(),
+    }
+}
+
 /// A small part of the disks was used.
 pub(super) fn span(case: &Case) -> Option<Says> {
     let load = case.load.as_ref()?;
@@ -61,8 +84,9 @@ pub(super) fn span(case: &Case) -> Option<Says> {
     Some(Says {
         severity: Severity::Info,
         says: format!(
-            "short-stroked: {:.1} % of the disks are used; on all of them expect about {whole:.0} IOPS of the disks, here they give up to {here:.0}.",
-            facts.span_fraction * 100.0
+            "short-stroked: {} of the disks are used{}; on all of them expect about {whole:.0} IOPS of the disks, here they give up to {here:.0}.",
+            percent(facts.span_fraction),
+            place(load)
         ),
         evidence: vec![
             Evidence::new("used", facts.span_fraction * 100.0, "%"),

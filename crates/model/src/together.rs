@@ -1,0 +1,214 @@
+//! Loads that run at the same time on one array: what they take from each other.
+//!
+//! No closed form is offered here: what clients do to each other depends on who waits for whom. The simulation answers
+//! how fast each is, and the demands of all at these rates say what they share.
+
+use serde::Serialize;
+
+use crate::array::{Array, SetError, set};
+use crate::closed::closed_form;
+use crate::demand::{ResourceKind, demand_table};
+use crate::des::{ClientOutcome, SimOptions, simulate};
+use crate::plant::{Plant, Software, Tables};
+use crate::predict::{Simulated, summary};
+use crate::quantity::{Corner, Interval};
+use crate::workload::{Region, Workload};
+
+/// Seeds at nominal values; the ends of the ranges are simulated once each.
+const SEEDS: u64 = 3;
+/// A change below this is none.
+const NO_CHANGE: f64 = 0.01;
+
+/// What to expect of loads side by side.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Together {
+    /// In the order of the loads.
+    pub jobs: Vec<Beside>,
+    /// What they share, the busiest first.
+    pub shared: Vec<Shared>,
+    /// Whether the target's software is part of it; unknown makes rates bounds of the hardware.
+    pub software: Software,
+}
+
+/// One of several loads.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Beside {
+    /// Its name.
+    pub name: String,
+    /// What to expect of it beside the others: the seeds at nominal values, and both ends of all ranges.
+    pub simulated: Simulated,
+    /// I/Os per second that it would reach alone, by the closed form.
+    pub alone_iops: f64,
+}
+
+/// A resource that the loads use.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Shared {
+    /// Which.
+    pub kind: ResourceKind,
+    /// Its name in a sentence.
+    pub name: String,
+    /// How busy all loads together keep it. In \[0, 1\].
+    pub utilisation: f64,
+    /// Which part of that each load takes, in their order; sums to 1.
+    pub parts: Vec<f64>,
+}
+
+/// A change, and what it brings to each load.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct WhatIfTogether {
+    /// The override as written.
+    pub change: String,
+    /// What to expect with it.
+    pub together: Together,
+    /// Expected rate of each load over that on the unchanged array.
+    pub gains: Vec<f64>,
+    /// One sentence.
+    pub says: String,
+}
+
+/// Predicts loads that run at the same time on one array, with so many simulated I/Os for each run.
+#[must_use]
+pub fn predict_together(
+    array: &Array,
+    workloads: &[Workload],
+    max_ios: u64,
+    tables: &mut Tables,
+) -> Together {
+    let region = union(workloads);
+    let mut run = |corner: Corner, seeds: u64| {
+        let plant = Plant::new(array, corner, region, tables);
+        let options = |seed| SimOptions { seed, max_ios, cache_full: false };
+        let runs: Vec<_> = (1..=seeds).map(|seed| simulate(&plant, workloads, options(seed))).collect();
+        (plant, runs)
+    };
+    let (plant, nominal) = run(Corner::Nominal, SEEDS);
+    let ends = [run(Corner::Slow, 1).1, run(Corner::Fast, 1).1];
+    let of = |runs: &[Vec<ClientOutcome>], i: usize| summary(&runs.iter().map(|r| &r[i]).collect::<Vec<_>>());
+    let jobs: Vec<Beside> = workloads
+        .iter()
+        .enumerate()
+        .map(|(i, load)| {
+            let [slow, fast] = ends.each_ref().map(|runs| of(runs, i));
+            Beside {
+                name: load.name.clone(),
+                simulated: spanning(&of(&nominal, i), &slow, &fast),
+                alone_iops: closed_form(&plant, &plant.classes(load), load).iops,
+            }
+        })
+        .collect();
+    Together { shared: shared(&plant, workloads, &jobs), software: plant.software, jobs }
+}
+
+/// From the first byte of any load to the last of any: the heads move between them.
+fn union(workloads: &[Workload]) -> Region {
+    let regions = || workloads.iter().map(Workload::region);
+    let start_bytes = regions().map(|r| r.start_bytes).fold(f64::INFINITY, f64::min);
+    let end = regions().map(|r| r.start_bytes + r.reach_bytes).fold(0.0, f64::max);
+    let widest = regions().map(|r| r.span_bytes).fold(0.0, f64::max);
+    let pieces = regions().map(|r| r.pieces).fold(1.0, f64::max);
+    match start_bytes.is_finite() {
+        true => Region { start_bytes, span_bytes: widest, reach_bytes: end - start_bytes, pieces },
+        false => Region::outer(0.0),
+    }
+}
+
+fn spanning(nominal: &Simulated, slow: &Simulated, fast: &Simulated) -> Simulated {
+    let with = |of: fn(&Simulated) -> Interval| of(nominal).with(of(slow)).with(of(fast));
+    Simulated {
+        iops: with(|s| s.iops),
+        mean_ms: with(|s| s.mean_ms),
+        p50_ms: with(|s| s.p50_ms),
+        p99_ms: with(|s| s.p99_ms),
+        max_ms: with(|s| s.max_ms),
+        ..nominal.clone()
+    }
+}
+
+/// Demand of all loads at their rates; the queue that a disk may choose from is that of all of them.
+fn shared(plant: &Plant, workloads: &[Workload], jobs: &[Beside]) -> Vec<Shared> {
+    let outstanding = workloads.iter().map(Workload::total_outstanding).sum();
+    let mut found: Vec<Shared> = Vec::new();
+    for (index, (load, job)) in workloads.iter().zip(jobs).enumerate() {
+        let table = demand_table(plant, &plant.classes(load), outstanding);
+        for resource in table.resources.into_iter().filter(|r| r.kind != ResourceKind::Latency) {
+            let busy = job.simulated.iops.value / resource.ceiling_iops;
+            let at = found.iter().position(|s| s.kind == resource.kind).unwrap_or_else(|| {
+                let parts = vec![0.0; jobs.len()];
+                found.push(Shared { kind: resource.kind, name: resource.name, utilisation: 0.0, parts });
+                found.len() - 1
+            });
+            found[at].utilisation += busy;
+            found[at].parts[index] += busy;
+        }
+    }
+    for resource in &mut found {
+        let sum = resource.utilisation.max(f64::MIN_POSITIVE);
+        resource.parts.iter_mut().for_each(|part| *part /= sum);
+        // The stream of one load and the visits of another overlap in ways that no sum knows.
+        resource.utilisation = resource.utilisation.min(1.0);
+    }
+    found.sort_by(|a, b| b.utilisation.total_cmp(&a.utilisation));
+    found
+}
+
+impl Together {
+    /// `the 4 disks are 97 % busy, 90 % of it with database`.
+    #[must_use]
+    pub fn says(&self) -> String {
+        let Some(busiest) = self.shared.first() else { return "they share nothing".to_owned() };
+        let most = busiest.parts.iter().zip(&self.jobs).max_by(|a, b| a.0.total_cmp(b.0));
+        let by = most.map_or(String::new(), |(part, job)| {
+            format!(", {:.0} % of that by {}", part * 100.0, short_name(&job.name))
+        });
+        format!("what they share most is {}: {:.0} % busy{by}", busiest.name, busiest.utilisation * 100.0)
+    }
+}
+
+/// A job without the name of its test.
+fn short_name(name: &str) -> &str {
+    name.rsplit(" / ").next().unwrap_or(name)
+}
+
+/// Predicts the loads with each change applied to the array by itself.
+///
+/// # Errors
+/// The first override that does not fit the array.
+pub fn what_if_together(
+    array: &Array,
+    workloads: &[Workload],
+    changes: &[&str],
+    max_ios: u64,
+    tables: &mut Tables,
+) -> Result<Vec<WhatIfTogether>, SetError> {
+    let before = predict_together(array, workloads, max_ios, tables);
+    changes
+        .iter()
+        .map(|change| {
+            let mut changed = array.clone();
+            set(&mut changed, change)?;
+            let together = predict_together(&changed, workloads, max_ios, tables);
+            let rates = |t: &Together| t.jobs.iter().map(|j| j.simulated.iops.value).collect::<Vec<_>>();
+            let gains: Vec<f64> =
+                rates(&together).iter().zip(rates(&before)).map(|(after, before)| after / before).collect();
+            let says = sentence(change, &before, &together, &gains);
+            Ok(WhatIfTogether { change: (*change).to_owned(), together, gains, says })
+        })
+        .collect()
+}
+
+fn sentence(change: &str, before: &Together, after: &Together, gains: &[f64]) -> String {
+    let busiest = |t: &Together| t.shared.first().map_or(String::new(), |s| s.name.clone());
+    if gains.iter().all(|gain| (gain - 1.0).abs() < NO_CHANGE) {
+        return format!("{change} changes nothing: they share {}, before and after", busiest(before));
+    }
+    let each: Vec<String> = before
+        .jobs
+        .iter()
+        .zip(gains)
+        .map(|(job, gain)| format!("{} x{gain:.2}", short_name(&job.name)))
+        .collect();
+    let (was, is) = (busiest(before), busiest(after));
+    let limit = if was == is { format!("still {is}") } else { format!("now {is}, before {was}") };
+    format!("{change}: {}; what they share most is {limit}", each.join(", "))
+}
