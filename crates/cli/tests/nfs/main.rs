@@ -262,3 +262,53 @@ fn what_stands_where_the_mark_goes_is_left_alone() {
     assert_eq!(std::fs::read(server.file("rw/.t.dat.assay")).unwrap(), b"shopping list");
     assert!(!server.file("rw/t.dat").exists(), "what was created is taken back");
 }
+
+#[test]
+fn two_runs_on_one_machine_do_not_write_to_one_file() {
+    let Some(server) = ganesha::start() else { return };
+    let story = Story::new();
+    story.write("write.toml", WRITE);
+    story.write("long.toml", WRITE.replace("ops = 400", "run = \"60s\""));
+    let file = at(&server, "/rw/t.dat", "");
+    let mut running = story.start(&["run", "long.toml", &file, "--size", "1MiB"]);
+    story.wait_for(|run| run["tests"][0]["series"].as_array().is_some_and(|series| !series.is_empty()));
+    let told = story.assay(&["run", "write.toml", &file, "--size", "1MiB"]).ends(BAD_INPUT);
+    assert!(told.err.contains("in use by another run"), "{}", told.err);
+    running.signal("INT");
+    running.end().ends(story::INTERRUPTED);
+    story.assay(&["run", "write.toml", &file, "--size", "1MiB"]).ends(DONE);
+}
+
+/// A namespace of its own, where the server has the known ports and a port mapper, as servers have.
+struct Namespace(String);
+
+impl Drop for Namespace {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("ip").args(["netns", "del", &self.0]).status();
+    }
+}
+
+#[test]
+fn without_ports_in_the_address_the_port_mapper_is_asked() {
+    let name = format!("assay-test-nfs-map-{}", std::process::id());
+    let space = Namespace(format!("{name}-server"));
+    let ip = |args: &[&str]| {
+        let status = std::process::Command::new("ip").args(args).stderr(std::process::Stdio::null()).status();
+        status.is_ok_and(|status| status.success())
+    };
+    if !ip(&["netns", "add", &space.0]) || !ip(&["-n", &space.0, "link", "set", "lo", "up"]) {
+        return eprintln!("skipped: no network namespace can be made here");
+    }
+    let Some(server) = ganesha::start_in(&name) else { return };
+    let story = Story::new();
+    let program = env!("CARGO_BIN_EXE_assay");
+    let output = std::process::Command::new("ip")
+        .args(["netns", "exec", &space.0, program, "check", "nfs://127.0.0.1/rw", "--json"])
+        .current_dir(story.path(""))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let checked: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(checked["nfs"]["server"], "127.0.0.1:2049", "{checked:#}");
+    drop(server);
+}

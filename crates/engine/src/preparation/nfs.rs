@@ -1,12 +1,13 @@
 //! A file on an NFS server that Assay reaches by itself: looked at before anything else, made, marked and filled like a
 //! local one, with the server's words where the kernel's would stand.
 
+use std::fs::File;
 use std::path::Path;
 
 use assay_record::{Content, FilesystemFacts, HostFacts, MemberFacts, MemberKind, NfsFacts, Warning};
 use assay_spec::units::Bytes;
 use assay_spec::{NfsAddress, NfsSync, Plan};
-use assay_target::file::Marker;
+use assay_target::file::{Lock, Marker};
 use assay_target::nfs::{self, BLOCK_BYTES, NfsMember, Place, locate};
 use assay_target::{AccessMode, Durability, OpenError};
 
@@ -35,6 +36,8 @@ pub(super) struct NfsPlan {
 
 /// Remembers what to write down when the run is over.
 pub(super) struct NfsHold {
+    /// Keeps other runs on this machine away.
+    _lock: File,
     /// `None` for foreign files.
     marker: Option<Marker>,
     used_bytes: u64,
@@ -228,9 +231,13 @@ impl Making<'_> {
         if is_new {
             place.create()?;
         }
-        let access = match state {
-            FileState::Foreign => AccessMode::ReadOnly,
-            _ => AccessMode::ReadWrite,
+        let (access, lock) = match state {
+            FileState::Foreign => (AccessMode::ReadOnly, Lock::Shared),
+            _ => (AccessMode::ReadWrite, Lock::Exclusive),
+        };
+        let name = place.address.to_string();
+        let Some(lock) = place.hold(lock).map_err(inspect::io_error("lock", Path::new(&name)))? else {
+            return Err(PrepareError::InUse { path: name });
         };
         let mut marker = match state {
             FileState::New => Some(Marker::new(true)),
@@ -259,7 +266,7 @@ impl Making<'_> {
         };
         let facts = facts(&place, span_bytes, round_trip_us, durability);
         let (used_bytes, size_bytes) = (file.attributes.used_bytes, file.attributes.size_bytes);
-        let hold = NfsHold { marker, used_bytes, size_bytes };
+        let hold = NfsHold { _lock: lock, marker, used_bytes, size_bytes };
         Ok(Made::new(address, facts, Prepared::Nfs { member: Box::new(member), hold }))
     }
 
@@ -335,9 +342,9 @@ fn is_whole(used_bytes: u64, of_bytes: u64) -> bool {
     used_bytes >= (of_bytes as f64 * WHOLE_SHARE) as u64
 }
 
-/// Servers that say nothing take what every server takes; none is believed beyond what is sensible.
+/// Servers that say nothing take what every server takes; no I/O is larger than the second.
 fn call_bytes(limit: u32) -> u32 {
     const LEAST: u32 = 8 << 10;
-    const MOST: u32 = 4 << 20;
+    const MOST: u32 = 64 << 20;
     if limit == 0 { LEAST } else { limit.min(MOST) }
 }

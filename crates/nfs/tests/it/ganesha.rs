@@ -19,6 +19,12 @@ pub fn start() -> Option<Ganesha> {
     Ganesha::start().map_err(|why| eprintln!("skipped: nfs-ganesha cannot be started here: {why}")).ok()
 }
 
+/// A server in the namespace `lab`-server, on the known ports and with a port mapper.
+pub fn start_in(lab: &str) -> Option<Ganesha> {
+    let server = Ganesha { lab: lab.to_owned(), port: 2049, mount_port: 20_048 };
+    server.begin().map_err(|why| eprintln!("skipped: nfs-ganesha cannot be started here: {why}")).ok()
+}
+
 fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
@@ -27,10 +33,13 @@ impl Ganesha {
     fn start() -> Result<Self, String> {
         let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
         let lab = format!("assay-test-nfs-{}-{number}", std::process::id());
-        let server = Self { lab, port: free_port(), mount_port: free_port() };
-        let output = server.script("start")?;
+        Self { lab, port: free_port(), mount_port: free_port() }.begin()
+    }
+
+    fn begin(self) -> Result<Self, String> {
+        let output = self.script("start")?;
         match output.status.success() {
-            true => Ok(server),
+            true => Ok(self),
             false => Err(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
         }
     }

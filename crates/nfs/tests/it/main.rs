@@ -8,6 +8,7 @@
 
 mod behaviour;
 mod faults;
+#[expect(dead_code, reason = "the stories of the program use more of it")]
 mod ganesha;
 mod scripted;
 mod work;

@@ -16,7 +16,12 @@ const PLACES: [&str; 2] = ["/run/lock", "/tmp"];
 /// the file is closed, also when the process is killed. The file itself stays: removing it would let two runs lock two
 /// files of one name.
 pub fn hold(address: &IscsiAddress, lock: Lock) -> io::Result<Option<File>> {
-    let name = format!("assay-{}-{}.lock", address.target, address.lun);
+    hold_name(&format!("{}-{}", address.target, address.lun), lock)
+}
+
+/// The same for whatever `name` tells apart from everything else.
+pub(crate) fn hold_name(name: &str, lock: Lock) -> io::Result<Option<File>> {
+    let name = format!("assay-{name}.lock");
     let place = PLACES.iter().map(Path::new).find(|place| place.is_dir());
     let place = place.map_or_else(std::env::temp_dir, PathBuf::from);
     let file = open(&place.join(name))?;

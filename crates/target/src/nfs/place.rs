@@ -9,6 +9,7 @@ use assay_nfs::{CallError, Server, ServerConfig};
 use assay_spec::NfsAddress;
 
 use crate::OpenError;
+use crate::file::Lock;
 
 /// The test file in a directory that is given as a target.
 const FILE_IN_DIRECTORY: &str = "assay.dat";
@@ -62,6 +63,14 @@ impl Place {
     #[must_use]
     pub fn server_address(&self) -> std::net::SocketAddr {
         self.server.address()
+    }
+
+    /// Keeps runs on this machine apart on the file, which must be there: as a LUN has no lock that they could share, an
+    /// NFSv3 server has none without its lock manager. `None` when another run has it.
+    pub fn hold(&self, lock: Lock) -> std::io::Result<Option<std::fs::File>> {
+        let fileid = self.file.map_or(0, |file| file.attributes.fileid);
+        let server = self.server.address().to_string().replace(['[', ']', ':'], "_");
+        crate::lun::hold_name(&format!("nfs-{server}-{:x}-{fileid:x}", self.fsid), lock)
     }
 
     /// The median of a few round trips.
