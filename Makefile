@@ -25,8 +25,8 @@ check: ## fmt + clippy (warnings denied) + tidy + unit tests, for every commit
 	$(CARGO) test --package xtask --test tidy --quiet
 	$(CARGO) test --workspace --lib --bins --quiet
 
-bench: ## compare with fio; BENCH="--case tmpfs --rounds 3" for a part of it
-	@scripts/need.sh fio chrt taskset
+bench: ## compare with fio; BENCH="--case tmpfs --rounds 3" for a part, "--fio-iscsi PATH" for LUNs too
+	@scripts/need.sh fio chrt taskset tgtd tgtadm
 	$(CARGO) xtask bench $(BENCH)
 
 lab: ## a storage network on this machine: four shaped links, tgt, NFS; make lab DO=down removes it (root)
