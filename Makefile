@@ -3,7 +3,7 @@ CARGO ?= cargo
 # Where `make run` puts its test file; removed afterwards.
 RUN_FOLDER ?= target/run
 # What tests use besides Rust, gcc and make.
-NEEDS = git losetup unshare wipefs mkswap sfdisk mkfs.ext4 tgtd tgtadm istgt ip tc
+NEEDS = git losetup unshare wipefs mkswap sfdisk mkfs.ext4 tgtd tgtadm istgt ip tc ganesha.nfsd rpcbind
 # What `make lab` is asked to do: up, down, status, "mtu 2 1500", "cut 3", …
 DO ?= up
 
@@ -25,8 +25,8 @@ check: ## fmt + clippy (warnings denied) + tidy + unit tests, for every commit
 	$(CARGO) test --package xtask --test tidy --quiet
 	$(CARGO) test --workspace --lib --bins --quiet
 
-bench: ## compare with fio; BENCH="--case tmpfs --rounds 3" for a part of it
-	@scripts/need.sh fio chrt taskset
+bench: ## compare with fio; BENCH="--case tmpfs --rounds 3" for a part, "--fio-iscsi PATH" for LUNs too
+	@scripts/need.sh fio chrt taskset tgtd tgtadm
 	$(CARGO) xtask bench $(BENCH)
 
 lab: ## a storage network on this machine: four shaped links, tgt, NFS; make lab DO=down removes it (root)

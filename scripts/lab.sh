@@ -3,6 +3,7 @@
 #
 #   scripts/lab.sh up [MTU]           build it (default MTU 9000, as storage networks are built) and say how to use it
 #   scripts/lab.sh mtu LINK MTU [END] set the MTU of link 1 to 4; END is client or server, both where it is left out
+#   scripts/lab.sh switch LINK MTU    put a switch between, which drops larger frames without a word (until down)
 #   scripts/lab.sh cut LINK           pull the cable of link 1 to 4;   scripts/lab.sh heal LINK   plug it in again
 #   scripts/lab.sh kill | start       end the iSCSI target as a crash would; start it again with the same settings
 #   scripts/lab.sh status             say what there is
@@ -22,6 +23,7 @@ case $LAB in
 esac
 CLIENT=$LAB-client
 SERVER=$LAB-server
+SWITCH=$LAB-switch
 DATA=/dev/shm/$LAB
 NAME=iqn.2026-11.example.$LAB
 LUN_BYTES=268435456
@@ -84,6 +86,32 @@ set_mtu() { # number, MTU, end
         ;;
     *) fail "an end is client or server, not '$3'" ;;
     esac
+}
+
+# A bridge looks at the size of single frames only, so the ends must send single frames: no segmentation offload.
+put_switch() { # number, MTU
+    link_number "${1:-}"
+    case ${2:-} in
+    '' | *[!0-9]*) fail "an MTU is a number of bytes, not '${2:-}'" ;;
+    esac
+    [ -e "/run/netns/$SWITCH" ] || ip netns add "$SWITCH"
+    if ip -n "$SWITCH" link show "b$1" >/dev/null 2>&1; then fail "link $1 has a switch already"; fi
+    mtu=$(ip -n "$CLIENT" -o link show "c$1" | sed 's/.* mtu \([0-9]*\) .*/\1/')
+    ip -n "$CLIENT" link del "c$1"
+    ip -n "$SWITCH" link add "b$1" type bridge
+    plug "$CLIENT" "c$1" "10.77.$1.1" "$mtu" "$1" "$2"
+    plug "$SERVER" "s$1" "10.77.$1.2" "$mtu" "$1" "$2"
+    ip -n "$SWITCH" link set "b$1" up
+}
+
+plug() { # namespace, interface, address, its MTU, number of the switch, MTU of the switch
+    ip link add "$2" netns "$1" mtu "$4" type veth peer name "x$2" netns "$SWITCH" mtu "$4"
+    ip -n "$1" link set "$2" gso_max_segs 1
+    ip -n "$1" addr add "$3/24" dev "$2"
+    ip -n "$SWITCH" link set "x$2" master "b$5"
+    ip -n "$SWITCH" link set "x$2" mtu "$6" up
+    ip -n "$1" link set "$2" up
+    shape "$1" "$2"
 }
 
 start() {
@@ -202,6 +230,7 @@ down() {
     kill_target
     ip netns del "$CLIENT" 2>/dev/null || true
     ip netns del "$SERVER" 2>/dev/null || true
+    ip netns del "$SWITCH" 2>/dev/null || true
     rm -rf "$DATA"
 }
 
@@ -219,10 +248,11 @@ status) status ;;
 kill) need_up && kill_target ;;
 start) need_up && start ;;
 mtu) need_up && set_mtu "${2:-}" "${3:-}" "${4:-both}" ;;
+switch) need_up && put_switch "${2:-}" "${3:-}" ;;
 cut) need_up && link_number "${2:-}" && ip -n "$SERVER" link set "s$2" down ;;
 heal) need_up && link_number "${2:-}" && ip -n "$SERVER" link set "s$2" up ;;
 *)
-    sed -n '2,20s/^# \{0,1\}//p' "$0"
+    sed -n '2,21s/^# \{0,1\}//p' "$0"
     exit 2
     ;;
 esac

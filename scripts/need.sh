@@ -13,7 +13,8 @@ package_of() {
         mkfs.ext4) echo e2fsprogs ;;
         tgtd | tgtadm) echo tgt ;;
         ip | tc) echo iproute2 ;;
-        git | fio | istgt) echo "$1" ;;
+        ganesha.nfsd) echo nfs-ganesha nfs-ganesha-vfs ;;
+        git | fio | istgt | rpcbind) echo "$1" ;;
         *) echo "" ;;
     esac
 }

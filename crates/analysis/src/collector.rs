@@ -11,7 +11,7 @@ use assay_spec::{Job, Semantics};
 
 use crate::series::Series;
 use crate::summary::{
-    Cpu, DiskBytes, HostView, JobSummary, Load, OpSummary, RunStatus, RunSummary, StepSummary,
+    Cpu, DiskBytes, HostView, JobSummary, Load, OpSummary, RunStatus, RunSummary, StepSummary, TcpSummary,
 };
 
 /// Samples that leave out more than this share of the time between the first and the last have gaps.
@@ -62,6 +62,7 @@ struct HostState {
     late_ns: f64,
     late_max_ns: u64,
     disk_bytes: BTreeMap<String, u64>,
+    tcp: Vec<TcpSummary>,
 }
 
 impl Collector {
@@ -142,6 +143,7 @@ impl Collector {
         let start_ns = sample.at_ns.saturating_sub(sample.length_ns);
         if start_ns >= measure_ns && state.drain_ns.is_none_or(|drain| sample.at_ns <= drain) {
             state.host.add(sample, start_ns);
+            state.host.add_tcp(sample, measure_ns);
         }
     }
 
@@ -174,6 +176,8 @@ impl Collector {
             mismatches: end.map(|e| e.mismatches.clone()).unwrap_or_default(),
             mismatch_count: end.map_or(0, |e| e.mismatch_count),
             paths: end.map(|e| e.paths.clone()).unwrap_or_default(),
+            tcp: state.host.tcp.clone(),
+            writes: end.map(|e| e.writes.clone()).unwrap_or_default(),
             series: state.series.points(),
             host: host_view(state),
             turns,
@@ -231,6 +235,18 @@ impl HostState {
         self.late_max_ns = self.late_max_ns.max(sample.timer_late_max_ns);
         for disk in &sample.disks {
             *self.disk_bytes.entry(disk.device.clone()).or_default() += disk.read_bytes + disk.write_bytes;
+        }
+    }
+
+    fn add_tcp(&mut self, sample: &HostSample, measure_ns: u64) {
+        let t_s = sample.at_ns.saturating_sub(measure_ns) as f64 / 1e9;
+        for one in &sample.tcp {
+            let known = self.tcp.iter().position(|tcp| tcp.remote == one.remote);
+            let index = known.unwrap_or_else(|| {
+                self.tcp.push(TcpSummary { remote: one.remote.clone(), ..TcpSummary::default() });
+                self.tcp.len() - 1
+            });
+            self.tcp[index].add(t_s, one);
         }
     }
 }

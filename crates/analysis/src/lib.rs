@@ -25,11 +25,12 @@ pub use collector::Collector;
 pub use expected::{Beside, Case, Judgement, Measured, Modelled, judge, judge_published};
 pub use finding::{Evidence, Finding, Severity, findings};
 pub use network::{
-    CEILING_IO_BYTES, Ceiling, PathFault, ceiling, ceiling_together, path_faults, unreachable,
+    CEILING_IO_BYTES, Ceiling, PathFault, ceiling, ceiling_together, lossy_frames, path_faults, unreachable,
 };
 pub use place::{Place, place_of};
 pub use series::Point;
 pub use summary::{
-    Cpu, DiskBytes, HostView, JobSummary, Load, OpSummary, RunStatus, RunSummary, StepSummary,
+    Cpu, DiskBytes, HostView, JobSummary, Load, OpSummary, RunStatus, RunSummary, StepSummary, TcpPoint,
+    TcpSummary,
 };
 pub use verdict::{RunVerdict, Standing, Verdict};

@@ -1,9 +1,7 @@
 //! What the network facts of a path allow, by arithmetic that is shown, and what is wrong with them.
 
 use assay_model::wire::{ETHERNET_OVERHEAD, Frames, VLAN_TAG, pdu_header_bytes};
-use assay_record::{
-    FrameOutcome, FrameProbe, InterfaceFacts, LinkState, LunPathFacts, NetPathFacts, TcpPathFacts,
-};
+use assay_record::{FrameProbe, InterfaceFacts, LinkState, LunPathFacts, NetPathFacts, TcpPathFacts};
 use serde::Serialize;
 
 /// The I/O that ceilings are told for, bytes: what the forum suites stream with.
@@ -179,7 +177,8 @@ pub fn path_faults(paths: &[LunPathFacts]) -> Vec<PathFault> {
 
 /// Why a path is down, as far as this side can see.
 fn down(name: &str, path: &LunPathFacts) -> Option<PathFault> {
-    if path.is_up {
+    // Where full frames get lost, that is the reason, and told as such.
+    if path.is_up || path.net.as_ref().is_some_and(|net| net.frames.is_lossy()) {
         return None;
     }
     Some(unreachable(name, path.net.as_deref()))
@@ -220,35 +219,46 @@ pub fn unreachable(name: &str, net: Option<&NetPathFacts>) -> PathFault {
     }
 }
 
-/// The classic fault: full frames do not arrive.
 fn frames(name: &str, path: &LunPathFacts) -> Option<PathFault> {
-    let net = path.net.as_ref()?;
-    let (mtu, largest) = (net.interface.as_ref()?.mtu_bytes, net.frames.largest_bytes?);
-    let fails = net.frames.tried.iter().any(|one| one.bytes <= mtu && one.outcome != FrameOutcome::Passes);
-    if net.frames.how != FrameProbe::Echo || !fails {
+    lossy_frames(name, path.net.as_deref()?, path.tcp.as_ref())
+}
+
+/// The classic fault: full frames do not arrive. `tcp` is what a connection agreed on, where there is one.
+#[must_use]
+pub fn lossy_frames(name: &str, net: &NetPathFacts, tcp: Option<&TcpPathFacts>) -> Option<PathFault> {
+    let interface = net.interface.as_ref()?;
+    let (device, mtu, largest) = (&interface.name, interface.mtu_bytes, net.frames.largest_bytes?);
+    if !net.frames.is_lossy() {
         return None;
     }
-    let device = device(path).unwrap_or_default();
-    let tcp_packet = path.tcp.as_ref().map(packet_bytes);
     let fitting = if STANDARD_BYTES.contains(&largest) { *STANDARD_BYTES.start() } else { largest };
-    Some(match tcp_packet {
+    Some(match tcp.map(packet_bytes) {
         Some(packet) if packet > largest => PathFault::new(
             format!(
                 "{name}: {device} and the target both use frames of {packet} bytes, but nothing larger than {largest} \
                  arrives: what is between them, a switch as a rule, is not set to jumbo frames. Small I/O works, large I/O \
                  hangs or crawls."
             ),
-            format!("Set every switch port on the way to at least {packet} bytes, or {device} to MTU {fitting}."),
-        ),
-        _ => PathFault::new(
             format!(
-                "{name}: {device} is set to MTU {mtu}, but nothing larger than {largest} bytes arrives{}.",
-                tcp_packet.map_or(String::new(), |packet| format!(
-                    ": the target's side is set to {packet}, and TCP agreed on that. I/O works at the efficiency of the \
-                     smaller frames"
-                ))
+                "Set every switch port on the way to at least {packet} bytes, or {device} to MTU {fitting}."
             ),
-            format!("Set the target's interface and every switch port between to {mtu} too, or {device} to {fitting}."),
+        ),
+        Some(packet) => PathFault::new(
+            format!(
+                "{name}: {device} is set to MTU {mtu}, but nothing larger than {largest} bytes arrives: the target's side is \
+                 set to {packet}, and TCP agreed on that. I/O works at the efficiency of the smaller frames."
+            ),
+            format!(
+                "Set the target's interface and every switch port between to {mtu} too, or {device} to {fitting}."
+            ),
+        ),
+        None => PathFault::new(
+            format!(
+                "{name} cannot be used: {device} is set to MTU {mtu}, but nothing larger than {largest} bytes arrives: the \
+                 other side, or a switch between, is not set to jumbo frames. If it is a switch, logins work, and large I/O \
+                 hangs until the path is given up."
+            ),
+            format!("Set both ends and every switch port between to {mtu}, or {device} to {fitting}."),
         ),
     })
 }

@@ -7,6 +7,8 @@
 mod host;
 mod load;
 pub(crate) mod model;
+mod network;
+mod nfs;
 mod queue;
 mod run;
 mod target;
@@ -45,7 +47,7 @@ pub(crate) struct Fired {
 type RunRule = fn(Run<'_>) -> Option<Fired>;
 type StepRule = fn(StepCase<'_>) -> Option<Fired>;
 
-const RUN_RULES: [(&str, RunRule); 9] = [
+const RUN_RULES: [(&str, RunRule); 10] = [
     ("partial", run::partial),
     ("quick", run::quick),
     ("changed", run::changed),
@@ -55,10 +57,12 @@ const RUN_RULES: [(&str, RunRule); 9] = [
     ("in-memory", target::in_memory),
     ("small-span", target::small_span),
     ("sync", target::sync),
+    ("path-fault", network::path_fault),
 ];
 
-const STEP_RULES: [(&str, StepRule); 10] = [
+const STEP_RULES: [(&str, StepRule); 14] = [
     ("mismatch", load::mismatch),
+    ("uncertain-writes", nfs::uncertain_writes),
     ("errors", load::errors),
     ("missed-rate", load::missed_rate),
     ("rereads-start", queue::rereads_start),
@@ -68,6 +72,9 @@ const STEP_RULES: [(&str, StepRule); 10] = [
     ("steal", host::steal),
     ("late-timers", host::late_timers),
     ("foreign-io", host::foreign_io),
+    ("retransmits", network::retransmits),
+    ("unstable-writes", nfs::unstable_writes),
+    ("stable-anyway", nfs::stable_anyway),
 ];
 
 /// Every finding, in the order of the rules; then the warnings that no rule has words of its own for.

@@ -1,7 +1,8 @@
 //! What a run measured, per step and job: counts, rates over the measured window, whole distributions.
 
 use assay_record::{
-    Failure, Latency, Mismatch, OpStats, Outcome, PathEnd, StepCpu, StepId, StepReason, TurnStats, Warning,
+    Failure, Latency, Mismatch, OpStats, Outcome, PathEnd, StepCpu, StepId, StepReason, TcpSample, TurnStats,
+    Warning, WriteEnd,
 };
 use assay_spec::{Pacing, units::MIB};
 use serde::Serialize;
@@ -99,6 +100,10 @@ pub struct StepSummary {
     pub mismatch_count: u64,
     /// What went over each path, for targets that have paths.
     pub paths: Vec<PathEnd>,
+    /// What the TCP connections to each portal did, where there are any.
+    pub tcp: Vec<TcpSummary>,
+    /// What became of writes, for targets that may hold them in memory.
+    pub writes: Vec<WriteEnd>,
     /// Second by second.
     pub series: Vec<Point>,
     /// What the host did meanwhile.
@@ -136,6 +141,71 @@ pub struct JobSummary {
     pub due: Option<u64>,
     /// Drains followed by a reopen.
     pub reconnects: u64,
+}
+
+/// The TCP connections to one portal during the measured window, from samples of about a second.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct TcpSummary {
+    /// Address and port of the other side.
+    pub remote: String,
+    /// Most connections at once.
+    pub connections_max: u32,
+    /// Shortest smoothed round trip of a sample, µs; `None` where no sample saw a connection.
+    pub rtt_us_min: Option<u32>,
+    /// Half of the samples were shorter, µs.
+    pub rtt_us_median: Option<u32>,
+    /// Longest, µs.
+    pub rtt_us_max: Option<u32>,
+    /// Segments that this host sent again. What the other side sent again is not seen from here.
+    pub retransmits: u64,
+    /// Smallest segment size for sending, bytes.
+    pub send_mss_bytes_min: Option<u32>,
+    /// Smallest congestion window, segments.
+    pub congestion_window_segments_min: Option<u32>,
+    /// Sample by sample.
+    pub series: Vec<TcpPoint>,
+}
+
+/// One sample of the connections to a portal.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct TcpPoint {
+    /// End of the sample, s since the measured window began.
+    pub t_s: f64,
+    /// Connections at its end.
+    pub connections: u32,
+    /// Smoothed round trip, µs.
+    pub rtt_us: u32,
+    /// Segments sent again in it.
+    pub retransmits: u32,
+    /// Congestion window, segments.
+    pub congestion_window_segments: u32,
+}
+
+impl TcpSummary {
+    /// Takes in the next sample.
+    pub fn add(&mut self, t_s: f64, sample: &TcpSample) {
+        self.connections_max = self.connections_max.max(sample.connections);
+        self.retransmits += u64::from(sample.retransmits);
+        if sample.connections > 0 {
+            let least = |known: Option<u32>, new| Some(known.map_or(new, |known| known.min(new)));
+            self.send_mss_bytes_min = least(self.send_mss_bytes_min, sample.send_mss_bytes);
+            self.congestion_window_segments_min =
+                least(self.congestion_window_segments_min, sample.congestion_window_segments);
+        }
+        self.series.push(TcpPoint {
+            t_s,
+            connections: sample.connections,
+            rtt_us: sample.rtt_us,
+            retransmits: sample.retransmits,
+            congestion_window_segments: sample.congestion_window_segments,
+        });
+        let mut rtts: Vec<u32> =
+            self.series.iter().filter(|point| point.connections > 0).map(|point| point.rtt_us).collect();
+        rtts.sort_unstable();
+        self.rtt_us_min = rtts.first().copied();
+        self.rtt_us_median = rtts.get(rtts.len() / 2).copied();
+        self.rtt_us_max = rtts.last().copied();
+    }
 }
 
 /// How I/Os are started.

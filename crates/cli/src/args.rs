@@ -60,12 +60,17 @@ Examples:
   assay run vmware /dev/sdb --overwrite SERIAL  on a whole disk, whose content is lost
   assay run vmware 'iscsi://USER@nas/iqn.2004-01.example:disk/1?portal=10.0.1.1&rr_ios=1' --overwrite SERIAL
                                                 on a LUN over two portals, without the kernel's initiator
+  assay run vmware 'nfs://nas/vol1/t.dat?connections=4' --size 8GiB
+                                                in a file on an NFS server, without mounting it
 
 iSCSI: iscsi://[user@]host[:port]/target-name/lun[?key=value&…] with the keys portal (repeat it), sessions, policy
 (rr, lo, fixed, vmware, vmware-bytes), rr_ios, rr_bytes, header_digest, data_digest, initial_r2t, immediate_data
 (yes or no), initiator, chap_file, no_path (seconds). The CHAP secret comes from chap_file or ASSAY_CHAP_FILE (its
 first line), from ASSAY_CHAP_SECRET, or is asked for; ASSAY_CHAP_MUTUAL_USER and ASSAY_CHAP_MUTUAL_SECRET name what
 the target must prove to know.
+
+NFS: nfs://host[:port]/export/path[?key=value&…] with the keys port, mountport, connections, sync (unstable: one COMMIT
+at the end; file: each write durable), uid, gid, timeout (seconds that I/O waits for a server that is away).
 
 Exit codes: 0 done, 1 run with errors, 2 bad input, 130 interrupted.
 Ctrl-C once: no new I/O, what was measured is kept. Twice: stop at once.";
@@ -75,7 +80,7 @@ Ctrl-C once: no new I/O, what was measured is kept. Twice: stop at once.";
 pub(crate) struct RunArgs {
     /// A suite (see `assay suites`) or the path of a plan file.
     pub(crate) plan: String,
-    /// Where I/O goes: a file (created if absent), a directory (a test file in it), a block device, iscsi://…, null:,
+    /// Where I/O goes: a file (created if absent), a directory (a test file in it), a block device, iscsi://…, nfs://…, null:,
     /// or sim:ARRAY, a simulated array.
     #[arg(required = true, value_name = "TARGET")]
     pub(crate) targets: Vec<String>,
@@ -192,7 +197,7 @@ pub(crate) enum SuitesVerb {
 
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
-    /// A file, a directory, a block device, or iscsi://….
+    /// A file, a directory, a block device, iscsi://… or nfs://….
     #[arg(required = true, value_name = "TARGET")]
     pub(crate) targets: Vec<String>,
     /// Print a JSON document (a list where several targets are given).

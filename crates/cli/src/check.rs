@@ -50,6 +50,7 @@ fn tell(target: &str) -> anyhow::Result<(Value, String)> {
             bail!("sim: has nothing to check; assay arrays show {array} prints the array")
         }
         Address::Iscsi(lun) => return crate::check_lun::tell(&lun),
+        Address::Nfs(file) => return crate::check_nfs::tell(&file),
     };
     look(target, &path).map(|checked| (as_json(&checked), as_text(&checked)))
 }

@@ -1,7 +1,7 @@
 //! `assay check iscsi://…`: each path, what was agreed on over it and what of that hurts, who the LUN is, what is on it.
 
 use anyhow::anyhow;
-use assay_analysis::{CEILING_IO_BYTES, ceiling, ceiling_together, path_faults, unreachable};
+use assay_analysis::{CEILING_IO_BYTES, ceiling, ceiling_together, lossy_frames, path_faults, unreachable};
 use assay_engine::LunInspection;
 use assay_record::{FrameProbe, LunFacts, LunPathFacts, NetPathFacts};
 use assay_spec::units::{Bytes, MIB};
@@ -48,7 +48,9 @@ fn between(address: &IscsiAddress) -> String {
             ),
             _ => unreachable(portal, net.as_ref()).says,
         };
-        format!("\n  - {says}")
+        let lossy = net.as_ref().and_then(|net| lossy_frames(portal, net, None));
+        let lossy = lossy.map(|fault| format!("\n  - {} {}", fault.says, fault.next)).unwrap_or_default();
+        format!("\n  - {says}{lossy}")
     };
     networks.iter().map(line).collect()
 }

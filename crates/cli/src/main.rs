@@ -9,6 +9,7 @@ mod arrays;
 mod calibrate;
 mod check;
 mod check_lun;
+mod check_nfs;
 mod compare;
 mod discovery;
 mod output;

@@ -105,7 +105,7 @@ fn simulated_arrays(addresses: &[Address]) -> anyhow::Result<SimulatedArrays> {
         .iter()
         .filter_map(|a| match a {
             Address::Sim { array } => Some(array.as_str()),
-            Address::Path(_) | Address::Null { .. } | Address::Iscsi(_) => None,
+            Address::Path(_) | Address::Null { .. } | Address::Iscsi(_) | Address::Nfs(_) => None,
         })
         .collect();
     SimulatedArrays::read(&names)
@@ -302,6 +302,12 @@ fn created_paths(targets: &PreparedTargets) -> Vec<String> {
 /// Only files that carry Assay's mark of having created them are removed.
 fn remove(paths: &[String]) -> anyhow::Result<()> {
     for path in paths {
+        if let Ok(Address::Nfs(file)) = path.parse() {
+            if !assay_target::nfs::remove(&file)? {
+                note!("kept {path}: Assay did not create it");
+            }
+            continue;
+        }
         let path = Path::new(path);
         if path.is_file()
             && !assay_target::file::remove(path)

@@ -4,8 +4,10 @@ use std::net::{IpAddr, SocketAddr};
 
 use assay_record::{
     Agreed, Latency, LunPathFacts, NetPathFacts, PathEnd, PingFacts, RunEvent, TcpPathFacts, Warning,
+    WriteEnd,
 };
 use assay_target::lun::{self, Negotiated, PathReport, TcpFacts};
+use assay_target::nfs::WriteReport;
 
 use crate::clock::Clock;
 use crate::events::{Emitter, RunError};
@@ -19,6 +21,8 @@ pub(crate) struct WorkerPaths {
     pub(crate) before: Vec<PathReport>,
     pub(crate) after: Vec<PathReport>,
     pub(crate) events: Vec<lun::PathEvent>,
+    /// What became of writes, where the target may hold them in memory.
+    pub(crate) writes: Option<WriteReport>,
 }
 
 /// Adds the paths of one worker to those of its job.
@@ -57,6 +61,25 @@ fn path_end(job: u32, member: &str, after: &PathReport, before: Option<&PathRepo
             after.stats.ping_ns.iter_recorded().map(|v| (v.value_iterated_to(), v.count_at_value())),
         ),
         tcp: after.tcp.map(tcp),
+    }
+}
+
+/// What became of the writes of one worker.
+pub(crate) fn write_end(job: u32, member: &str, report: &WriteReport) -> WriteEnd {
+    let stats = report.stats;
+    WriteEnd {
+        job,
+        member: member.to_owned(),
+        unstable: stats.unstable,
+        data_sync: stats.data_sync,
+        file_sync: stats.file_sync,
+        commits: stats.commits,
+        commit_ns: stats.commit_ns,
+        committed_bytes: stats.committed_bytes,
+        restarts: stats.restarts,
+        uncertain: stats.uncertain,
+        uncertain_bytes: stats.uncertain_bytes,
+        failure: report.failure.clone(),
     }
 }
 
@@ -106,18 +129,53 @@ pub(crate) fn tell(
     Ok(())
 }
 
-/// Every path for the record, with the network on the way there.
-pub(crate) fn all_facts(paths: &[PathReport]) -> Vec<LunPathFacts> {
-    let remotes: Vec<Option<IpAddr>> = paths.iter().map(|path| remote(path).map(|at| at.ip())).collect();
-    let mut different: Vec<IpAddr> = remotes.iter().flatten().copied().collect();
-    different.sort_unstable();
-    different.dedup();
-    let looked = assay_host::net_paths(&different);
-    let net = |ip: &Option<IpAddr>| {
-        let found = different.iter().zip(&looked).find(|(one, _)| Some(**one) == *ip);
-        found.map(|(_, net)| Box::new(net.clone()))
-    };
-    paths.iter().zip(&remotes).map(|(path, ip)| LunPathFacts { net: net(ip), ..facts(path) }).collect()
+/// The networks to some addresses, each looked at once.
+pub(crate) struct Networks(Vec<(IpAddr, NetPathFacts)>);
+
+impl Networks {
+    /// Those to portals; a name without an address has none.
+    pub(crate) fn of(portals: &[String]) -> Self {
+        let ips = portals.iter().filter_map(|portal| lun::resolve(portal).ok()).map(|at| at.ip());
+        let mut networks = Self(Vec::new());
+        networks.add(ips.collect());
+        networks
+    }
+
+    fn add(&mut self, mut ips: Vec<IpAddr>) {
+        ips.sort_unstable();
+        ips.dedup();
+        ips.retain(|ip| self.to(*ip).is_none());
+        let looked = assay_host::net_paths(&ips);
+        self.0.extend(ips.into_iter().zip(looked));
+    }
+
+    fn to(&self, ip: IpAddr) -> Option<&NetPathFacts> {
+        self.0.iter().find(|(known, _)| *known == ip).map(|(_, net)| net)
+    }
+
+    /// Where full frames do not arrive, in words: large I/O will hang there.
+    pub(crate) fn lossy(&self) -> Option<String> {
+        let (ip, net) = self.0.iter().find(|(_, net)| net.frames.is_lossy())?;
+        let mtu_bytes = net.interface.as_ref()?.mtu_bytes;
+        let largest = net.frames.largest_bytes?;
+        Some(format!(
+            "our interface to {ip} sends frames of {mtu_bytes} bytes, and nothing larger than {largest} arrives; assay check \
+             says more"
+        ))
+    }
+
+    /// Whether there is no network on which full frames arrive.
+    pub(crate) fn all_lossy(&self) -> bool {
+        self.0.iter().all(|(_, net)| net.frames.is_lossy())
+    }
+
+    /// Every path for the record. A target may have sent us to other addresses than those that were given.
+    pub(crate) fn facts(&mut self, paths: &[PathReport]) -> Vec<LunPathFacts> {
+        let remotes: Vec<Option<IpAddr>> = paths.iter().map(|path| remote(path).map(|at| at.ip())).collect();
+        self.add(remotes.iter().flatten().copied().collect());
+        let net = |ip: &Option<IpAddr>| ip.and_then(|ip| self.to(ip)).map(|net| Box::new(net.clone()));
+        paths.iter().zip(&remotes).map(|(path, ip)| LunPathFacts { net: net(ip), ..facts(path) }).collect()
+    }
 }
 
 /// The other side; for a path that is down, where it would be.
@@ -134,12 +192,12 @@ pub(crate) fn remotes(paths: &[LunPathFacts]) -> Vec<SocketAddr> {
     paths.iter().filter_map(remote).collect()
 }
 
-/// The network to portals that could not be logged in to, each with what its name stands for.
+/// The network to portals that could not be logged in to; a name without an address has none.
 #[must_use]
 pub fn portal_networks(portals: &[String]) -> Vec<(String, Option<NetPathFacts>)> {
-    let ips: Vec<Option<IpAddr>> = portals.iter().map(|p| lun::resolve(p).ok().map(|at| at.ip())).collect();
-    let mut looked = assay_host::net_paths(&ips.iter().flatten().copied().collect::<Vec<_>>()).into_iter();
-    portals.iter().zip(ips).map(|(portal, ip)| (portal.clone(), ip.and_then(|_| looked.next()))).collect()
+    let networks = Networks::of(portals);
+    let net = |portal: &String| networks.to(lun::resolve(portal).ok()?.ip()).cloned();
+    portals.iter().map(|portal| (portal.clone(), net(portal))).collect()
 }
 
 fn facts(path: &PathReport) -> LunPathFacts {

@@ -67,10 +67,25 @@ enum Rules {
     Iometer { lines: IometerRng, members: Vec<IometerMember> },
 }
 
+/// Which of the two I/Os of a line.
+#[derive(Clone, Copy)]
+enum Part {
+    Request,
+    Reply,
+}
+
+/// Where random I/Os of one kind may begin: at `start` and at so many places after it, one alignment apart.
+#[derive(Clone, Copy)]
+struct Places {
+    start: u64,
+    count: u64,
+}
+
 /// A worker's part of a member.
 struct Slice {
-    /// Random I/Os stay in here.
-    random: std::ops::Range<u64>,
+    /// By line: places of its requests and of its replies. Divisions take longer than all the rest of a draw, so they
+    /// are done before the run.
+    places: Vec<[Places; 2]>,
     /// The sequential stream stays in here.
     stream: std::ops::Range<u64>,
 
@@ -133,7 +148,7 @@ impl Planner {
             Rules::Iometer { members, .. } => iometer_chance(&mut members[member].rng, line.read_percent),
         };
         let kind = if is_read { OpKind::Read } else { OpKind::Write };
-        let offset_bytes = self.rules.place(line, member, line.size_bytes);
+        let offset_bytes = self.rules.place(line, self.line, Part::Request, member);
         Draw { access: index(self.line), kind, size_bytes: line.size_bytes, offset_bytes }
     }
 
@@ -148,7 +163,7 @@ impl Planner {
             OpKind::Read => OpKind::Write,
             OpKind::Write => OpKind::Read,
         };
-        let offset_bytes = self.rules.place(line, member, line.reply_bytes);
+        let offset_bytes = self.rules.place(line, access as usize, Part::Reply, member);
         Some(Draw { access, kind, size_bytes: line.reply_bytes, offset_bytes })
     }
 
@@ -175,13 +190,14 @@ impl Planner {
 
 impl Rules {
     #[inline]
-    fn place(&mut self, line: &Line, member: usize, size_bytes: u32) -> u64 {
-        let size = u64::from(size_bytes);
+    fn place(&mut self, line: &Line, index: usize, part: Part, member: usize) -> u64 {
+        let size = line.bytes(part);
         match self {
             Self::Assay { rng, members } => {
                 let slice = &mut members[member];
                 if chance(rng, line.random_limit) {
-                    slice.random(rng, line, size)
+                    let Places { start, count } = slice.places[index][part as usize];
+                    start + line.align_bytes * rng.below(count)
                 } else {
                     slice.next(line, size)
                 }
@@ -192,19 +208,11 @@ impl Rules {
 }
 
 impl Slice {
-    /// Uniform over every aligned place from which the I/O fits; nothing wraps.
-    #[inline]
-    fn random(&self, rng: &mut Rng, line: &Line, size: u64) -> u64 {
-        let start = self.random.start.next_multiple_of(line.align_bytes);
-        let places = (self.random.end - start - size) / line.align_bytes + 1;
-        start + line.align_bytes * rng.below(places)
-    }
-
     #[inline]
     fn next(&mut self, line: &Line, size: u64) -> u64 {
-        let mut offset = self.cursor.next_multiple_of(line.align_bytes);
+        let mut offset = align_up(self.cursor, line.align_bytes);
         if offset + size > self.stream.end {
-            offset = self.stream.start.next_multiple_of(line.align_bytes);
+            offset = align_up(self.stream.start, line.align_bytes);
         }
         self.cursor = offset + size;
         offset
@@ -218,12 +226,36 @@ impl IometerMember {
         } else {
             self.offset += self.last_bytes;
         }
-        self.offset = self.offset.next_multiple_of(line.align_bytes);
+        self.offset = align_up(self.offset, line.align_bytes);
         if self.offset + size > self.span {
             self.offset = 0;
         }
         self.last_bytes = size;
         self.offset
+    }
+}
+
+/// The next multiple of `align`; without a division for powers of two, which nearly all alignments are.
+#[inline]
+fn align_up(value: u64, align: u64) -> u64 {
+    if align.is_power_of_two() { (value + (align - 1)) & !(align - 1) } else { value.next_multiple_of(align) }
+}
+
+impl Line {
+    #[inline]
+    fn bytes(&self, part: Part) -> u64 {
+        u64::from(match part {
+            Part::Request => self.size_bytes,
+            Part::Reply => self.reply_bytes,
+        })
+    }
+
+    /// Every aligned place in `span` from which the I/O fits; nothing wraps. None at all for what is never drawn.
+    fn places(&self, part: Part, span: &std::ops::Range<u64>) -> Places {
+        let start = span.start.next_multiple_of(self.align_bytes);
+        let last = span.end.saturating_sub(self.bytes(part));
+        let count = if last < start { 0 } else { (last - start) / self.align_bytes + 1 };
+        Places { start, count }
     }
 }
 
@@ -289,7 +321,9 @@ fn slices(setup: &PlannerSetup<'_>, lines: &[Line]) -> Vec<Slice> {
                 if setup.worker + 1 == setup.workers && !setup.exclusive { *span } else { start + share };
             let stream = start..end;
             let random = if setup.exclusive { stream.clone() } else { 0..*span };
-            Slice { random, cursor: stream.start, stream }
+            let places =
+                lines.iter().map(|l| [l.places(Part::Request, &random), l.places(Part::Reply, &random)]);
+            Slice { places: places.collect(), cursor: stream.start, stream }
         })
         .collect()
 }

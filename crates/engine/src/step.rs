@@ -5,7 +5,9 @@ use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
 use assay_host::{CpuSnapshot, cpu_snapshot};
-use assay_record::{Interval, JobEnd, PathEnd, Phase, RunEvent, StepCpu, StepEnd, StepId, StepReason};
+use assay_record::{
+    Interval, JobEnd, PathEnd, Phase, RunEvent, StepCpu, StepEnd, StepId, StepReason, WriteEnd,
+};
 use assay_spec::{Job, Pacing, Semantics, Step};
 use assay_target::lun::PathEvent;
 use assay_target::{IoBuf, OpenError, OpenRequest, Target};
@@ -92,10 +94,11 @@ pub(crate) fn run_step<T: Target>(
         let (sums, watched) = watch(context, &control, &mut running, emitter);
         let (jobs, mut ends) = collect(context, running, sums, emitter)?;
         opened.map_err(|source| RunError::Open { source })?;
+        let writes = writes_of(context, &ends);
         let (paths, events) = paths_of(context, &mut ends);
         paths::tell(events, control.clock, emitter)?;
         let mut end = step_end(context, &control, jobs, ends, watched?);
-        end.paths = paths;
+        (end.paths, end.writes) = (paths, writes);
         Ok(end)
     })
 }
@@ -169,6 +172,7 @@ fn work<T: Target>(
         null_members: &target.null_members,
         simulated: &target.simulated,
         luns: &target.luns,
+        nfs: &target.nfs,
         depth,
         engine: target.engine,
         buffers: &buffers,
@@ -377,6 +381,21 @@ fn paths_of(context: &StepContext<'_>, ends: &mut [WorkerEnd]) -> (Vec<PathEnd>,
     (paths, events)
 }
 
+/// What became of the writes of each job.
+fn writes_of(context: &StepContext<'_>, ends: &[WorkerEnd]) -> Vec<WriteEnd> {
+    let mut sums: Vec<WriteEnd> = Vec::new();
+    for end in ends {
+        let Some(report) = &end.paths.writes else { continue };
+        let member = context.targets[end.job as usize].names.first().map_or("", String::as_str);
+        let one = paths::write_end(end.job, member, report);
+        match sums.iter_mut().find(|sum| sum.job == one.job) {
+            None => sums.push(one),
+            Some(sum) => sum.merge(&one),
+        }
+    }
+    sums
+}
+
 fn job_end(job: &Job, ends: &[WorkerEnd]) -> JobEnd {
     let measured_ns = ends.iter().map(|e| e.measured_ns).max().unwrap_or(0);
     let due = match job.pacing {
@@ -411,6 +430,7 @@ fn step_end(
         mismatches: Vec::new(),
         mismatch_count: 0,
         paths: Vec::new(),
+        writes: Vec::new(),
     };
     for worker in ends {
         end.failures.extend(worker.failures);

@@ -17,9 +17,27 @@ pub(crate) struct Tally {
     empty: Consumer<Box<Interval>>,
 
     current: Box<Interval>,
+    streak: Streak,
     /// Common start of the measured window, ns on the run's clock; `u64::MAX` before it.
     zero_ns: u64,
     next_cut_ns: u64,
+}
+
+/// Operations that completed one after another and took equally long. Those that were issued together and reaped
+/// together did, to the nanosecond, and are counted at the cost of one.
+#[derive(Debug, Clone, Copy)]
+struct Streak {
+    count: u64,
+    bytes: u64,
+    service_ns: u64,
+    response_ns: u64,
+    access: u32,
+    kind: OpKind,
+}
+
+impl Streak {
+    const NONE: Self =
+        Self { count: 0, bytes: 0, service_ns: 0, response_ns: 0, access: 0, kind: OpKind::Read };
 }
 
 /// The coordinator's end of a [`Tally`].
@@ -39,6 +57,7 @@ impl Tally {
             full: full_in,
             empty: empty_out,
             current: blank(),
+            streak: Streak::NONE,
             zero_ns: u64::MAX,
             next_cut_ns: u64::MAX,
         };
@@ -59,11 +78,34 @@ impl Tally {
     pub(crate) fn completed(&mut self, flight: &Flight, now_ns: u64) {
         let service_ns = now_ns.saturating_sub(flight.issued_ns);
         let response_ns = now_ns.saturating_sub(flight.intended_ns);
-        self.stats(flight).completed(flight.size_bytes, service_ns, response_ns);
+        let streak = &mut self.streak;
+        if streak.service_ns == service_ns
+            && streak.response_ns == response_ns
+            && streak.access == flight.access
+            && streak.kind == flight.kind
+        {
+            streak.count += 1;
+            streak.bytes += u64::from(flight.size_bytes);
+            return;
+        }
+        self.end_streak();
+        let (count, bytes) = (1, u64::from(flight.size_bytes));
+        let Flight { access, kind, .. } = *flight;
+        self.streak = Streak { count, bytes, service_ns, response_ns, access, kind };
+    }
+
+    /// Counts what the streak holds; before anybody looks at the interval, or another streak begins.
+    #[inline]
+    fn end_streak(&mut self) {
+        let Streak { count, bytes, service_ns, response_ns, access, kind } = self.streak;
+        if count > 0 {
+            self.stats(access, kind).completed_alike(count, bytes, service_ns, response_ns);
+        }
+        self.streak = Streak::NONE;
     }
 
     pub(crate) fn failed(&mut self, flight: &Flight) {
-        self.stats(flight).errors += 1;
+        self.stats(flight.access, flight.kind).errors += 1;
     }
 
     pub(crate) fn reconnected(&mut self) {
@@ -76,9 +118,9 @@ impl Tally {
     }
 
     #[inline]
-    fn stats(&mut self, flight: &Flight) -> &mut OpStats {
-        let access = &mut self.current.by_access[flight.access as usize];
-        match flight.kind {
+    fn stats(&mut self, access: u32, kind: OpKind) -> &mut OpStats {
+        let access = &mut self.current.by_access[access as usize];
+        match kind {
             OpKind::Read => &mut access.read,
             OpKind::Write => &mut access.write,
         }
@@ -89,6 +131,7 @@ impl Tally {
         while self.next_cut_ns <= now_ns {
             self.next_cut_ns += INTERVAL_NS;
         }
+        self.end_streak();
         if self.full.is_full() {
             return;
         }
@@ -105,6 +148,7 @@ impl Tally {
         if self.zero_ns == u64::MAX {
             return None;
         }
+        self.end_streak();
         self.current.end_ns = now_ns.saturating_sub(self.zero_ns).max(self.current.start_ns);
         Some(self.current)
     }
@@ -181,5 +225,31 @@ mod tests {
         let sum = sum.unwrap();
         assert_eq!(sum.sum().read.ops(), 20);
         assert_eq!((sum.start_ns, sum.end_ns), (0, 20 * INTERVAL_NS));
+    }
+
+    #[test]
+    fn operations_that_took_equally_long_count_like_any_others() {
+        let (mut tally, _drain) = Tally::new(StepId { test: 0, step: 0 }, 0, 2, true);
+        tally.begin(0);
+        let mut expected = [OpStats::with_response(), OpStats::with_response(), OpStats::with_response()];
+        let kinds = [(0, OpKind::Read), (0, OpKind::Write), (1, OpKind::Read)];
+        for number in 0..1_000_u64 {
+            // Streaks of several lengths, broken by each of the things that tell operations apart.
+            let which = usize::try_from(number / 7 % 3).unwrap();
+            let (issued_ns, intended_ns) = (number / 5, number / 11);
+            let draw = Draw {
+                access: kinds[which].0,
+                kind: kinds[which].1,
+                size_bytes: 512 << which,
+                offset_bytes: 0,
+            };
+            let mut flight = Flight::new(&draw, 0, intended_ns, Counting::On, Role::Request);
+            flight.issued_ns = issued_ns;
+            tally.completed(&flight, 100_000);
+            expected[which].completed(512 << which, 100_000 - issued_ns, 100_000 - intended_ns);
+        }
+        let counted = tally.finish(200_000).unwrap();
+        let [first, second] = counted.by_access.as_slice() else { panic!("two lines") };
+        assert_eq!([&first.read, &first.write, &second.read], [&expected[0], &expected[1], &expected[2]]);
     }
 }

@@ -71,40 +71,94 @@ pub(crate) struct Worker<'s, T> {
     setup: WorkerSetup<'s>,
     has_replies: bool,
     is_paced: bool,
+    /// Usable bytes of each member.
+    spans: Vec<u64>,
 
     target: T,
+    supply: Supply,
+    flights: Flights,
+    tally: Tally,
+
+    phase: Phase,
+    budget: Budget,
+    window: Window,
+    waiting: Waiting,
+    done: Vec<Completion>,
+    /// Tags issued in this turn.
+    issued: Vec<u32>,
+    trouble: Trouble,
+    paths: WorkerPaths,
+}
+
+/// What the next I/O is made of.
+struct Supply {
     planner: Planner,
     pacer: Pacer,
     filler: Filler,
     spares: Spares,
-    flights: Flights,
-    tally: Tally,
+}
 
+/// Where a worker stands.
+struct Phase {
     counting: Counting,
     is_issuing: bool,
     /// When the phase ends, ns.
     deadline_ns: u64,
     /// No I/O before this (the delay of a burst), ns.
     paused_until_ns: u64,
+}
+
+/// What may still be issued, and what should have been.
+struct Budget {
     ops_left: u64,
     bytes_left: u64,
+    /// I/Os that were due, where the load has a rate.
     due: u64,
-    /// First completion that could be counted and last that was, ns.
+}
+
+impl Budget {
+    const UNLIMITED: Self = Self { ops_left: u64::MAX, bytes_left: u64::MAX, due: 0 };
+
+    #[inline]
+    fn is_used_up(&self) -> bool {
+        self.ops_left == 0 || self.bytes_left == 0
+    }
+
+    #[inline]
+    fn take(&mut self, size_bytes: u32) {
+        self.ops_left -= 1;
+        self.bytes_left = self.bytes_left.saturating_sub(u64::from(size_bytes));
+    }
+
+    fn give_back(&mut self, size_bytes: u32) {
+        self.ops_left = self.ops_left.saturating_add(1);
+        self.bytes_left = self.bytes_left.saturating_add(u64::from(size_bytes));
+    }
+}
+
+/// The measured window, ns on the run's clock.
+#[derive(Default)]
+struct Window {
+    /// First completion that could be counted and last that was.
     first_ns: u64,
     last_ns: u64,
-    /// When issuing ended, ns: the window is at least that long, however little completed.
+    /// When issuing ended: the window is at least that long, however little completed.
     closed_ns: u64,
-    /// Drawn, but in conflict with one in flight (verify mode): tried again next turn.
+}
+
+/// I/Os that are drawn or owed and have to wait.
+struct Waiting {
+    /// In conflict with one in flight (verify mode): tried again next turn.
     held: Option<(u32, Draw)>,
     /// Slots whose reply is due; drawn already where it had to wait for an I/O on the same blocks (verify mode).
     replies: VecDeque<(u32, Option<Draw>)>,
-    done: Vec<Completion>,
-    /// Tags issued in this turn.
-    issued: Vec<u32>,
+}
+
+/// What went wrong: the first few in full, room made before the run.
+struct Trouble {
     failures: Vec<Failure>,
     mismatches: Vec<Mismatch>,
     mismatch_count: u64,
-    paths: WorkerPaths,
 }
 
 impl<'s, T: Target> Worker<'s, T> {
@@ -122,34 +176,26 @@ impl<'s, T: Target> Worker<'s, T> {
             Semantics::Assay => Binding::Shared,
             Semantics::Iometer => Binding::PerMember,
         };
-        let members = target.geometry().members.len();
+        let spans = target.geometry().members.clone();
         Self {
             has_replies: planner.has_replies(),
             is_paced: setup.job.pacing.rate().is_some(),
             target,
-            planner,
-            pacer: Pacer::Closed,
-            filler,
-            spares,
-            flights: Flights::new(buffers, members, binding, setup.job.reconnect_every),
+            supply: Supply { planner, pacer: Pacer::Closed, filler, spares },
+            flights: Flights::new(buffers, spans.len(), binding, setup.job.reconnect_every),
+            spans,
             tally,
-            counting: Counting::Off,
-            is_issuing: false,
-            deadline_ns: 0,
-            paused_until_ns: 0,
-            ops_left: u64::MAX,
-            bytes_left: u64::MAX,
-            due: 0,
-            first_ns: 0,
-            last_ns: 0,
-            closed_ns: 0,
-            held: None,
-            replies: VecDeque::with_capacity(depth),
+            phase: Phase { counting: Counting::Off, is_issuing: false, deadline_ns: 0, paused_until_ns: 0 },
+            budget: Budget::UNLIMITED,
+            window: Window::default(),
+            waiting: Waiting { held: None, replies: VecDeque::with_capacity(depth) },
             done: Vec::with_capacity(BATCH_MAX),
             issued: Vec::with_capacity(depth),
-            failures: Vec::with_capacity(StepEnd::KEPT),
-            mismatches: Vec::with_capacity(StepEnd::KEPT),
-            mismatch_count: 0,
+            trouble: Trouble {
+                failures: Vec::with_capacity(StepEnd::KEPT),
+                mismatches: Vec::with_capacity(StepEnd::KEPT),
+                mismatch_count: 0,
+            },
             paths: WorkerPaths::default(),
             setup,
         }
@@ -197,14 +243,13 @@ impl<'s, T: Target> Worker<'s, T> {
 
     fn measure(&mut self, zero_ns: u64) -> Result<(), TargetLost> {
         self.tally.begin(zero_ns);
-        (self.first_ns, self.last_ns) = (zero_ns, zero_ns);
-        (self.ops_left, self.bytes_left) = (self.setup.ops_max, self.setup.bytes_max);
-        self.due = 0;
-        self.counting = Counting::On;
+        (self.window.first_ns, self.window.last_ns) = (zero_ns, zero_ns);
+        self.budget = Budget { ops_left: self.setup.ops_max, bytes_left: self.setup.bytes_max, due: 0 };
+        self.phase.counting = Counting::On;
         self.load(zero_ns, zero_ns + self.setup.run_ns)?;
         // What a limit on bytes or operations left undone, nobody waited for.
-        if self.ops_left > 0 && self.bytes_left > 0 {
-            self.due += self.pacer.owed_before(self.closed_ns);
+        if !self.budget.is_used_up() {
+            self.budget.due += self.supply.pacer.owed_before(self.window.closed_ns);
         }
         self.drain()
     }
@@ -212,19 +257,21 @@ impl<'s, T: Target> Worker<'s, T> {
     /// Issues I/O from `from_ns` until `deadline_ns`, or until a limit is reached or somebody says stop.
     fn load(&mut self, from_ns: u64, deadline_ns: u64) -> Result<(), TargetLost> {
         let setup = &self.setup;
-        self.pacer = Pacer::new(setup.job.pacing, setup.worker, setup.job.workers, from_ns, setup.pacer_seed);
-        self.deadline_ns = deadline_ns;
-        self.is_issuing = true;
+        self.supply.pacer =
+            Pacer::new(setup.job.pacing, setup.worker, setup.job.workers, from_ns, setup.pacer_seed);
+        self.phase.deadline_ns = deadline_ns;
+        self.phase.is_issuing = true;
         let mut now_ns = setup.control.clock.now_ns();
         self.issue(now_ns);
-        while self.is_issuing {
+        while self.phase.is_issuing {
             now_ns = self.turn(now_ns)?;
-            let is_used_up = (self.ops_left == 0 || self.bytes_left == 0) && self.flights.in_flight() == 0;
+            let is_used_up = self.budget.is_used_up() && self.flights.in_flight() == 0;
             if now_ns >= deadline_ns || is_used_up || self.setup.control.must_stop() {
-                self.is_issuing = false;
-                self.closed_ns = if is_used_up { self.last_ns } else { now_ns.min(deadline_ns) };
+                self.phase.is_issuing = false;
+                self.window.closed_ns =
+                    if is_used_up { self.window.last_ns } else { now_ns.min(deadline_ns) };
                 // What ends later does not count under Iometer's rules, also where the phase ended early.
-                self.deadline_ns = self.closed_ns;
+                self.phase.deadline_ns = self.window.closed_ns;
             }
         }
         Ok(())
@@ -232,14 +279,14 @@ impl<'s, T: Target> Worker<'s, T> {
 
     /// Waits for everything in flight.
     fn drain(&mut self) -> Result<(), TargetLost> {
-        self.is_issuing = false;
+        self.phase.is_issuing = false;
         let mut now_ns = self.setup.control.clock.now_ns();
         while self.flights.in_flight() > 0 {
             now_ns = self.turn(now_ns)?;
         }
         // What was held or owed a reply belongs to the phase that is over.
-        self.held = None;
-        while let Some((tag, _)) = self.replies.pop_front() {
+        self.waiting.held = None;
+        while let Some((tag, _)) = self.waiting.replies.pop_front() {
             self.flights.forgive(tag);
         }
         // One that was owed nothing but such a reply has nothing left that could end and reopen it.
@@ -268,7 +315,7 @@ impl<'s, T: Target> Worker<'s, T> {
             }
             self.done = done;
         }
-        if self.is_issuing && now_ns < self.deadline_ns {
+        if self.phase.is_issuing && now_ns < self.phase.deadline_ns {
             let issued_ns = self.issue(now_ns);
             if settled > 0 && issued_ns > 0 {
                 // What the tester itself took; a finding is raised when that matters.
@@ -278,7 +325,7 @@ impl<'s, T: Target> Worker<'s, T> {
         if now_ns >= self.tally.next_cut_ns() {
             self.tally.cut(now_ns);
         }
-        if self.spares.wants_data() {
+        if self.supply.spares.wants_data() {
             self.fill_ahead()?;
         }
         Ok(now_ns)
@@ -289,7 +336,7 @@ impl<'s, T: Target> Worker<'s, T> {
     fn fill_ahead(&mut self) -> Result<(), TargetLost> {
         self.target.poll(Wait::No, &mut self.done)?;
         if self.done.is_empty() {
-            self.spares.refill(&mut self.filler);
+            self.supply.spares.refill(&mut self.supply.filler);
         }
         Ok(())
     }
@@ -298,12 +345,12 @@ impl<'s, T: Target> Worker<'s, T> {
     #[inline]
     fn wait(&self, now_ns: u64) -> Wait {
         let mut until_ns = (now_ns + WAIT_NS_MAX).min(self.tally.next_cut_ns());
-        if self.is_issuing {
-            until_ns = until_ns.min(self.deadline_ns);
-            if self.paused_until_ns > now_ns {
-                until_ns = until_ns.min(self.paused_until_ns);
+        if self.phase.is_issuing {
+            until_ns = until_ns.min(self.phase.deadline_ns);
+            if self.phase.paused_until_ns > now_ns {
+                until_ns = until_ns.min(self.phase.paused_until_ns);
             } else if self.is_paced && self.flights.has_free() {
-                let due_ns = self.pacer.due_ns().unwrap_or(until_ns);
+                let due_ns = self.supply.pacer.due_ns().unwrap_or(until_ns);
                 if due_ns < now_ns + SPIN_NS {
                     return Wait::No;
                 }
@@ -325,7 +372,7 @@ impl<'s, T: Target> Worker<'s, T> {
             Ok(moved) if moved == flight.size_bytes => {
                 if counts {
                     self.tally.completed(&flight, now_ns);
-                    self.last_ns = now_ns;
+                    self.window.last_ns = now_ns;
                 }
                 if self.setup.verify && flight.kind == OpKind::Read {
                     self.check(tag, &flight);
@@ -336,12 +383,12 @@ impl<'s, T: Target> Worker<'s, T> {
             }
         }
         let owes_reply = self.has_replies
-            && self.is_issuing
+            && self.phase.is_issuing
             && flight.role == Role::Request
-            && self.planner.has_reply(flight.access);
+            && self.supply.planner.has_reply(flight.access);
         if owes_reply {
             self.flights.owe(tag);
-            self.replies.push_back((tag, None));
+            self.waiting.replies.push_back((tag, None));
         } else {
             self.flights.release(tag);
         }
@@ -354,7 +401,7 @@ impl<'s, T: Target> Worker<'s, T> {
     /// Whether a completion belongs to the measured window.
     #[inline]
     fn counts(&mut self, flight: &Flight, now_ns: u64) -> bool {
-        if self.counting == Counting::Off {
+        if self.phase.counting == Counting::Off {
             return false;
         }
         if self.setup.semantics == Semantics::Assay {
@@ -362,25 +409,24 @@ impl<'s, T: Target> Worker<'s, T> {
         }
         if flight.counting == Counting::Off {
             // Iometer's recording begins when the last I/O of the ramp-up has ended.
-            self.first_ns = now_ns;
+            self.window.first_ns = now_ns;
             return false;
         }
         if self.flights.uncounted_in_flight() > 0 {
             // It was issued before recording began, so it is none of those the plan asks for.
             if flight.role == Role::Request {
-                self.ops_left = self.ops_left.saturating_add(1);
-                self.bytes_left = self.bytes_left.saturating_add(u64::from(flight.size_bytes));
+                self.budget.give_back(flight.size_bytes);
             }
             return false;
         }
-        now_ns <= self.deadline_ns
+        now_ns <= self.phase.deadline_ns
     }
 
     #[cold]
     fn settle_failure(&mut self, flight: &Flight, counts: bool, errno: Option<i32>, moved: u32) {
         if counts {
             self.tally.failed(flight);
-            self.last_ns = self.setup.control.clock.now_ns();
+            self.window.last_ns = self.setup.control.clock.now_ns();
         }
         self.setup.control.count_error();
         if flight.kind == OpKind::Write
@@ -388,12 +434,12 @@ impl<'s, T: Target> Worker<'s, T> {
         {
             stamps.failed(flight.size_bytes, flight.offset_bytes);
         }
-        if self.failures.len() < StepEnd::KEPT {
+        if self.trouble.failures.len() < StepEnd::KEPT {
             let says = match errno {
                 Some(errno) => std::io::Error::from_raw_os_error(errno).to_string(),
                 None => format!("moved {moved} of {} bytes", flight.size_bytes),
             };
-            self.failures.push(Failure {
+            self.trouble.failures.push(Failure {
                 job: self.setup.job_index,
                 member: self.setup.member_names[flight.member as usize].clone(),
                 is_write: flight.kind == OpKind::Write,
@@ -408,7 +454,7 @@ impl<'s, T: Target> Worker<'s, T> {
     fn check(&mut self, tag: u32, flight: &Flight) {
         let stamps = Arc::clone(&self.setup.stamps[flight.member as usize]);
         let bytes = &mut self.flights.buffer_mut(tag)[..flight.size_bytes as usize];
-        let (mismatches, count) = (&mut self.mismatches, &mut self.mismatch_count);
+        let (mismatches, count) = (&mut self.trouble.mismatches, &mut self.trouble.mismatch_count);
         let (job, names) = (self.setup.job_index, self.setup.member_names);
         stamps.check(bytes, flight.offset_bytes, |wrong| {
             *count += 1;
@@ -428,8 +474,8 @@ impl<'s, T: Target> Worker<'s, T> {
     fn reopen(&mut self, member: u32) -> Result<(), TargetLost> {
         self.target.reopen(member)?;
         self.flights.reopened(member);
-        self.planner.rewind(member as usize);
-        if self.counting == Counting::On {
+        self.supply.planner.rewind(member as usize);
+        if self.phase.counting == Counting::On {
             self.tally.reconnected();
         }
         Ok(())
@@ -440,8 +486,8 @@ impl<'s, T: Target> Worker<'s, T> {
     #[inline]
     fn issue(&mut self, now_ns: u64) -> u64 {
         // Each once: one that has to wait is tried again next turn.
-        for _ in 0..self.replies.len() {
-            if let Some((tag, drawn)) = self.replies.pop_front() {
+        for _ in 0..self.waiting.replies.len() {
+            if let Some((tag, drawn)) = self.waiting.replies.pop_front() {
                 self.issue_reply(tag, drawn);
             }
         }
@@ -459,58 +505,58 @@ impl<'s, T: Target> Worker<'s, T> {
     /// Issues the next I/O; `false` when there is none to issue now.
     #[inline]
     fn issue_one(&mut self, now_ns: u64) -> bool {
-        if self.ops_left == 0 || self.bytes_left == 0 || now_ns < self.paused_until_ns {
+        if self.budget.is_used_up() || now_ns < self.phase.paused_until_ns {
             return false;
         }
-        let intended_ns = match self.pacer.due_ns() {
+        let intended_ns = match self.supply.pacer.due_ns() {
             Some(due_ns) if due_ns > now_ns => return false,
             due => due,
         };
         let Some((tag, member)) = self.flights.take() else { return false };
         let buf = self.flights.buffer(tag);
         // The pause before a burst begins when there is room for its first I/O, as Iometer has it.
-        let pause_ns = if self.held.is_some() { 0 } else { self.planner.begin_burst() };
+        let pause_ns = if self.waiting.held.is_some() { 0 } else { self.supply.planner.begin_burst() };
         if pause_ns > 0 {
-            self.paused_until_ns = now_ns + pause_ns;
+            self.phase.paused_until_ns = now_ns + pause_ns;
             self.flights.put_back(tag, buf);
             return false;
         }
-        let (member, draw) = self.held.take().unwrap_or_else(|| (member, self.planner.draw(member as usize)));
+        let (member, draw) =
+            self.waiting.held.take().unwrap_or_else(|| (member, self.supply.planner.draw(member as usize)));
         if self.must_wait(member, &draw) {
-            self.held = Some((member, draw));
+            self.waiting.held = Some((member, draw));
             self.flights.put_back(tag, buf);
             return false;
         }
         let intended_ns = if self.setup.job.pacing.is_open() { intended_ns.unwrap_or(0) } else { 0 };
-        let flight = Flight::new(&draw, member, intended_ns, self.counting, Role::Request);
+        let flight = Flight::new(&draw, member, intended_ns, self.phase.counting, Role::Request);
         if let Err(buf) = self.submit(tag, flight, buf) {
-            self.held = Some((member, draw));
+            self.waiting.held = Some((member, draw));
             self.flights.put_back(tag, buf);
             return false;
         }
         if self.is_paced {
-            self.pacer.take(now_ns);
-            self.due += 1;
+            self.supply.pacer.take(now_ns);
+            self.budget.due += 1;
         }
-        self.ops_left -= 1;
-        self.bytes_left = self.bytes_left.saturating_sub(u64::from(draw.size_bytes));
+        self.budget.take(draw.size_bytes);
         true
     }
 
     #[cold]
     fn issue_reply(&mut self, tag: u32, drawn: Option<Draw>) {
         let (access, kind, member) = self.flights.landed(tag);
-        let Some(draw) = drawn.or_else(|| self.planner.reply(access, kind, member as usize)) else {
+        let Some(draw) = drawn.or_else(|| self.supply.planner.reply(access, kind, member as usize)) else {
             return self.flights.forgive(tag);
         };
         if self.must_wait(member, &draw) {
-            return self.replies.push_back((tag, Some(draw)));
+            return self.waiting.replies.push_back((tag, Some(draw)));
         }
         let buf = self.flights.buffer(tag);
-        let flight = Flight::new(&draw, member, 0, self.counting, Role::Reply);
+        let flight = Flight::new(&draw, member, 0, self.phase.counting, Role::Reply);
         if let Err(buf) = self.submit(tag, flight, buf) {
             self.flights.keep(tag, buf);
-            self.replies.push_back((tag, Some(draw)));
+            self.waiting.replies.push_back((tag, Some(draw)));
         }
     }
 
@@ -526,10 +572,10 @@ impl<'s, T: Target> Worker<'s, T> {
     fn submit(&mut self, tag: u32, flight: Flight, mut buf: IoBuf) -> Result<(), IoBuf> {
         let Flight { member, kind, size_bytes, offset_bytes, .. } = flight;
         // One comparison is cheap against a write behind the end of what may be overwritten.
-        let span_bytes = self.target.geometry().members[member as usize];
+        let span_bytes = self.spans[member as usize];
         assert!(offset_bytes + u64::from(size_bytes) <= span_bytes, "an I/O must stay within the span");
         if kind == OpKind::Write {
-            self.spares.provide(&mut buf, size_bytes as usize, &mut self.filler);
+            self.supply.spares.provide(&mut buf, size_bytes as usize, &mut self.supply.filler);
             if let Some(stamps) = self.setup.stamps.get(member as usize) {
                 stamps.stamp(&mut buf[..size_bytes as usize], offset_bytes);
             }
@@ -543,19 +589,21 @@ impl<'s, T: Target> Worker<'s, T> {
     fn end(mut self, zero_ns: u64, lost: Option<TargetLost>) -> WorkerEnd {
         let control = self.setup.control;
         let now_ns = control.clock.now_ns();
+        // After the window: what it takes is told beside the results, and is part of none.
+        self.paths.writes = self.target.make_durable();
         self.paths.after = self.target.paths();
         self.paths.events.extend(self.target.path_events());
         let end_ns = match self.setup.semantics {
-            Semantics::Assay => self.last_ns.max(self.closed_ns),
-            Semantics::Iometer => self.closed_ns.min(now_ns),
+            Semantics::Assay => self.window.last_ns.max(self.window.closed_ns),
+            Semantics::Iometer => self.window.closed_ns.min(now_ns),
         };
         WorkerEnd {
-            measured_ns: end_ns.saturating_sub(self.first_ns.max(zero_ns)),
-            due: self.due,
+            measured_ns: end_ns.saturating_sub(self.window.first_ns.max(zero_ns)),
+            due: self.budget.due,
             last: self.tally.finish(end_ns.max(zero_ns)),
-            failures: self.failures,
-            mismatches: self.mismatches,
-            mismatch_count: self.mismatch_count,
+            failures: self.trouble.failures,
+            mismatches: self.trouble.mismatches,
+            mismatch_count: self.trouble.mismatch_count,
             lost,
             job: self.setup.job_index,
             paths: self.paths,

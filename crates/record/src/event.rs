@@ -126,6 +126,9 @@ pub struct StepEnd {
     /// What went over each path, for targets that have paths.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<PathEnd>,
+    /// What became of writes, for targets that may hold them in memory.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub writes: Vec<crate::WriteEnd>,
 }
 
 /// What went over one path in the measured window, all workers of a job together. Counted are I/Os that began and

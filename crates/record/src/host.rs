@@ -55,8 +55,8 @@ pub struct MemberFacts {
     pub span_bytes: u64,
     /// The smallest direct I/O and its alignment, bytes.
     pub block_bytes: u32,
-    /// How I/O is issued: `io_uring`, `psync` (helper threads), `inline` (at once: a file in memory), `iscsi`, `sim` or
-    /// `null`.
+    /// How I/O is issued: `io_uring`, `psync` (helper threads), `inline` (at once: a file in memory), `iscsi`, `nfs`,
+    /// `sim` or `null`.
     pub engine: String,
     /// Whether I/O goes past the page cache.
     pub direct: bool,
@@ -79,6 +79,9 @@ pub struct MemberFacts {
     /// The LUN it is, where it is reached over iSCSI.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lun: Option<Box<LunFacts>>,
+    /// The file on a server it is, where it is reached over NFS by ourselves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nfs: Option<Box<crate::NfsFacts>>,
 }
 
 /// Where the used part of a member lies on the whole disk or LUN, partitions counted in.
@@ -226,6 +229,8 @@ pub enum MemberKind {
     Simulated,
     /// A logical unit over iSCSI.
     Lun,
+    /// A file on an NFS server, reached by ourselves.
+    Nfs,
 }
 
 /// Where the bytes in a member come from.

@@ -10,6 +10,7 @@
 mod event;
 mod host;
 mod latency;
+mod nfs;
 mod path;
 mod stats;
 
@@ -22,6 +23,7 @@ pub use host::{
     MemberFacts, MemberKind, PingFacts, Placement, TargetFacts, TcpPathFacts,
 };
 pub use latency::Latency;
+pub use nfs::{NfsFacts, WriteEnd};
 pub use path::{
     FrameFacts, FrameOutcome, FrameProbe, FrameTry, InterfaceCounters, InterfaceFacts, LinkState,
     NetPathFacts, PauseFacts, RouteFacts, ShaperFacts, TcpSample,

@@ -115,6 +115,16 @@ pub struct FrameFacts {
     pub echo_us: Option<u32>,
 }
 
+impl FrameFacts {
+    /// Whether frames that our own interface sends do not arrive.
+    #[must_use]
+    pub fn is_lossy(&self) -> bool {
+        let is_gone =
+            |one: &FrameTry| matches!(one.outcome, FrameOutcome::Lost | FrameOutcome::RefusedOnTheWay);
+        self.how == FrameProbe::Echo && self.tried.iter().any(is_gone)
+    }
+}
+
 /// How it was found out which frames pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -40,6 +40,17 @@ impl OpStats {
         }
     }
 
+    /// Counts `count` successful operations that took equally long, and moved `bytes` in all: the same as counting each,
+    /// at the cost of one. Never allocates.
+    #[inline]
+    pub fn completed_alike(&mut self, count: u64, bytes: u64, service_ns: u64, response_ns: u64) {
+        self.bytes += bytes;
+        self.service.record_many(service_ns, count);
+        if let Some(response) = &mut self.response {
+            response.record_many(response_ns, count);
+        }
+    }
+
     /// The distribution a user waits by: response where it is known, else service.
     #[must_use]
     pub fn waited(&self) -> &Latency {

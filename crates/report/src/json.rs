@@ -67,6 +67,8 @@ fn step(step: &StepSummary, judgement: Option<&Judgement>) -> Value {
         "expected": expected,
         "verdict": verdict,
         "paths": step.paths.iter().map(|p| path(p, step)).collect::<Vec<_>>(),
+        "tcp": step.tcp,
+        "writes": step.writes,
         "series": step.series.iter().map(point).collect::<Vec<_>>(),
     })
 }

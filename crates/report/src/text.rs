@@ -63,6 +63,7 @@ pub fn table_with(
     let mut text = heading(header, summary);
     let (titles, rows) = forum_rows(summary);
     text.push_str(&format_rows(&titles, &rows, options));
+    text.push_str(&tcp_text(summary, options));
     text.push_str(&self::findings(findings, options));
     if let Some(judgement) = judgement {
         text.push_str(&crate::expected::text(judgement, options.width.min(NOTE_WIDTH_MAX)));
@@ -210,6 +211,24 @@ fn format_rows(titles: &[String], rows: &[Row], options: TextOptions) -> String 
         text.push('\n');
     }
     text
+}
+
+/// A line a step: how long round trips took beside its load, and what was sent again.
+fn tcp_text(summary: &RunSummary, options: TextOptions) -> String {
+    let line = |step: &StepSummary| {
+        let least = step.tcp.iter().filter_map(|tcp| tcp.rtt_us_min).min()?;
+        let medians: Vec<u32> = step.tcp.iter().filter_map(|tcp| tcp.rtt_us_median).collect();
+        let (low, high) = (medians.iter().min()?, medians.iter().max()?);
+        let again: u64 = step.tcp.iter().map(|tcp| tcp.retransmits).sum();
+        let median = if low == high { low.to_string() } else { format!("{low} to {high} by portal") };
+        let says = format!(
+            "TCP in {}: round trip {least} us at best, median {median} us; {again} segments sent again",
+            [step.test.as_str(), step.step.as_str()].join(" ").trim_end()
+        );
+        Some(wrap(&says, options.width.min(NOTE_WIDTH_MAX), "  ") + "\n")
+    };
+    let lines: String = summary.steps.iter().filter_map(line).collect();
+    if lines.is_empty() { lines } else { format!("\n{lines}") }
 }
 
 /// Findings as they stand under a table.

@@ -25,6 +25,8 @@ pub enum Address {
     },
     /// `iscsi://…`: a logical unit of an iSCSI target, reached without the kernel.
     Iscsi(Box<crate::IscsiAddress>),
+    /// `nfs://…`: a file on an NFS server, reached without the kernel.
+    Nfs(Box<crate::NfsAddress>),
 }
 
 /// Capacity of a plain `null:`, bytes: 1 TiB, so that no offset arithmetic is trivial.
@@ -53,6 +55,9 @@ pub enum AddressError {
     /// The iSCSI address could not be read.
     #[error(transparent)]
     Iscsi(#[from] crate::IscsiAddressError),
+    /// The NFS address could not be read.
+    #[error(transparent)]
+    Nfs(#[from] crate::NfsAddressError),
 }
 
 impl FromStr for Address {
@@ -79,6 +84,9 @@ impl FromStr for Address {
         }
         if let Some(rest) = text.strip_prefix("iscsi://") {
             return Ok(Self::Iscsi(Box::new(crate::IscsiAddress::parse(rest)?)));
+        }
+        if let Some(rest) = text.strip_prefix("nfs://") {
+            return Ok(Self::Nfs(Box::new(crate::NfsAddress::parse(rest)?)));
         }
         // `C:\x` and `dir:with/colon` are paths: a scheme is two or more letters and then a colon before any slash.
         let scheme = text.split_once(':').map(|(scheme, _)| scheme);
@@ -110,6 +118,7 @@ impl fmt::Display for Address {
         match self {
             Self::Path(path) => write!(f, "{}", path.display()),
             Self::Iscsi(address) => address.fmt(f),
+            Self::Nfs(address) => address.fmt(f),
             Self::Null { capacity: NULL_CAPACITY } => write!(f, "null:"),
             Self::Null { capacity } => write!(f, "null:{}", crate::units::Bytes(*capacity)),
             Self::Sim { array } => write!(f, "sim:{array}"),
@@ -128,6 +137,7 @@ mod tests {
             "/dev/sdb",
             "null:",
             "null:64GiB",
+            "nfs://nas/vol1/t.dat",
             "sim:ix4-200d",
             "sim:arrays/x.toml",
             "a:b",
@@ -139,8 +149,8 @@ mod tests {
 
     #[test]
     fn schemes_that_are_not_served_are_named() {
-        let message = "nfs://nas/x".parse::<Address>().unwrap_err().to_string();
-        assert!(message.starts_with("`nfs:` targets are not served"), "{message}");
+        let message = "smb://nas/x".parse::<Address>().unwrap_err().to_string();
+        assert!(message.starts_with("`smb:` targets are not served"), "{message}");
         assert_eq!("".parse::<Address>(), Err(AddressError::Empty));
         assert_eq!("sim:".parse::<Address>(), Err(AddressError::SimWithoutArray));
         assert!("null:lots".parse::<Address>().is_err());

@@ -174,7 +174,7 @@ pub struct Marker {
 const MARKER_VERSION: u32 = 2;
 const MARKER_ATTRIBUTE: &str = "user.assay";
 /// More than any marker takes.
-const MARKER_BYTES_MAX: usize = 4096;
+pub(crate) const MARKER_BYTES_MAX: usize = 4096;
 
 impl Marker {
     /// A marker for a file that holds nothing yet.
@@ -195,28 +195,39 @@ impl Marker {
     pub fn read(path: &Path, file: &File) -> io::Result<Option<Self>> {
         let metadata = file.metadata()?;
         let Some(text) = read_text(path, file, &metadata)? else { return Ok(None) };
-        let Ok(marker) = serde_json::from_slice::<Self>(&text) else { return Ok(None) };
+        Ok(Self::of_text(&text, metadata.len(), modified_ns(&metadata)))
+    }
+
+    /// The marker that `text` holds, if it still describes a file that looks so.
+    pub(crate) fn of_text(text: &[u8], length_bytes: u64, modified_ns: i128) -> Option<Self> {
+        let marker = serde_json::from_slice::<Self>(text).ok()?;
         let is_unchanged = match marker.is_open {
             // A run that was killed left it so.
-            true => metadata.len() == marker.length_bytes,
-            false => marker.modified_ns == modified_ns(&metadata),
+            true => length_bytes == marker.length_bytes,
+            false => marker.modified_ns == modified_ns,
         };
-        Ok((marker.version == MARKER_VERSION && is_unchanged).then_some(marker))
+        (marker.version == MARKER_VERSION && is_unchanged).then_some(marker)
+    }
+
+    /// Notes how the file looks, and gives the text of the marker.
+    pub(crate) fn seal(
+        &mut self,
+        length_bytes: u64,
+        modified_ns: i128,
+        is_open: bool,
+    ) -> io::Result<Vec<u8>> {
+        (self.is_open, self.length_bytes, self.modified_ns) = (is_open, length_bytes, modified_ns);
+        serde_json::to_vec(self).map_err(io::Error::other)
     }
 
     /// Writes the marker: before a run that writes (`is_open`), and after it.
     pub fn write(&mut self, path: &Path, file: &File, is_open: bool) -> io::Result<()> {
         let metadata = file.metadata()?;
-        self.is_open = is_open;
-        self.length_bytes = metadata.len();
-        self.modified_ns = modified_ns(&metadata);
-        let text = serde_json::to_vec(self).map_err(io::Error::other)?;
+        let text = self.seal(metadata.len(), modified_ns(&metadata), is_open)?;
         match rustix::fs::fsetxattr(file, MARKER_ATTRIBUTE, &text, XattrFlags::empty()) {
             Ok(()) => Ok(()),
             Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSPC | rustix::io::Errno::PERM) => {
-                let beside =
-                    Beside { inode: metadata.ino(), marker: String::from_utf8_lossy(&text).into_owned() };
-                write_beside(&beside_path(path), &serde_json::to_vec(&beside).map_err(io::Error::other)?)
+                write_beside(&beside_path(path), &beside_text(metadata.ino(), &text)?)
             }
             Err(errno) => Err(errno.into()),
         }
@@ -246,11 +257,33 @@ struct Beside {
     marker: String,
 }
 
+/// What the file with the marker of the file `inode` holds.
+pub(crate) fn beside_text(inode: u64, marker: &[u8]) -> io::Result<Vec<u8>> {
+    let marker = String::from_utf8_lossy(marker).into_owned();
+    serde_json::to_vec(&Beside { inode, marker }).map_err(io::Error::other)
+}
+
+/// The marker in the file beside, if that belongs to the file `inode`.
+pub(crate) fn marker_beside(text: &[u8], inode: u64) -> Option<Vec<u8>> {
+    let beside: Beside = serde_json::from_slice(text).ok()?;
+    (beside.inode == inode).then(|| beside.marker.into_bytes())
+}
+
+/// Whether a file beside holds a marker, whoever's.
+pub(crate) fn is_marker(text: &[u8]) -> bool {
+    serde_json::from_slice::<Beside>(text).is_ok()
+}
+
+/// The name of the file with the marker of the file `name`.
+pub(crate) fn beside_name(name: &std::ffi::OsStr) -> std::ffi::OsString {
+    let mut beside = std::ffi::OsString::from(".");
+    beside.push(name);
+    beside.push(".assay");
+    beside
+}
+
 fn beside_path(path: &Path) -> PathBuf {
-    let mut name = std::ffi::OsString::from(".");
-    name.push(path.file_name().unwrap_or_default());
-    name.push(".assay");
-    path.with_file_name(name)
+    path.with_file_name(beside_name(path.file_name().unwrap_or_default()))
 }
 
 /// Writes the marker beside its file in one step, over an older marker but over nothing else.

@@ -3,8 +3,8 @@
 //! A [`Target`] moves bytes and reports outcomes; it never reads a clock and never decides what to do next. An
 //! [`Op`] carries its buffer in and the [`Completion`] carries it back, so no buffer can be freed or reused while
 //! the kernel still writes to it. [`open`] makes the right target for the members it is given: files and block
-//! devices by io_uring (or `psync` where that is refused, or `inline` in memory), a LUN by our own iSCSI initiator, or
-//! the null target, which measures the tester itself.
+//! devices by io_uring (or `psync` where that is refused, or `inline` in memory), a LUN by our own iSCSI initiator, a
+//! file on an NFS server by our own NFSv3 client, or the null target, which measures the tester itself.
 //! [`file`] holds what is done with a file before and after: creating, marking as ours, looking for holes.
 //!
 //! Architecture invariant: the only room with `unsafe` in it; each block says why it is sound.
@@ -15,6 +15,7 @@ mod fiemap;
 pub mod file;
 mod inline;
 pub mod lun;
+pub mod nfs;
 mod null;
 mod open;
 mod psync;
@@ -59,6 +60,13 @@ pub trait Target {
     /// Closes a member and opens it again. Called only while none of its operations is in flight.
     fn reopen(&mut self, member: u32) -> Result<(), TargetLost>;
 
+    /// Makes everything that was written durable where it is not yet, and says what became of writes since the target
+    /// was opened; `None` where every write is as durable as it will be when it is done. Called after the measured
+    /// window, while nothing is in flight. Allocates: not to be called while measuring.
+    fn make_durable(&mut self) -> Option<nfs::WriteReport> {
+        None
+    }
+
     /// Every way to the storage and what went over it since the target was opened; none where there is only one way
     /// and nothing to tell. Allocates: not to be called while measuring.
     fn paths(&mut self) -> Vec<lun::PathReport> {
@@ -80,7 +88,7 @@ pub struct Geometry {
     pub block_bytes: u32,
     /// The most operations in flight.
     pub depth: u32,
-    /// How I/O is issued, for the record: `io_uring`, `psync`, `inline`, `iscsi`, `null` or `sim`.
+    /// How I/O is issued, for the record: `io_uring`, `psync`, `inline`, `iscsi`, `nfs`, `null` or `sim`.
     pub engine: &'static str,
 }
 
@@ -157,7 +165,7 @@ pub enum TargetLost {
     /// The simulated array's time is used up.
     #[error("{0}")]
     Simulated(String),
-    /// No path to a LUN came back in time.
+    /// No path to a LUN, or connection to a server, came back in time.
     #[error("{0}")]
     Paths(String),
     /// A helper thread of the psync engine is gone.

@@ -10,6 +10,7 @@ use thiserror::Error;
 
 use crate::inline::{InlineTarget, is_in_memory};
 use crate::lun::{LunMember, LunTarget};
+use crate::nfs::{NfsMember, NfsTarget};
 use crate::null::NullTarget;
 use crate::psync::PsyncTarget;
 use crate::uring::UringTarget;
@@ -98,6 +99,8 @@ pub struct OpenRequest<'r> {
     pub simulated: &'r [SimulatedMember],
     /// Logical units over iSCSI; not empty means the iSCSI target, which drives one.
     pub luns: &'r [LunMember],
+    /// Files on NFS servers; not empty means the NFS target, which drives one.
+    pub nfs: &'r [NfsMember],
     /// The most operations in flight.
     pub depth: u32,
     /// How I/O is issued to files and devices.
@@ -156,6 +159,14 @@ pub enum OpenError {
         /// Why not.
         why: String,
     },
+    /// A file on an NFS server cannot be reached or used.
+    #[error("{file}: {why}")]
+    Nfs {
+        /// Its address.
+        file: String,
+        /// Why not, and what would help.
+        why: String,
+    },
     /// More in flight than the initiator takes.
     #[error("{lun}: {depth} outstanding I/Os of one worker are more than {most}; use several workers")]
     LunDepth {
@@ -168,7 +179,7 @@ pub enum OpenError {
     },
     /// Several LUNs in one job.
     #[error(
-        "{0} and other targets cannot share a job; give each LUN a job of its own (`targets = [0]` and so on)"
+        "{0} and other targets cannot share a job; give each LUN or NFS file a job of its own (`targets = [0]` and so on)"
     )]
     LunShares(String),
     /// A helper thread could not be started.
@@ -213,12 +224,16 @@ pub fn open(request: &OpenRequest<'_>) -> Result<AnyTarget, OpenError> {
         let why = "simulated arrays are served by assay run and assay calibrate only".to_owned();
         return Err(OpenError::Simulated { array: member.array.clone(), why });
     }
-    match (request.luns, request.members) {
-        ([], _) => {}
-        ([lun], []) => {
+    match (request.luns, request.nfs, request.members) {
+        ([], [], _) => {}
+        ([lun], [], []) => {
             return LunTarget::open(lun, request.depth).map(|target| AnyTarget::Lun(Box::new(target)));
         }
-        ([lun, ..], _) => return Err(OpenError::LunShares(lun.address.to_string())),
+        ([], [file], []) => {
+            return NfsTarget::open(file, request.depth).map(|target| AnyTarget::Nfs(Box::new(target)));
+        }
+        ([lun, ..], _, _) => return Err(OpenError::LunShares(lun.address.to_string())),
+        (_, [file, ..], _) => return Err(OpenError::LunShares(file.address.to_string())),
     }
     match request.engine {
         IoEngine::Uring if request.members.iter().all(|m| is_in_memory(&m.path)) => {
@@ -260,6 +275,8 @@ pub enum AnyTarget {
     Inline(InlineTarget),
     /// A logical unit over iSCSI.
     Lun(Box<LunTarget>),
+    /// A file on an NFS server.
+    Nfs(Box<NfsTarget>),
 }
 
 macro_rules! each {
@@ -270,6 +287,7 @@ macro_rules! each {
             AnyTarget::Psync($target) => $call,
             AnyTarget::Inline($target) => $call,
             AnyTarget::Lun($target) => $call,
+            AnyTarget::Nfs($target) => $call,
         }
     };
 }
@@ -291,6 +309,10 @@ impl Target for AnyTarget {
 
     fn reopen(&mut self, member: u32) -> Result<(), TargetLost> {
         each!(self, t => t.reopen(member))
+    }
+
+    fn make_durable(&mut self) -> Option<crate::nfs::WriteReport> {
+        each!(self, t => t.make_durable())
     }
 
     fn paths(&mut self) -> Vec<crate::lun::PathReport> {

@@ -6,6 +6,7 @@
 mod case;
 mod runners;
 mod table;
+mod tgt;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -27,6 +28,8 @@ pub(crate) struct Options {
     pub(crate) size_mib: u64,
     /// Where the test file on a disk goes.
     pub(crate) disk: PathBuf,
+    /// An fio with the engine libiscsi; without one nothing is compared on LUNs.
+    pub(crate) fio_iscsi: Option<PathBuf>,
 }
 
 /// Where things are.
@@ -68,8 +71,14 @@ fn is_wanted(case: &Case, options: &Options) -> bool {
 }
 
 fn options(args: &[String], target: &Path) -> anyhow::Result<Options> {
-    let mut options =
-        Options { only: Vec::new(), rounds: 5, seconds: 2, size_mib: 1024, disk: target.join("bench") };
+    let mut options = Options {
+        only: Vec::new(),
+        rounds: 5,
+        seconds: 2,
+        size_mib: 1024,
+        disk: target.join("bench"),
+        fio_iscsi: None,
+    };
     let mut args = args.iter();
     while let Some(flag) = args.next() {
         let value = args.next().with_context(|| format!("{flag} needs a value"))?;
@@ -82,6 +91,7 @@ fn options(args: &[String], target: &Path) -> anyhow::Result<Options> {
             "--seconds" => options.seconds = number()?.max(2),
             "--size-mib" => options.size_mib = number()?.into(),
             "--disk" => options.disk = value.into(),
+            "--fio-iscsi" => options.fio_iscsi = Some(value.into()),
             _ => bail!("there is no option {flag}"),
         }
     }

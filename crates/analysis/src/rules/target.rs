@@ -1,6 +1,6 @@
 //! About the targets: whether what was measured is the storage, and under which promise.
 
-use assay_record::MemberFacts;
+use assay_record::{MemberFacts, MemberKind};
 use assay_spec::units::{GIB, MIB};
 
 use super::{Fired, Run, list};
@@ -85,10 +85,13 @@ pub(super) fn sync(run: Run<'_>) -> Option<Fired> {
     if synced.is_empty() || !run.header.plan.writes() {
         return None;
     }
+    let over_nfs = synced.iter().all(|m| m.kind == MemberKind::Nfs);
+    let asked_by = if over_nfs { "--sync, or sync=file in the address" } else { "--sync" };
     Some(Fired {
         severity: Severity::Info,
         says: format!(
-            "Each write to {} waited until the storage called it durable (--sync): compare with other durable figures only.",
+            "Each write to {} waited until the storage called it durable ({asked_by}): compare with other durable \
+             figures only.",
             paths(&synced)
         ),
         evidence: vec![],

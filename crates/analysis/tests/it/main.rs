@@ -11,6 +11,7 @@ mod synthetic;
 
 mod compare;
 mod model_rules;
+mod network;
 mod rules;
 mod summary;
 

@@ -1,7 +1,10 @@
 //! Each rule: it fires, it does not, and what it does on the boundary.
 
 use assay_analysis::{DiskBytes, OpSummary, RunSummary, Severity, findings};
-use assay_record::{Content, Failure, MemberKind, Mismatch, RunHeader, Stamp, StepCpu, StepReason, Warning};
+use assay_record::{
+    Content, Failure, MemberKind, Mismatch, NfsFacts, RunHeader, Stamp, StepCpu, StepReason, Warning,
+    WriteEnd,
+};
 
 use crate::synthetic::{self, Target};
 use crate::{found, run, summarize};
@@ -333,4 +336,67 @@ fn a_foreign_file_without_known_holes_is_not_judged() {
         h.targets[0].member.unwritten_bytes = None;
     });
     assert!(!set);
+}
+
+fn unstable(commit_s: f64) -> WriteEnd {
+    let commit_ns = std::time::Duration::from_secs_f64(commit_s).as_nanos().try_into().unwrap();
+    WriteEnd {
+        unstable: 75,
+        file_sync: 25,
+        commits: 1,
+        commit_ns,
+        committed_bytes: 1 << 20,
+        ..WriteEnd::default()
+    }
+}
+
+#[test]
+fn writes_in_the_memory_of_a_server_are_said_with_what_the_commit_took() {
+    let (header, mut summary) = clean();
+    let seconds = summary.steps[0].seconds;
+    for (commit_s, severity) in [(seconds * 0.0999, Severity::Info), (seconds * 0.1001, Severity::Warning)] {
+        summary.steps[0].writes = vec![unstable(commit_s)];
+        let finding = found("unstable-writes", &header, &summary).unwrap();
+        assert_eq!(finding.severity, severity, "{commit_s}");
+        assert!(finding.says.contains("75 % of the writes UNSTABLE"), "{}", finding.says);
+    }
+    // A COMMIT as long as the test halves the rate.
+    summary.steps[0].writes = vec![unstable(seconds)];
+    let rate = summary.steps[0].write.mib_per_s;
+    let says = found("unstable-writes", &header, &summary).unwrap().says;
+    assert!(says.contains(&format!("come to {:.1} instead of {rate:.1} MiB/s", rate / 2.0)), "{says}");
+    assert!(!fires("unstable-writes", |_, s| s.steps[0].writes = vec![]));
+    assert!(!fires("unstable-writes", |_, s| {
+        s.steps[0].writes = vec![WriteEnd { file_sync: 9, ..WriteEnd::default() }];
+    }));
+}
+
+#[test]
+fn writes_that_a_server_may_have_forgotten_are_critical() {
+    let lost = |uncertain| WriteEnd { restarts: 1, uncertain, uncertain_bytes: 4096, ..unstable(0.1) };
+    assert!(!fires("uncertain-writes", |_, s| s.steps[0].writes = vec![lost(0)]));
+    let (header, mut summary) = clean();
+    summary.steps[0].writes = vec![lost(1), lost(2)];
+    let finding = found("uncertain-writes", &header, &summary).unwrap();
+    assert!(finding.says.contains("3 writes (0.0 MiB)"), "{}", finding.says);
+    assert_eq!(finding.severity, Severity::Critical);
+    summary.steps[0].writes = vec![WriteEnd { failure: Some("no space".into()), ..unstable(0.1) }];
+    let finding = found("uncertain-writes", &header, &summary).unwrap();
+    assert!(finding.says.contains("the COMMIT failed: no space"), "{}", finding.says);
+}
+
+#[test]
+fn a_server_that_makes_all_durable_unasked_is_said() {
+    let nfs = |sync: &str| Some(Box::new(NfsFacts { sync: sync.into(), ..NfsFacts::default() }));
+    let fires_with = |sync, writes: WriteEnd| {
+        fires("stable-anyway", |h, s| {
+            h.targets[0].member.nfs = nfs(sync);
+            s.steps[0].writes = vec![writes.clone()];
+        })
+    };
+    let durable = WriteEnd { file_sync: 9, ..WriteEnd::default() };
+    assert!(fires_with("unstable", durable.clone()));
+    assert!(!fires_with("file", durable.clone()));
+    assert!(!fires_with("unstable", WriteEnd { unstable: 1, ..durable }));
+    assert!(!fires_with("unstable", WriteEnd::default()));
 }

@@ -108,6 +108,7 @@ pub fn target(path: &str) -> TargetFacts {
                 ..DeviceFacts::default()
             }),
             lun: None,
+            nfs: None,
         },
     }
 }
@@ -167,6 +168,7 @@ fn tell_step(
         mismatches: vec![],
         mismatch_count: 0,
         paths: vec![],
+        writes: vec![],
     };
     let end_ns = measure_ns + longest + SECOND_NS / 100;
     tell(end_ns, RunEvent::StepEnded(Box::new(end)));

@@ -235,12 +235,7 @@ fn a_device_in_use_by_another_run_is_refused() {
 #[test]
 fn a_test_file_cannot_be_asked_to_be_larger_than_its_file_system() {
     let Some(mut device) = LoopDevice::new() else { return };
-    let path = device.path.clone();
-    device.run(&["mkfs.ext4", "-q", &path], &[]);
-    let folder = device.story.path("mnt");
-    std::fs::create_dir(&folder).unwrap();
-    let folder = folder.to_str().unwrap().to_owned();
-    device.run(&["mount", &path, &folder], &["umount", &folder]);
+    let folder = device.mount_ext4();
     let file = format!("{folder}/t.dat");
     let run_with = |size: &str| {
         device.story.assay(&[

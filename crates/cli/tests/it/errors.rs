@@ -107,12 +107,7 @@ fn a_file_cut_short_beneath_a_run_gives_short_reads() {
 #[test]
 fn a_file_system_that_is_full_fails_the_fill_with_its_reason() {
     let Some(mut device) = LoopDevice::new() else { return };
-    let path = device.path.clone();
-    device.run(&["mkfs.ext4", "-q", &path], &[]);
-    let folder = device.story.path("mnt");
-    std::fs::create_dir(&folder).unwrap();
-    let folder = folder.to_str().unwrap().to_owned();
-    device.run(&["mount", &path, &folder], &["umount", &folder]);
+    let folder = device.mount_ext4();
     // A limit on file sizes stands for a quota: free space says that it fits, and the system disagrees.
     let file = format!("{folder}/t.dat");
     let assay = env!("CARGO_BIN_EXE_assay");

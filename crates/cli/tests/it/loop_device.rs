@@ -52,6 +52,18 @@ impl LoopDevice {
         }
     }
 
+    /// Makes an ext4 on it and mounts that until the story ends: where.
+    #[track_caller]
+    pub fn mount_ext4(&mut self) -> String {
+        let path = self.path.clone();
+        self.run(&["mkfs.ext4", "-q", &path], &[]);
+        let folder = self.story.path("mnt");
+        std::fs::create_dir(&folder).unwrap();
+        let folder = folder.to_str().unwrap().to_owned();
+        self.run(&["mount", &path, &folder], &["umount", &folder]);
+        folder
+    }
+
     /// Partitions the device by a script for sfdisk, and has the kernel show the partitions.
     #[track_caller]
     pub fn partition(&mut self, script: &str) {

@@ -5,65 +5,17 @@
     reason = "a panic in a story is a story that failed; one that is skipped says why"
 )]
 
+mod story;
 mod tgt;
 
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
-use tempfile::TempDir;
+
+use story::{Story, err, json, refused};
 
 const SECRET: &str = "hush-hush-hush-42";
-
-struct Story {
-    folder: TempDir,
-}
-
-impl Story {
-    fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap() }
-    }
-
-    fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_assay"));
-        command.args(args).current_dir(self.folder.path()).stdin(Stdio::null());
-        command.env("ASSAY_STORE", self.folder.path().join("store.sqlite")).env("NO_COLOR", "1");
-        for name in
-            ["ASSAY_CHAP_FILE", "ASSAY_CHAP_SECRET", "ASSAY_CHAP_MUTUAL_USER", "ASSAY_CHAP_MUTUAL_SECRET"]
-        {
-            command.env_remove(name);
-        }
-        command
-    }
-
-    fn assay(&self, args: &[&str]) -> Output {
-        self.command(args).output().unwrap()
-    }
-
-    fn write(&self, name: &str, text: &str) -> String {
-        let path = self.folder.path().join(name);
-        std::fs::write(&path, text).unwrap();
-        path.to_str().unwrap().to_owned()
-    }
-}
-
-#[track_caller]
-fn json(output: &Output, code: i32) -> Value {
-    assert_eq!(output.status.code(), Some(code), "{}", err(output));
-    serde_json::from_slice(&output.stdout).unwrap()
-}
-
-fn err(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-#[track_caller]
-fn refused(output: &Output, code: i32, words: &[&str]) {
-    assert_eq!(output.status.code(), Some(code), "{}", err(output));
-    for word in words {
-        assert!(err(output).contains(word), "{word}: {}", err(output));
-    }
-}
 
 #[test]
 fn a_lun_is_checked_refused_without_its_identity_and_measured_with_it() {

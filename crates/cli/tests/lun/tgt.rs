@@ -7,7 +7,6 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
-const TARGET: &str = "iqn.2026-11.example.assay:story";
 pub const LUN_BYTES: u64 = 64 << 20;
 
 static NUMBERS: AtomicU16 = AtomicU16::new(0);
@@ -44,7 +43,7 @@ impl Tgt {
         let child = spawn(&control, &portals).map_err(|e| e.to_string())?;
         let mut tgt = Self { child, control, portals, settings: Vec::new(), dir };
         tgt.wait_until_up()?;
-        tgt.set("--op new --mode target --tid 1 -T iqn.2026-11.example.assay:story")?;
+        tgt.set(&format!("--op new --mode target --tid 1 -T {}", tgt.name()))?;
         tgt.set(&format!("--op new --mode logicalunit --tid 1 --lun 1 -b {disk}"))?;
         tgt.set("--op bind --mode target --tid 1 -I ALL")?;
         Ok(tgt)
@@ -80,11 +79,16 @@ impl Tgt {
         if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).into()) }
     }
 
+    /// Of its own, as a LUN is locked by the name of its target.
+    fn name(&self) -> String {
+        format!("iqn.2026-11.example.assay-{}:story", self.control)
+    }
+
     /// `iscsi://` with a user, if any, and all portals.
     pub fn address(&self, user: &str, query: &str) -> String {
         let mut query: Vec<String> = query.split('&').filter(|q| !q.is_empty()).map(str::to_owned).collect();
         query.extend(self.portals[1..].iter().map(|p| format!("portal={p}")));
-        format!("iscsi://{user}{}/{TARGET}/1?{}", self.portals[0], query.join("&"))
+        format!("iscsi://{user}{}/{}/1?{}", self.portals[0], self.name(), query.join("&"))
     }
 
     pub fn disk(&self) -> PathBuf {

@@ -228,6 +228,15 @@ pub enum PrepareError {
         /// The path.
         path: String,
     },
+    /// Another Assay on this machine uses a LUN, and one of the two writes.
+    #[error(
+        "{lun} is in use by another run of Assay on this machine, and one of the two writes to it; wait for it, or choose \
+         another LUN"
+    )]
+    LunInUse {
+        /// Its address.
+        lun: String,
+    },
     /// No step of a test can run.
     #[error("test \"{test}\": {why}")]
     Misfit {

@@ -4,8 +4,10 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
+use assay_spec::NfsSync;
 use assay_spec::units::Bytes;
 use assay_target::lun::LunMember;
+use assay_target::nfs::NfsMember;
 use assay_target::{
     AnyTarget, BATCH_MAX, Completion, Durability, IoBuf, IoEngine, Member, Op, OpKind, OpenError,
     OpenRequest, Target, Wait,
@@ -36,6 +38,7 @@ pub(super) enum Content {
 pub(super) enum Filled<'f> {
     Path(&'f Member),
     Lun(&'f LunMember),
+    Nfs(&'f NfsMember),
 }
 
 impl Filled<'_> {
@@ -43,6 +46,7 @@ impl Filled<'_> {
         match self {
             Filled::Path(member) => text(&member.path),
             Filled::Lun(member) => member.address.to_string(),
+            Filled::Nfs(member) => member.address.to_string(),
         }
     }
 
@@ -50,13 +54,14 @@ impl Filled<'_> {
         match self {
             Filled::Path(member) => member.span_bytes,
             Filled::Lun(member) => member.span_bytes,
+            Filled::Nfs(member) => member.span_bytes,
         }
     }
 
     /// Whole pages, as the stamps need them, and no more than the target takes.
     fn chunk_bytes(self) -> u32 {
         match self {
-            Filled::Path(_) => CHUNK_BYTES,
+            Filled::Path(_) | Filled::Nfs(_) => CHUNK_BYTES,
             Filled::Lun(member) => {
                 let most = u32::try_from(member.transfer_bytes_max).unwrap_or(u32::MAX) / 4096 * 4096;
                 most.clamp(4096, CHUNK_BYTES)
@@ -72,6 +77,7 @@ impl Filled<'_> {
             null_members: &[],
             simulated: &[],
             luns: &[],
+            nfs: &[],
             depth: DEPTH,
             engine,
             buffers,
@@ -84,6 +90,11 @@ impl Filled<'_> {
             Filled::Lun(member) => {
                 let member = LunMember { durability, ..member.clone() };
                 assay_target::open(&OpenRequest { luns: std::slice::from_ref(&member), ..none })
+            }
+            Filled::Nfs(member) => {
+                let mut member = NfsMember { durability, ..member.clone() };
+                member.address.sync = NfsSync::Unstable;
+                assay_target::open(&OpenRequest { nfs: std::slice::from_ref(&member), ..none })
             }
         }
     }
@@ -141,6 +152,9 @@ pub(super) fn fill(
         }
         tell(filling.done_bytes(), false);
     }
+    if let Err(why) = filling.make_durable() {
+        return Err((from, PrepareError::Fill { path: name, at: Bytes(from), why }));
+    }
     if stop.is_set() && filling.next < span_bytes {
         return Err((filling.done_bytes(), PrepareError::Interrupted { path: name }));
     }
@@ -174,6 +188,18 @@ impl Filling<'_> {
     /// Everything below this is written.
     fn done_bytes(&self) -> u64 {
         self.starts.iter().copied().min().unwrap_or(u64::MAX).min(self.next)
+    }
+
+    /// What the target still holds in memory; a server that restarted meanwhile may have forgotten some of it.
+    fn make_durable(&mut self) -> Result<(), String> {
+        let Some(report) = self.target.make_durable() else { return Ok(()) };
+        match (report.failure, report.stats.uncertain) {
+            (Some(why), _) => Err(format!("COMMIT: {why}")),
+            (None, 0) => Ok(()),
+            (None, writes) => Err(format!(
+                "the server restarted meanwhile, and {writes} writes that it had not committed may be lost; run again"
+            )),
+        }
     }
 
     fn write_next(&mut self, mut buf: IoBuf) {

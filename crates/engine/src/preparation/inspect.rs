@@ -32,6 +32,7 @@ pub(super) enum Inspected {
     File(FilePlan),
     Device(DevicePlan),
     Lun(Box<super::lun::LunPlan>),
+    Nfs(Box<super::nfs::NfsPlan>),
 }
 
 impl Inspected {
@@ -43,6 +44,7 @@ impl Inspected {
             Self::File(plan) => plan.span_bytes,
             Self::Device(plan) => plan.span_bytes,
             Self::Lun(plan) => plan.member.span_bytes,
+            Self::Nfs(plan) => plan.span_bytes,
         }
     }
 }
@@ -98,7 +100,8 @@ pub(super) fn check_plan(plan: &Plan, addresses: &[Address]) -> Result<(), Prepa
                     let target = addresses[*shared].to_string();
                     return Err(PrepareError::VerifyShares { test: test.name.clone(), target });
                 }
-                if let Some(lun) = indices.iter().find(|i| matches!(addresses[**i], Address::Iscsi(_)))
+                if let Some(lun) =
+                    indices.iter().find(|i| matches!(addresses[**i], Address::Iscsi(_) | Address::Nfs(_)))
                     && indices.len() > 1
                 {
                     let (test, job) = (test.name.clone(), job.name.clone());
@@ -125,6 +128,7 @@ enum Kind {
     Null,
     Simulated,
     Lun,
+    Nfs,
 }
 
 impl Kind {
@@ -134,12 +138,13 @@ impl Kind {
             Address::Null { .. } => Self::Null,
             Address::Sim { .. } => Self::Simulated,
             Address::Iscsi(_) => Self::Lun,
+            Address::Nfs(_) => Self::Nfs,
         }
     }
 
     /// Whether what is written can be read again.
     fn keeps_data(self) -> bool {
-        matches!(self, Self::Path | Self::Lun)
+        matches!(self, Self::Path | Self::Lun | Self::Nfs)
     }
 }
 
@@ -164,6 +169,7 @@ fn check_different(addresses: &[Address]) -> Result<(), PrepareError> {
             Address::Path(path) => real_path(path),
             // Whatever portals lead to it: a target's name is its own.
             Address::Iscsi(lun) => PathBuf::from(format!("{}/{}", lun.target, lun.lun)),
+            Address::Nfs(file) => PathBuf::from(format!("nfs://{}{}", file.host, file.path)),
             Address::Null { .. } | Address::Sim { .. } => continue,
         };
         if let Some((_, earlier)) = seen.iter().find(|(other, _)| *other == real) {
@@ -210,6 +216,9 @@ pub(super) fn inspect(
         }
         Address::Iscsi(lun) => {
             return super::lun::inspect(plan, lun, writer(plan, index), options, host);
+        }
+        Address::Nfs(file) => {
+            return super::nfs::inspect(plan, file, writer(plan, index), options, host);
         }
         Address::Path(path) => path,
     };
@@ -320,7 +329,7 @@ fn check_users(path: &Path, state: &FileState) -> Result<(), PrepareError> {
     }
 }
 
-fn check_foreign(path: &Path, writer: Option<String>, holds: u64) -> Result<(), PrepareError> {
+pub(super) fn check_foreign(path: &Path, writer: Option<String>, holds: u64) -> Result<(), PrepareError> {
     match writer {
         Some(test) => Err(PrepareError::ForeignFile {
             path: text(path),
@@ -349,7 +358,7 @@ fn carries_stamps(path: &Path, length: u64) -> Result<bool, PrepareError> {
     Ok(false)
 }
 
-fn file_span(
+pub(super) fn file_span(
     asked: Span,
     state: &FileState,
     holds: u64,
@@ -448,6 +457,7 @@ pub(super) fn check_overwrite(given: &[String], inspected: &[Inspected]) -> Resu
             Inspected::Null { .. } | Inspected::Simulated { .. } => false,
             Inspected::File(file) => real_path(Path::new(name)) == real_path(&file.path),
             Inspected::Device(device) => assay_host::is_identity_of(&device.device, name),
+            Inspected::Nfs(file) => file.is_named(name),
             Inspected::Lun(lun) => {
                 lun.facts.device.as_ref().is_some_and(|device| assay_host::is_identity_of(device, name))
             }
@@ -468,6 +478,7 @@ fn known_names(inspected: &[Inspected]) -> String {
         .filter_map(|one| match one {
             Inspected::Null { .. } | Inspected::Simulated { .. } => None,
             Inspected::File(file) => Some(text(&file.path)),
+            Inspected::Nfs(file) => Some(file.address.clone()),
             Inspected::Device(device) => {
                 let identity = assay_host::identities(&device.device).into_iter().next()?;
                 Some(format!("{identity} (that is {})", device.address))

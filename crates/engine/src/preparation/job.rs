@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use assay_spec::{Job, Step};
 use assay_target::lun::LunMember;
+use assay_target::nfs::NfsMember;
 use assay_target::{IoEngine, Member, SimulatedMember};
 
 use super::{Prepared, PreparedTarget, PreparedTargets};
@@ -16,6 +17,7 @@ pub(crate) struct JobTarget {
     pub(crate) null_members: Vec<u64>,
     pub(crate) simulated: Vec<SimulatedMember>,
     pub(crate) luns: Vec<LunMember>,
+    pub(crate) nfs: Vec<NfsMember>,
     pub(crate) names: Vec<String>,
     pub(crate) spans: Vec<u64>,
     pub(crate) block_bytes: u32,
@@ -64,6 +66,7 @@ impl PreparedTargets {
             null_members: Vec::new(),
             simulated: Vec::new(),
             luns: Vec::new(),
+            nfs: Vec::new(),
             names: indices.iter().map(|i| self.targets[*i].facts.address.clone()).collect(),
             spans: place.spans,
             block_bytes: place.block_bytes,
@@ -76,6 +79,7 @@ impl PreparedTargets {
                 Prepared::Simulated(member) => target.simulated.push(member.clone()),
                 Prepared::Path { member, .. } => target.members.push(member.clone()),
                 Prepared::Lun(member) => target.luns.push((**member).clone()),
+                Prepared::Nfs { member, .. } => target.nfs.push((**member).clone()),
             }
         }
         target

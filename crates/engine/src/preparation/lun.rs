@@ -1,17 +1,20 @@
 //! A LUN over iSCSI: looked at before anything else, refused for writing where anything speaks against it.
 
-use assay_record::{DeviceFacts, HostFacts, LunFacts, MemberFacts, MemberKind};
+use std::time::Duration;
+
+use assay_record::{DeviceFacts, HostFacts, LunFacts, LunPathFacts, MemberFacts, MemberKind};
 use assay_spec::units::Bytes;
 use assay_spec::{IscsiAddress, IscsiPortal, PathPolicy, Plan, Span};
-use assay_target::AccessMode;
 use assay_target::lun::{
     self, Credentials, DiscoveredTarget, LunLook, LunMember, Provision, Secret, credentials, look,
     with_all_portals,
 };
+use assay_target::{AccessMode, OpenError};
 
 use super::error::PrepareError;
 use super::inspect::{Inspected, SPAN_GRAIN};
 use super::{PrepareOptions, TooSmall};
+use crate::paths::Networks;
 
 /// A LUN to be used.
 pub(super) struct LunPlan {
@@ -37,24 +40,40 @@ pub struct LunInspection {
 
 /// Logs in over every path, looks at the LUN without changing it, and logs out. `typed`: a secret from a prompt.
 pub fn inspect_lun(address: &IscsiAddress, typed: Option<&Secret>) -> Result<LunInspection, PrepareError> {
-    let (address, looked, _) = look_at(address, typed)?;
+    let Found { looked, facts, .. } = look_at(address, typed)?;
     Ok(LunInspection {
-        facts: facts(&address, &looked),
+        facts,
         holds: holds(&looked),
-        troubles: looked.path_events.clone(),
+        troubles: looked.path_events,
         aligned_lba: looked.aligned_lba,
     })
 }
 
-/// The address with all its portals, what is there, and as whom.
-fn look_at(
-    address: &IscsiAddress,
-    typed: Option<&Secret>,
-) -> Result<(IscsiAddress, LunLook, Option<Credentials>), PrepareError> {
+/// What is at an address.
+struct Found {
+    /// With all its portals.
+    address: IscsiAddress,
+    credentials: Option<Credentials>,
+    looked: LunLook,
+    facts: MemberFacts,
+}
+
+/// How long a read of what is on a LUN may take: where full frames are known to get lost, it will never end.
+const READ_PATIENCE: Duration = Duration::from_secs(30);
+const READ_PATIENCE_LOSSY: Duration = Duration::from_secs(3);
+
+fn look_at(address: &IscsiAddress, typed: Option<&Secret>) -> Result<Found, PrepareError> {
     let credentials = credentials(address, typed)?;
     let address = with_all_portals(address, credentials.as_ref())?;
-    let looked = look(&address, credentials.as_ref())?;
-    Ok((address, looked, credentials))
+    let mut networks = Networks::of(&address.portals);
+    let lossy = networks.lossy();
+    let patience = if networks.all_lossy() { READ_PATIENCE_LOSSY } else { READ_PATIENCE };
+    let looked = look(&address, credentials.as_ref(), patience).map_err(|error| match (error, lossy) {
+        (OpenError::Lun { lun, why }, Some(says)) => OpenError::Lun { lun, why: format!("{why}: {says}") },
+        (error, _) => error,
+    })?;
+    let facts = facts(&address, &looked, networks.facts(&looked.paths));
+    Ok(Found { address, credentials, looked, facts })
 }
 
 /// The targets that a portal has for us. `typed`: a secret from a prompt.
@@ -75,8 +94,7 @@ pub(super) fn inspect(
     host: &HostFacts,
 ) -> Result<Inspected, PrepareError> {
     let name = address.to_string();
-    let (address, looked, credentials) = look_at(address, options.chap_secret.as_ref())?;
-    let mut facts = facts(&address, &looked);
+    let Found { address, credentials, looked, mut facts } = look_at(address, options.chap_secret.as_ref())?;
     if let Some(test) = writer {
         check_may_write(&name, test, &looked, &facts, options)?;
     }
@@ -158,7 +176,7 @@ fn check_may_write(
     Err(PrepareError::not_named(name.to_owned(), what, test, &options.overwrite, &identity))
 }
 
-fn facts(address: &IscsiAddress, looked: &LunLook) -> MemberFacts {
+fn facts(address: &IscsiAddress, looked: &LunLook, paths: Vec<LunPathFacts>) -> MemberFacts {
     let cache = |is_on| if is_on { "write back" } else { "write through" };
     let lun = LunFacts {
         target: address.target.clone(),
@@ -173,7 +191,7 @@ fn facts(address: &IscsiAddress, looked: &LunLook) -> MemberFacts {
         write_cache: looked.write_cache,
         transfer_bytes_max: looked.transfer_bytes_max,
         policy: policy_words(address.policy),
-        paths: crate::paths::all_facts(&looked.paths),
+        paths,
     };
     let device = DeviceFacts {
         // A LUN without serial and WWID is named by where it is.

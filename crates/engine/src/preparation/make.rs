@@ -36,6 +36,8 @@ pub(super) struct Making<'m> {
     pub(super) stop: &'m StopSignal,
     pub(super) progress: &'m mut dyn FnMut(&PrepareProgress),
     pub(super) warnings: Vec<Warning>,
+    /// Keep other runs away from LUNs for as long as they are open.
+    pub(super) locks: Vec<File>,
 }
 
 /// A target that is open and locked, and not filled yet.
@@ -46,6 +48,10 @@ pub(super) struct Made {
 }
 
 impl Made {
+    pub(super) fn new(address: String, facts: MemberFacts, kind: Prepared) -> Self {
+        Self { address, facts, kind }
+    }
+
     pub(super) fn into_prepared(self, engine: IoEngine) -> PreparedTarget {
         let mut member = self.facts;
         member.engine = match (&self.kind, engine) {
@@ -53,6 +59,7 @@ impl Made {
             (Prepared::Path { member, .. }, IoEngine::Uring) if is_in_memory(&member.path) => "inline".into(),
             (Prepared::Simulated(_), _) => "sim".into(),
             (Prepared::Lun(_), _) => "iscsi".into(),
+            (Prepared::Nfs { .. }, _) => "nfs".into(),
             (_, IoEngine::Uring) => "io_uring".into(),
             (_, IoEngine::Psync) => "psync".into(),
         };
@@ -89,7 +96,8 @@ impl Making<'_> {
             }
             Inspected::File(plan) => self.open_file(plan),
             Inspected::Device(plan) => self.open_device(plan),
-            Inspected::Lun(plan) => Ok(self.open_lun(*plan)),
+            Inspected::Lun(plan) => self.open_lun(*plan),
+            Inspected::Nfs(plan) => self.open_nfs(*plan),
         }
     }
 
@@ -108,7 +116,18 @@ impl Making<'_> {
     }
 
     /// A worker logs in by itself; here there is only to tell which paths are missing.
-    fn open_lun(&mut self, plan: LunPlan) -> Made {
+    fn open_lun(&mut self, plan: LunPlan) -> Result<Made, PrepareError> {
+        let lock = if plan.member.access == AccessMode::ReadWrite { Lock::Exclusive } else { Lock::Shared };
+        match lun::hold(&plan.member.address, lock) {
+            Ok(Some(file)) => self.locks.push(file),
+            Ok(None) => return Err(PrepareError::LunInUse { lun: plan.address }),
+            // Without a place for locks nobody can be protected.
+            Err(error) => self.warnings.push(Warning {
+                rule: "unlocked".into(),
+                says: format!("{}: another run of Assay on it would not be noticed ({error}).", plan.address),
+                next: String::new(),
+            }),
+        }
         for trouble in plan.troubles {
             self.warnings.push(Warning {
                 rule: "path".into(),
@@ -118,7 +137,7 @@ impl Making<'_> {
         }
         let mut facts = plan.facts;
         facts.sync = self.options.durability == Durability::Sync;
-        Made { address: plan.address, facts, kind: Prepared::Lun(Box::new(plan.member)) }
+        Ok(Made { address: plan.address, facts, kind: Prepared::Lun(Box::new(plan.member)) })
     }
 
     fn open_file(&mut self, plan: FilePlan) -> Result<Made, PrepareError> {
@@ -238,6 +257,7 @@ impl Making<'_> {
         let (member, hold) = match &mut target.kind {
             Prepared::Null { .. } | Prepared::Simulated(_) => return Ok(()),
             Prepared::Lun(member) => return self.fill_lun(member, facts),
+            Prepared::Nfs { member, hold } => return self.fill_nfs(member, hold, facts),
             Prepared::Path { member, hold } => (member, hold),
         };
         match facts.kind {
@@ -298,7 +318,7 @@ impl Making<'_> {
     }
 
     /// Whether a file holds what this plan's own preparation and writes would have put there.
-    fn is_right_content(&self, kinds: &[String]) -> bool {
+    pub(super) fn is_right_content(&self, kinds: &[String]) -> bool {
         let is_stamped = |kind: &String| kind == FILL_STAMPED;
         if kinds.is_empty() {
             return false;
@@ -310,11 +330,11 @@ impl Making<'_> {
         kinds.iter().all(|kind| kind == FILL_UNIQUE || is_stamped(kind) || own.contains(kind))
     }
 
-    fn fill_kind(&self) -> &'static str {
+    pub(super) fn fill_kind(&self) -> &'static str {
         if self.plan.verifies() { FILL_STAMPED } else { FILL_UNIQUE }
     }
 
-    fn written_kinds(&self) -> Vec<String> {
+    pub(super) fn written_kinds(&self) -> Vec<String> {
         if self.plan.verifies() {
             return vec![FILL_STAMPED.to_owned()];
         }
@@ -322,7 +342,7 @@ impl Making<'_> {
     }
 
     /// Writes real data from `from` to the end of the span; on failure also says how far it came.
-    fn write(&mut self, member: Filled<'_>, from: u64) -> Result<(), Partial> {
+    pub(super) fn write(&mut self, member: Filled<'_>, from: u64) -> Result<(), Partial> {
         let content = if self.plan.verifies() { Fill::Stamped } else { Fill::Unique };
         let result = fill(member, from, content, self.engine, self.plan.seed, self.stop, self.progress);
         result.map_err(|(done, error)| Partial(done, error))
@@ -357,7 +377,7 @@ impl Making<'_> {
 }
 
 /// How far a fill came, and why not further.
-struct Partial(u64, PrepareError);
+pub(super) struct Partial(pub(super) u64, PrepareError);
 
 impl From<Partial> for PrepareError {
     fn from(partial: Partial) -> Self {
@@ -378,9 +398,15 @@ fn kind_name(data: Data) -> String {
 
 impl PreparedTarget {
     pub(super) fn close(&mut self) -> Result<(), PrepareError> {
-        let Prepared::Path { member, hold: Hold { file, marker: Some(marker) } } = &mut self.kind else {
-            return Ok(());
-        };
-        marker.write(&member.path, file, false).map_err(io_error("mark", &member.path))
+        match &mut self.kind {
+            Prepared::Path { member, hold: Hold { file, marker: Some(marker) } } => {
+                marker.write(&member.path, file, false).map_err(io_error("mark", &member.path))
+            }
+            Prepared::Nfs { member, hold } => {
+                hold.close(member);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
     }
 }

@@ -11,6 +11,7 @@ mod job;
 mod lun;
 mod make;
 mod memory;
+mod nfs;
 mod place;
 mod space;
 
@@ -24,6 +25,7 @@ use assay_record::{HostFacts, TargetFacts, Warning};
 use assay_spec::{Address, Plan, Semantics};
 use assay_target::file::Marker;
 use assay_target::lun::{LunMember, Secret};
+use assay_target::nfs::NfsMember;
 use assay_target::{Caching, Durability, IoEngine, Member, PsyncTarget, SimulatedMember};
 
 use crate::control::StopSignal;
@@ -34,6 +36,7 @@ use crate::stamp::StampTable;
 pub use error::PrepareError;
 pub(crate) use job::JobTarget;
 pub use lun::{LunInspection, inspect_lun, targets_at};
+pub use nfs::{NfsInspection, inspect_nfs};
 
 /// How I/O is to be issued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,6 +105,7 @@ enum Prepared {
     Simulated(SimulatedMember),
     Path { member: Member, hold: Hold },
     Lun(Box<LunMember>),
+    Nfs { member: Box<NfsMember>, hold: nfs::NfsHold },
 }
 
 /// Keeps others away from a path, and remembers what to write down when the run is over.
@@ -125,6 +129,8 @@ pub struct PreparedTargets {
     memory_bytes: u64,
     /// One for each target in a plan that verifies.
     stamps: Vec<Arc<StampTable>>,
+    /// Keep other runs away from LUNs.
+    _locks: Vec<File>,
 }
 
 /// Inspects, and only then makes, every target of a plan. `host` is where it all happens, `stop` ends a long fill.
@@ -145,7 +151,8 @@ pub fn prepare(
     inspect::check_overwrite(&options.overwrite, &inspected)?;
     space::check(&inspected)?;
     let memory_bytes = memory::left_for_buffers(plan, &inspected, host)?;
-    let mut making = make::Making { plan, options, engine, stop, progress, warnings: Vec::new() };
+    let mut making =
+        make::Making { plan, options, engine, stop, progress, warnings: Vec::new(), locks: Vec::new() };
     let mut targets = PreparedTargets {
         targets: Vec::new(),
         warnings: Vec::new(),
@@ -153,6 +160,7 @@ pub fn prepare(
         engine,
         memory_bytes,
         stamps: Vec::new(),
+        _locks: Vec::new(),
     };
     if let Err(error) = make_all(&mut making, inspected, &mut targets) {
         targets.abandon();
@@ -160,6 +168,7 @@ pub fn prepare(
     }
     warnings.append(&mut making.warnings);
     targets.warnings = warnings;
+    targets._locks = making.locks;
     if plan.verifies() {
         targets.stamps =
             targets.targets.iter().map(|t| Arc::new(StampTable::new(run_number(plan), t.span()))).collect();
@@ -233,6 +242,7 @@ impl PreparedTarget {
             Prepared::Simulated(member) => member.span_bytes,
             Prepared::Path { member, .. } => member.span_bytes,
             Prepared::Lun(member) => member.span_bytes,
+            Prepared::Nfs { member, .. } => member.span_bytes,
         }
     }
 
@@ -295,6 +305,9 @@ impl PreparedTargets {
         for mut target in self.targets {
             // The failure that led here is what is told; these are only attempts to leave things tidy.
             let _ = target.close();
+            if let Prepared::Nfs { member, hold } = &target.kind {
+                hold.abandon(member);
+            }
             if let Prepared::Path { member, hold: Hold { marker: Some(marker), .. } } = target.kind
                 && marker.created
                 && marker.filled_bytes == 0

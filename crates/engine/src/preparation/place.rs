@@ -4,7 +4,7 @@ use assay_record::{MemberFacts, MemberKind, Placement};
 use assay_target::file::Placed;
 
 /// `placed` are the extents of a file; devices and LUNs are used from their start. `None` where a volume manager, a
-/// loop device or another machine stands between the file system and the disk.
+/// loop device or another machine (NFS) stands between the file system and the disk.
 pub(super) fn placement(facts: &MemberFacts, placed: Option<Placed>) -> Option<Placement> {
     let whole = Placed { first_bytes: 0, end_bytes: facts.span_bytes, pieces: 1 };
     let (start_bytes, device_bytes, placed) = match facts.kind {
@@ -14,7 +14,7 @@ pub(super) fn placement(facts: &MemberFacts, placed: Option<Placed>) -> Option<P
             let placed = if facts.kind == MemberKind::File { placed? } else { whole };
             (on_disk.start_bytes, on_disk.disk_bytes, placed)
         }
-        MemberKind::Null => return None,
+        MemberKind::Null | MemberKind::Nfs => return None,
     };
     Some(Placement {
         first_bytes: start_bytes + placed.first_bytes,

@@ -3,6 +3,7 @@
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
+use assay_record::FilesystemFacts;
 use assay_spec::units::{Bytes, GIB, MIB};
 
 use super::error::PrepareError;
@@ -12,63 +13,75 @@ use super::inspect::{FilePlan, FileState, Inspected, directory_of, io_error, tex
 const RESERVE_MAX: u64 = GIB;
 const RESERVE_SHARE: u64 = 50;
 
-/// What the files on one file system need.
-struct Need<'p> {
-    /// `st_dev` of the file system.
-    filesystem: u64,
-    files: Vec<&'p FilePlan>,
+/// What files on one file system need.
+pub(super) struct Need {
+    /// Tells file systems apart: `st_dev` of a local one, server and `fsid` of one over NFS.
+    pub(super) place: String,
+    /// The files.
+    pub(super) names: Vec<String>,
+    pub(super) filesystem: FilesystemFacts,
     /// What they will hold, bytes.
-    span_bytes: u64,
+    pub(super) span_bytes: u64,
     /// What of that they hold already and need not find again, bytes.
-    held_bytes: u64,
+    pub(super) held_bytes: u64,
 }
 
 /// Whether every file that may grow finds room.
 pub(super) fn check(targets: &[Inspected]) -> Result<(), PrepareError> {
-    let mut needs: Vec<Need<'_>> = Vec::new();
+    let mut needs: Vec<Need> = Vec::new();
     for target in targets {
-        let Inspected::File(file) = target else { continue };
-        if file.state == FileState::Foreign {
-            continue;
-        }
-        let directory = directory_of(&file.path);
-        let filesystem =
-            std::fs::metadata(&directory).map_err(io_error("look at the directory of", &file.path))?.dev();
-        let held_bytes = held_bytes(&file.path).min(file.span_bytes);
-        match needs.iter_mut().find(|need| need.filesystem == filesystem) {
-            Some(need) => {
-                need.files.push(file);
-                need.span_bytes = need.span_bytes.saturating_add(file.span_bytes);
-                need.held_bytes += held_bytes;
+        let need = match target {
+            Inspected::File(file) => need_of(file)?,
+            Inspected::Nfs(file) => file.need(),
+            _ => None,
+        };
+        let Some(need) = need else { continue };
+        match needs.iter_mut().find(|other| other.place == need.place) {
+            Some(other) => {
+                other.names.extend(need.names);
+                other.span_bytes = other.span_bytes.saturating_add(need.span_bytes);
+                other.held_bytes += need.held_bytes;
             }
-            None => {
-                needs.push(Need { filesystem, files: vec![file], span_bytes: file.span_bytes, held_bytes })
-            }
+            None => needs.push(need),
         }
     }
     needs.iter().try_for_each(check_one)
+}
+
+fn need_of(file: &FilePlan) -> Result<Option<Need>, PrepareError> {
+    if file.state == FileState::Foreign {
+        return Ok(None);
+    }
+    let directory = directory_of(&file.path);
+    let looked = std::fs::metadata(&directory).map_err(io_error("look at the directory of", &file.path))?;
+    Ok(Some(Need {
+        place: looked.dev().to_string(),
+        names: vec![text(&file.path)],
+        filesystem: file.filesystem.clone(),
+        span_bytes: file.span_bytes,
+        held_bytes: held_bytes(&file.path).min(file.span_bytes),
+    }))
 }
 
 fn held_bytes(path: &Path) -> u64 {
     std::fs::metadata(path).map_or(0, |m| m.blocks() * 512)
 }
 
-fn check_one(need: &Need<'_>) -> Result<(), PrepareError> {
-    let filesystem = &need.files[0].filesystem;
+fn check_one(need: &Need) -> Result<(), PrepareError> {
+    let filesystem = &need.filesystem;
     let reserve = (filesystem.size_bytes / RESERVE_SHARE).min(RESERVE_MAX);
     let usable = filesystem.free_bytes.saturating_sub(reserve);
     if need.span_bytes - need.held_bytes <= usable {
         return Ok(());
     }
-    let names: Vec<String> = need.files.iter().map(|file| text(&file.path)).collect();
-    let together = if names.len() > 1 { " together" } else { "" };
+    let together = if need.names.len() > 1 { " together" } else { "" };
     Err(PrepareError::NoSpace {
-        path: format!("{}{together}", names.join(", ")),
+        path: format!("{}{together}", need.names.join(", ")),
         asked: Bytes(need.span_bytes),
         mount: filesystem.mount_point.clone(),
         free: whole_mib(filesystem.free_bytes),
         reserve: whole_mib(reserve),
-        next: match whole_mib((usable + need.held_bytes) / names.len() as u64) {
+        next: match whole_mib((usable + need.held_bytes) / need.names.len() as u64) {
             Bytes(0) => "make room there, or choose another place".into(),
             most => format!("use --size {most} or less"),
         },
@@ -83,7 +96,6 @@ fn whole_mib(bytes: u64) -> Bytes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_record::FilesystemFacts;
     use assay_target::AccessMode;
 
     fn file(directory: &Path, name: &str, span_bytes: u64, state: FileState) -> Inspected {

@@ -20,7 +20,7 @@ const TRIES: u32 = 2;
 /// How long an echo may take. A storage network answers in a millisecond; a machine that idles may wake late.
 const PATIENCE: Duration = Duration::from_millis(250);
 /// The first echo also waits for ARP.
-const PATIENCE_FIRST: Duration = Duration::from_millis(1000);
+const PATIENCE_FIRST: Duration = Duration::from_millis(500);
 /// Halvings between the largest that passes and the smallest that does not: 2^16 sizes, and two guesses.
 const HALVINGS_MAX: u32 = 18;
 const VLAN_TAG_BYTES: u32 = 4;

@@ -1,6 +1,6 @@
 //! What a reader needs to judge or repeat the run: targets, host, plan, seed, versions, notes.
 
-use assay_record::{Content, MemberFacts, RunHeader, TargetFacts};
+use assay_record::{Content, LunPathFacts, MemberFacts, RunHeader, TargetFacts};
 use assay_spec::{Access, Job, Pacing, Semantics, Span, Step};
 
 use crate::number;
@@ -17,6 +17,14 @@ pub(super) fn all(header: &RunHeader) -> String {
             escape(&target.address),
             table(&target_facts(target))
         ));
+        let paths = target.member.lun.iter().flat_map(|lun| lun.paths.iter().enumerate());
+        for (index, path) in paths {
+            text.push_str(&format!(
+                "<h4>Path {index}, {}</h4>\n{}",
+                escape(&path.portal),
+                table(&path_facts(path))
+            ));
+        }
     }
     text.push_str(&format!("<h3>Host</h3>\n{}", table(&host_facts(header))));
     text.push_str(&format!("<h3>Plan</h3>\n{}", table(&plan_facts(header))));
@@ -44,6 +52,14 @@ fn fact(name: &str, value: impl Into<String>) -> Fact {
     (name.to_owned(), value.into())
 }
 
+/// As `assay check` tells them.
+fn path_facts(path: &LunPathFacts) -> Vec<Fact> {
+    let mut facts: Vec<Fact> =
+        crate::network::path_facts(path).into_iter().map(|(name, says)| fact(name, says)).collect();
+    facts.extend(path.agreed.as_ref().map(|agreed| fact("agreed on", crate::network::agreed(agreed))));
+    facts
+}
+
 fn target_facts(target: &TargetFacts) -> Vec<Fact> {
     let member = &target.member;
     let mut facts = vec![
@@ -55,6 +71,11 @@ fn target_facts(target: &TargetFacts) -> Vec<Fact> {
         fact("Issued by", issued(member)),
         fact("Content", content(member)),
     ];
+    if let Some(lun) = &member.lun {
+        let together = assay_analysis::ceiling_together(&lun.paths);
+        facts.push(fact("Paths", format!("{}, {}", lun.paths.len(), lun.policy)));
+        facts.push(fact("Ceiling of all paths", together.arithmetic));
+    }
     if let Some(place) = &member.placement {
         facts.push(fact(
             "Place on the disk",

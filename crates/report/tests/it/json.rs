@@ -1,6 +1,11 @@
 //! Documents against their published schema, and their numbers against each other.
 
-use assay_record::{Failure, Mismatch, Stamp, StepReason};
+use assay_analysis::TcpSummary;
+use assay_record::{
+    Agreed, Failure, FrameFacts, FrameOutcome, FrameProbe, FrameTry, InterfaceFacts, Latency, LunFacts,
+    LunPathFacts, Mismatch, NetPathFacts, PathEnd, PingFacts, RouteFacts, Stamp, StepReason, TcpPathFacts,
+    TcpSample,
+};
 use assay_report::{Meta, json::document};
 use serde_json::Value;
 
@@ -54,6 +59,70 @@ fn a_run_with_an_array_fits_the_schema_and_says_what_to_expect() {
         let html = assay_report::html::report(&told.header, &told.summary, &judged.findings, meta);
         assert!(html.contains("<strong>Verdict:</strong>"));
     }
+}
+
+/// A path as it is recorded, down to the frames that passed.
+fn lun_path() -> LunPathFacts {
+    let tried = vec![FrameTry { bytes: 1500, outcome: FrameOutcome::Passes }];
+    let frames = FrameFacts { how: FrameProbe::Echo, tried, largest_bytes: Some(1500), echo_us: Some(90) };
+    let interface = InterfaceFacts {
+        name: "eth1".into(),
+        mtu_bytes: 1500,
+        speed_mbit_s: Some(1000),
+        ..InterfaceFacts::default()
+    };
+    let route = RouteFacts { device: "eth1".into(), subnet: "10.0.1.0/24".into(), ..RouteFacts::default() };
+    let tcp = TcpPathFacts { send_mss_bytes: 1448, timestamps: true, ..TcpPathFacts::default() };
+    LunPathFacts {
+        portal: "10.0.1.2:3260".into(),
+        is_up: true,
+        agreed: Some(Agreed { max_recv_segment_bytes: 262_144, ..Agreed::default() }),
+        tcp: Some(tcp),
+        ping: Some(PingFacts { count: 6, min_us: 80, median_us: 100, max_us: 300 }),
+        net: Some(Box::new(NetPathFacts { route: Some(route), interface: Some(interface), frames })),
+        ..LunPathFacts::default()
+    }
+}
+
+#[test]
+fn the_network_of_a_lun_fits_the_schema_and_is_in_the_report() {
+    let mut told = run(synthetic::suite("vmware", 1));
+    let lun = LunFacts { paths: vec![lun_path()], ..LunFacts::default() };
+    told.header.targets[0].member.lun = Some(Box::new(lun));
+    let mut tcp = TcpSummary { remote: "10.0.1.2:3260".into(), ..TcpSummary::default() };
+    tcp.add(1.0, &TcpSample { connections: 1, rtt_us: 250, retransmits: 3, ..TcpSample::default() });
+    told.summary.steps[0].tcp = vec![tcp];
+    told.summary.steps[0].paths = vec![PathEnd {
+        job: 0,
+        member: "iscsi://10.0.1.2/iqn.x/1".into(),
+        path: 0,
+        portal: "10.0.1.2:3260".into(),
+        is_up: true,
+        reads: 10,
+        writes: 0,
+        read_bytes: 327_680,
+        write_bytes: 0,
+        retries: 0,
+        errors: 0,
+        failures: 0,
+        latency: Latency::default(),
+        ping: Latency::default(),
+        tcp: None,
+    }];
+    let document = json(&told);
+    check(&document);
+    assert_eq!(document["tests"][0]["tcp"][0]["retransmits"], 3);
+    assert_eq!(document["targets"][0]["member"]["lun"]["paths"][0]["net"]["frames"]["largest_bytes"], 1500);
+    let mut broken = document.clone();
+    broken["targets"][0]["member"]["lun"]["paths"][0]["net"]["frames"]["how"] = Value::from("guessed");
+    assert!(!jsonschema::options().build(&schema()).unwrap().is_valid(&broken));
+
+    let html = assay_report::html::report(&told.header, &told.summary, &told.findings, Meta::default());
+    for words in ["Path 0, 10.0.1.2:3260", "1448/1538", "= 117.5 MB/s", "the largest that passes is 1500"] {
+        assert!(html.contains(words), "{words}");
+    }
+    let text = assay_report::text::table(&told.header, &told.summary, &told.findings, Default::default());
+    assert!(text.contains("round trip 250 us at best, median 250 us; 3 segments sent again"), "{text}");
 }
 
 #[test]

@@ -79,16 +79,25 @@ pub enum Provision {
 }
 
 /// Logs in, looks, logs out. Whatever cannot be found out although a writer must know it is an error.
-pub fn look(address: &IscsiAddress, credentials: Option<&Credentials>) -> Result<LunLook, OpenError> {
+/// `patience` is for each of the reads that find out what is on it.
+pub fn look(
+    address: &IscsiAddress,
+    credentials: Option<&Credentials>,
+    patience: Duration,
+) -> Result<LunLook, OpenError> {
     let failed = |why: String| OpenError::Lun { lun: address.to_string(), why };
     let mut config = config(address, credentials, 64);
     config.timeouts.ping_interval = PING_EVERY;
     let initiator_name = config.initiator_name.clone();
     let mut initiator = Initiator::<Vec<u8>>::connect(config).map_err(|error| failed(error.to_string()))?;
-    look_with(&mut initiator, initiator_name).map_err(failed)
+    look_with(&mut initiator, initiator_name, patience).map_err(failed)
 }
 
-fn look_with(initiator: &mut Initiator<Vec<u8>>, initiator_name: String) -> Result<LunLook, String> {
+fn look_with(
+    initiator: &mut Initiator<Vec<u8>>,
+    initiator_name: String,
+    patience: Duration,
+) -> Result<LunLook, String> {
     let words = |error: CommandError| error.to_string();
     let inquiry = initiator.inquiry().map_err(words)?;
     let pages = initiator.supported_pages().unwrap_or_default();
@@ -103,9 +112,9 @@ fn look_with(initiator: &mut Initiator<Vec<u8>>, initiator_name: String) -> Resu
     let mode = initiator.mode_facts().ok();
     let reservations = reservations(initiator)?;
     let bytes = capacity.bytes();
-    let head = read(initiator, 0, HEAD_BYTES.min(bytes))?;
+    let head = read(initiator, 0, HEAD_BYTES.min(bytes), patience)?;
     let tail_bytes = TAIL_BYTES.min(bytes);
-    let tail = read(initiator, bytes - tail_bytes, tail_bytes)?;
+    let tail = read(initiator, bytes - tail_bytes, tail_bytes, patience)?;
     ping(initiator)?;
     let path_events = initiator
         .events()
@@ -184,7 +193,12 @@ fn is_unknown_command(error: &CommandError) -> bool {
         if sense.key == key::ILLEGAL_REQUEST)
 }
 
-fn read(initiator: &mut Initiator<Vec<u8>>, from: u64, bytes: u64) -> Result<Vec<u8>, String> {
+fn read(
+    initiator: &mut Initiator<Vec<u8>>,
+    from: u64,
+    bytes: u64,
+    patience: Duration,
+) -> Result<Vec<u8>, String> {
     let mut all = Vec::new();
     let mut done = Vec::new();
     while (all.len() as u64) < bytes {
@@ -194,8 +208,14 @@ fn read(initiator: &mut Initiator<Vec<u8>>, from: u64, bytes: u64) -> Result<Vec
         let offset_bytes = from + all.len() as u64;
         let command = Command { tag: 0, kind: Kind::Read, offset_bytes, data_bytes, fua: Fua::Off, buf };
         initiator.submit(command).map_err(|_| "the initiator takes no command".to_owned())?;
+        let until = Instant::now() + patience;
         while done.is_empty() {
-            initiator.poll(None, &mut done).map_err(|lost| lost.to_string())?;
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                let (kib, s) = (data_bytes >> 10, patience.as_secs());
+                return Err(format!("reading {kib} KiB at {offset_bytes} had no answer for {s} s"));
+            }
+            initiator.poll(Some(left), &mut done).map_err(|lost| lost.to_string())?;
         }
         let ended = done.pop().expect("the loop above waited for it");
         ended.result.map_err(|error| format!("reading at {offset_bytes} failed: {error}"))?;

@@ -3,6 +3,7 @@
 //! Every worker has an initiator of its own, with all its sessions and paths: nothing is shared between threads, and
 //! the spread over paths is each worker's own.
 
+mod hold;
 mod look;
 mod portals;
 mod secret;
@@ -22,6 +23,8 @@ use crate::{
 
 pub use assay_iscsi::login::Negotiated;
 pub use assay_iscsi::{DiscoveredPortal, DiscoveredTarget, PathReport, TcpFacts, resolve};
+pub use hold::hold;
+pub(crate) use hold::hold_name;
 pub use look::{LunLook, Provision, access_words, look, unmapped_bytes};
 pub use portals::{targets_at, with_all_portals};
 pub use secret::{Credentials, Secret, SecretError, credentials, needs_prompt};

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 
-use super::runners::{Load, Measured, assay_memory_mib, assay_null, assay_run, fio_null, fio_run};
+use super::runners::{Load, Measured, assay_memory_mib, assay_null, assay_run, fio_lun, fio_null, fio_run};
 use super::table::{Goal, Row};
+use super::tgt::Tgt;
 use super::{Options, Place};
 
 /// One comparison.
@@ -14,8 +15,17 @@ pub(crate) enum Case {
     Null,
     /// The same file read or written by both.
     File { name: String, folder: PathBuf, load: Load, medium: Medium },
+    /// A LUN on this machine, read over loopback by both.
+    Lun { name: String, load: Load, goals: LunGoals },
     /// What Assay takes beyond its buffers.
     Memory,
+}
+
+/// What is aimed at on a LUN.
+#[derive(Clone, Copy)]
+pub(crate) struct LunGoals {
+    iops: Goal,
+    cpu: Goal,
 }
 
 /// What is under the file decides what can be aimed at.
@@ -45,6 +55,13 @@ pub(crate) fn cases(options: &Options) -> Vec<Case> {
             cases.push(Case::File { name, folder, load, medium });
         }
     }
+    let small = Load { rw: "randread", block: 4096, depth: 32 };
+    let large = Load { rw: "read", block: 262_144, depth: 8 };
+    let luns = [("4k random read QD32", small, 0.7), ("256k sequential read QD8", large, 1.0)];
+    cases.extend(luns.map(|(name, load, cpu)| {
+        let goals = LunGoals { iops: Goal::RatioAtLeast(1.0), cpu: Goal::RatioAtMost(cpu) };
+        Case::Lun { name: format!("iscsi {name}"), load, goals }
+    }));
     cases.push(Case::Memory);
     cases
 }
@@ -53,7 +70,7 @@ impl Case {
     pub(crate) fn name(&self) -> &str {
         match self {
             Self::Null => "null",
-            Self::File { name, .. } => name,
+            Self::File { name, .. } | Self::Lun { name, .. } => name,
             Self::Memory => "memory",
         }
     }
@@ -68,6 +85,7 @@ impl Case {
                 let _ = std::fs::remove_file(&path);
                 rows
             }
+            Self::Lun { name, load, goals } => lun(name, load, *goals, place, options),
             Self::Memory => memory(place, options),
         }
     }
@@ -108,10 +126,6 @@ fn file(
         let ours = assay_run(place, load, path, options, options.seconds)?;
         pairs.push((ours, fio_run(load, path, options)?));
     }
-    let row = |what, of: fn(&Measured) -> f64, goal| {
-        let pairs: Vec<_> = pairs.iter().map(|(ours, theirs)| (of(ours), of(theirs))).collect();
-        Row::new(name, what, &pairs, goal)
-    };
     let (iops, cpu, latency) = match medium {
         Medium::Memory => (Goal::RatioAtLeast(1.05), Goal::RatioAtMost(0.9), Goal::None),
         // With memory in small pages fio's large I/Os are other requests for the device; ours must not be slower.
@@ -120,12 +134,45 @@ fn file(
         }
         Medium::Disk => (Goal::None, Goal::None, Goal::Within(0.03)),
     };
-    Ok(vec![
+    Ok(rows_of(name, &pairs, [iops, cpu, latency]))
+}
+
+/// The rows of a load; the goals are for IOPS, CPU and latency.
+fn rows_of(name: &str, pairs: &[(Measured, Measured)], [iops, cpu, latency]: [Goal; 3]) -> Vec<Row> {
+    let row = |what, of: fn(&Measured) -> f64, goal| {
+        let pairs: Vec<_> = pairs.iter().map(|(ours, theirs)| (of(ours), of(theirs))).collect();
+        Row::new(name, what, &pairs, goal)
+    };
+    vec![
         row("IOPS", |m| m.iops, iops),
         row("CPU us per I/O", |m| m.cpu_us_per_io, cpu),
         row("p50 us", |m| m.p50_us, latency),
         row("p99 us", |m| m.p99_us, latency),
-    ])
+    ]
+}
+
+/// Both read the same LUN of a tgt on this machine, which has a CPU of its own.
+fn lun(
+    name: &str,
+    load: &Load,
+    goals: LunGoals,
+    place: &Place,
+    options: &Options,
+) -> anyhow::Result<Vec<Row>> {
+    let Some(fio) = &options.fio_iscsi else {
+        eprintln!(
+            "  left out: name an fio that has the engine libiscsi with --fio-iscsi PATH (Debian's has not)"
+        );
+        return Ok(Vec::new());
+    };
+    let tgt = Tgt::start(options.size_mib)?;
+    let path = PathBuf::from(tgt.lun());
+    let mut pairs = Vec::new();
+    for _ in 0..options.rounds {
+        let ours = assay_run(place, load, &path, options, options.seconds)?;
+        pairs.push((ours, fio_lun(fio, load, &tgt.lun(), options)?));
+    }
+    Ok(rows_of(name, &pairs, [goals.iops, goals.cpu, Goal::None]))
 }
 
 /// Beyond the buffers, at 4 workers of 128.

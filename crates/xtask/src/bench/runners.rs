@@ -103,10 +103,13 @@ fn assay(
     std::fs::write(&plan, plan_text(load, workers, seconds, options.size_mib))
         .with_context(|| format!("cannot write {}", plan.display()))?;
     let mut command = Command::new(&place.assay);
-    command.arg("run").arg(plan).arg(path).args(["--json", "--io", "uring", "--store"]);
+    command.arg("run").arg(plan).arg(path).args(["--json", "--store"]);
     command.arg(place.scratch.join("runs.sqlite"));
-    // The bench made this file under a name of its own; once fio has written to it, Assay no longer takes it for its own.
-    command.arg("--overwrite").arg(path);
+    if !path.starts_with("iscsi:") {
+        // The bench made this file under a name of its own; once fio has written to it, Assay no longer takes it for
+        // its own.
+        command.args(["--io", "uring", "--overwrite"]).arg(path);
+    }
     Ok(command)
 }
 
@@ -130,7 +133,19 @@ pub(crate) fn fio_run(load: &Load, path: &Path, options: &Options) -> anyhow::Re
     if load.has_like_memory() {
         command.arg("--mem=mmaphuge");
     }
-    let (document, cpus_busy) = json_and_cpu_of(&mut command, options.seconds)?;
+    fio_measured(&mut command, load, options)
+}
+
+/// One run against a LUN by an fio that was built with libiscsi, as Debian's is not.
+pub(crate) fn fio_lun(fio: &Path, load: &Load, lun: &str, options: &Options) -> anyhow::Result<Measured> {
+    let mut command = fio_at(fio, load, options.seconds);
+    // A colon separates files in a file name of fio.
+    command.arg("--ioengine=libiscsi").arg(format!("--filename={}", lun.replace(':', "\\:")));
+    fio_measured(&mut command, load, options)
+}
+
+fn fio_measured(command: &mut Command, load: &Load, options: &Options) -> anyhow::Result<Measured> {
+    let (document, cpus_busy) = json_and_cpu_of(command, options.seconds)?;
     let side = if load.rw.ends_with("write") { "write" } else { "read" };
     let of = |what: &str| number(&document, &format!("/jobs/0/{side}/{what}"));
     let iops = of("iops")?;
@@ -145,7 +160,11 @@ pub(crate) fn fio_run(load: &Load, path: &Path, options: &Options) -> anyhow::Re
 /// fio as close to Assay's habits as its options allow: random offsets are drawn anew instead of kept in a map, data
 /// is new for each write, everything in one thread on one CPU.
 fn fio(load: &Load, seconds: u32) -> Command {
-    let mut command = Command::new("fio");
+    fio_at(Path::new("fio"), load, seconds)
+}
+
+fn fio_at(program: &Path, load: &Load, seconds: u32) -> Command {
+    let mut command = Command::new(program);
     command.args(["--name=bench", "--thread", "--time_based", "--norandommap", "--refill_buffers"]);
     command.args(["--lat_percentiles=1", "--output-format=json"]);
     command.arg(format!("--ramp_time={RAMP}")).arg(format!("--cpus_allowed={CPU}"));

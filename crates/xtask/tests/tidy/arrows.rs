@@ -8,14 +8,15 @@ use serde_json::Value;
 use crate::{none, root};
 
 /// Room and the rooms it may use; `cli` may use all.
-const ARROWS: [(&str, &[&str]); 15] = [
+const ARROWS: [(&str, &[&str]); 16] = [
     ("spec", &[]),
     ("iscsi", &[]),
+    ("nfs", &[]),
     ("xtask", &[]),
     ("record", &["spec"]),
     ("interop", &["spec", "record"]),
     ("host", &["record", "spec"]),
-    ("target", &["spec", "iscsi"]),
+    ("target", &["spec", "iscsi", "nfs"]),
     ("engine", &["spec", "target", "record", "host"]),
     ("model", &["spec"]),
     ("analysis", &["spec", "record", "model"]),
@@ -26,8 +27,8 @@ const ARROWS: [(&str, &[&str]); 15] = [
     (
         "cli",
         &[
-            "spec", "iscsi", "record", "interop", "host", "target", "engine", "model", "analysis", "store",
-            "report", "fleet", "web",
+            "spec", "iscsi", "nfs", "record", "interop", "host", "target", "engine", "model", "analysis",
+            "store", "report", "fleet", "web",
         ],
     ),
 ];

@@ -1,0 +1,89 @@
+//! About writes over NFS: where the server kept them when it answered, and what it may have forgotten.
+
+use assay_record::{NfsFacts, WriteEnd};
+
+use super::{Fired, StepCase};
+use crate::finding::{Evidence, Severity};
+
+/// A COMMIT that takes more than this share of the measured window changes what the figures say.
+const COMMIT_SHARE: f64 = 0.1;
+const MIB: f64 = (1 << 20) as f64;
+
+fn total(case: StepCase<'_>) -> Option<WriteEnd> {
+    let mut writes = case.step.writes.iter();
+    let mut total = writes.next()?.clone();
+    writes.for_each(|other| total.merge(other));
+    Some(total)
+}
+
+/// The server restarted between a write and its COMMIT, or there was no COMMIT.
+pub(super) fn uncertain_writes(case: StepCase<'_>) -> Option<Fired> {
+    let writes = total(case)?;
+    if writes.uncertain == 0 && writes.failure.is_none() {
+        return None;
+    }
+    let mib = writes.uncertain_bytes as f64 / MIB;
+    let says = match &writes.failure {
+        Some(why) => format!("What was written was not made durable: the COMMIT failed: {why}."),
+        None => format!(
+            "The NFS server restarted, and {} writes ({mib:.1} MiB) that it had answered UNSTABLE were not committed \
+             yet: they may be lost.",
+            writes.uncertain
+        ),
+    };
+    let mut evidence = vec![Evidence::new("restarts of the server", writes.restarts as f64, "")];
+    evidence.push(Evidence::new("uncommitted writes", writes.uncertain as f64, ""));
+    Some(Fired {
+        severity: Severity::Critical,
+        says,
+        evidence,
+        next: "Run again; verify = true in the plan tells whether data were lost, sync=file in the address keeps every write.",
+        weight: mib,
+    })
+}
+
+/// Writes that the server held in memory: when they became durable, and what they come to then.
+pub(super) fn unstable_writes(case: StepCase<'_>) -> Option<Fired> {
+    let writes = total(case).filter(|w| w.unstable > 0 && w.commits > 0)?;
+    let (seconds, commit_s) = (case.step.seconds, writes.commit_ns as f64 / 1e9);
+    if seconds <= 0.0 {
+        return None;
+    }
+    let rate = case.step.write.mib_per_s;
+    let durable_rate = rate * seconds / (seconds + commit_s);
+    let is_long = commit_s > seconds * COMMIT_SHARE;
+    let all = writes.unstable + writes.data_sync + writes.file_sync;
+    let share = writes.unstable as f64 / all as f64;
+    Some(Fired {
+        severity: if is_long { Severity::Warning } else { Severity::Info },
+        says: format!(
+            "The NFS server answered {:.0} % of the writes UNSTABLE, from its memory. The COMMIT after the test took \
+             {commit_s:.3} s and is in no figure; with it the writes come to {durable_rate:.1} instead of {rate:.1} MiB/s.",
+            share * 100.0
+        ),
+        evidence: vec![
+            Evidence::new("COMMIT", commit_s, "s"),
+            Evidence::new("committed", writes.committed_bytes as f64 / MIB, "MiB"),
+        ],
+        next: "sync=file in the address waits for each write to be durable.",
+        weight: commit_s / seconds,
+    })
+}
+
+/// A server that is more careful than it has to be: asynchronous writes are what other tools would show.
+pub(super) fn stable_anyway(case: StepCase<'_>) -> Option<Fired> {
+    let asked: Vec<&NfsFacts> =
+        case.jobs().flat_map(|(job, _)| case.members(job)).filter_map(|m| m.nfs.as_deref()).collect();
+    let writes = total(case).filter(|w| w.unstable == 0 && w.data_sync + w.file_sync > 0)?;
+    if asked.is_empty() || asked.iter().any(|nfs| nfs.sync != "unstable") {
+        return None;
+    }
+    Some(Fired {
+        severity: Severity::Info,
+        says: "The NFS server made every write durable before it answered, though it was not asked to."
+            .into(),
+        evidence: vec![Evidence::new("writes", (writes.data_sync + writes.file_sync) as f64, "")],
+        next: "",
+        weight: 0.0,
+    })
+}

@@ -1,0 +1,237 @@
+//! Ceilings and faults of paths, and the rules that speak of them.
+
+use assay_analysis::{RunSummary, Severity, TcpSummary, ceiling, ceiling_together, path_faults, unreachable};
+use assay_record::{
+    Agreed, FrameFacts, FrameOutcome, FrameProbe, FrameTry, InterfaceFacts, LinkState, LunFacts,
+    LunPathFacts, MemberKind, NetPathFacts, RouteFacts, RunHeader, ShaperFacts, TcpPathFacts, TcpSample,
+};
+
+use crate::{found, run};
+
+/// A path over its own gigabit interface, everything at this MTU.
+fn path(number: u32, mtu: u32) -> LunPathFacts {
+    LunPathFacts {
+        portal: format!("10.0.{number}.2"),
+        is_up: true,
+        agreed: Some(Agreed {
+            max_recv_segment_bytes: 256 << 10,
+            max_send_segment_bytes: 256 << 10,
+            ..Agreed::default()
+        }),
+        tcp: Some(TcpPathFacts { send_mss_bytes: mtu - 52, timestamps: true, ..TcpPathFacts::default() }),
+        net: Some(Box::new(NetPathFacts {
+            route: Some(RouteFacts {
+                device: format!("eth{number}"),
+                subnet: format!("10.0.{number}.0/24"),
+                ..RouteFacts::default()
+            }),
+            interface: Some(InterfaceFacts {
+                name: format!("eth{number}"),
+                mtu_bytes: mtu,
+                speed_mbit_s: Some(1000),
+                duplex: Some("full".into()),
+                ..InterfaceFacts::default()
+            }),
+            frames: passing(mtu, &[mtu]),
+        })),
+        ..LunPathFacts::default()
+    }
+}
+
+/// Echoes of `tried` bytes, of which those up to `largest` come back.
+fn passing(largest: u32, tried: &[u32]) -> FrameFacts {
+    let one = |&bytes: &u32| {
+        let outcome = if bytes <= largest { FrameOutcome::Passes } else { FrameOutcome::Lost };
+        FrameTry { bytes, outcome }
+    };
+    FrameFacts {
+        how: FrameProbe::Echo,
+        tried: tried.iter().map(one).collect(),
+        largest_bytes: Some(largest),
+        echo_us: None,
+    }
+}
+
+fn net(path: &mut LunPathFacts) -> &mut NetPathFacts {
+    path.net.as_mut().unwrap()
+}
+
+fn interface(path: &mut LunPathFacts) -> &mut InterfaceFacts {
+    net(path).interface.as_mut().unwrap()
+}
+
+fn mb_per_s(path: &LunPathFacts) -> f64 {
+    ceiling(path).unwrap().mb_per_s.unwrap()
+}
+
+/// What the faults of these paths say, each with what to do.
+fn says(paths: &[LunPathFacts]) -> Vec<String> {
+    path_faults(paths).into_iter().map(|fault| format!("{} {}", fault.says, fault.next)).collect()
+}
+
+#[test]
+fn ceilings_are_those_of_the_wire_to_the_last_digit() {
+    // Payload 1448 of 1538 bytes on a cable, and 48 bytes of header to 32 KiB.
+    assert!((mb_per_s(&path(1, 1500)) - 125.0 * 1448.0 / 1538.0 * 32_768.0 / 32_816.0).abs() < 1e-9);
+    assert!((mb_per_s(&path(1, 9000)) - 125.0 * 8948.0 / 9038.0 * 32_768.0 / 32_816.0).abs() < 1e-9);
+    let mut plain = path(1, 1500);
+    plain.tcp.as_mut().unwrap().timestamps = false;
+    plain.tcp.as_mut().unwrap().send_mss_bytes = 1460;
+    assert!((mb_per_s(&plain) - 125.0 * 1460.0 / 1538.0 * 32_768.0 / 32_816.0).abs() < 1e-9);
+    let mut small = path(1, 1500);
+    small.agreed.as_mut().unwrap().max_recv_segment_bytes = 8192;
+    small.agreed.as_mut().unwrap().data_digest = true;
+    assert!((mb_per_s(&small) - 125.0 * 1448.0 / 1538.0 * 32_768.0 / (32_768.0 + 4.0 * 52.0)).abs() < 1e-9);
+}
+
+#[test]
+fn a_shaper_counts_its_own_way_and_says_so() {
+    let mut shaped = path(1, 1500);
+    interface(&mut shaped).kind = "veth".into();
+    interface(&mut shaped).shaper =
+        Some(ShaperFacts { kind: "htb".into(), bit_s: 1_000_000_000, counted_bytes: 14 });
+    assert!((mb_per_s(&shaped) - 125.0 * 1448.0 / 1514.0 * 32_768.0 / 32_816.0).abs() < 1e-9);
+    assert!(ceiling(&shaped).unwrap().rate_from.contains("the other side's is taken to be equal"));
+    interface(&mut shaped).shaper = None;
+    let unknown = ceiling(&shaped).unwrap();
+    assert_eq!(unknown.mb_per_s, None, "a veth's 1000 Mbit/s mean nothing");
+    assert!(unknown.arithmetic.starts_with("unknown rate"), "{unknown:?}");
+    assert!(unknown.rate_from.contains("veth"), "{unknown:?}");
+}
+
+#[test]
+fn paths_through_one_interface_carry_one_link_together() {
+    let [a, b, mut c] = [path(1, 9000), path(2, 9000), path(2, 9000)];
+    let one = mb_per_s(&a);
+    let together = |paths: &[LunPathFacts]| ceiling_together(paths).mb_per_s;
+    assert_eq!(together(&[a.clone(), b.clone(), c.clone()]), Some(one * 2.0));
+    c.tcp = None;
+    assert_eq!(together(&[a.clone(), c.clone()]), Some(one), "a path that is down carries nothing");
+    assert_eq!(together(&[c]), None);
+    let shared = says(&[a, b.clone(), b]);
+    assert_eq!(shared.len(), 1, "{shared:?}");
+    assert!(shared[0].starts_with("paths 1, 2 leave through the same interface, eth2 (subnet 10.0.2.0/24)"));
+}
+
+#[test]
+fn healthy_paths_have_no_fault() {
+    assert_eq!(path_faults(&[path(1, 9000), path(2, 9000)]), []);
+    assert_eq!(path_faults(&[path(1, 1500)]), []);
+    assert_eq!(path_faults(&[LunPathFacts { is_up: true, ..LunPathFacts::default() }]), [], "not looked at");
+}
+
+#[test]
+fn a_switch_that_is_not_jumbo_is_told_from_an_other_side_that_is_not() {
+    let mut switch = path(1, 9000);
+    net(&mut switch).frames = passing(1500, &[1500, 9000]);
+    let told = says(&[switch.clone()]);
+    assert!(told.len() == 1 && told[0].contains("a switch as a rule, is not set to jumbo"), "{told:?}");
+    switch.tcp.as_mut().unwrap().send_mss_bytes = 1448;
+    net(&mut switch).frames = passing(1504, &[1500, 1504, 1505, 9000]);
+    let told = says(&[switch.clone()]);
+    assert!(told[0].contains("the target's side is set to 1500") && told[0].ends_with("or eth1 to 1500."));
+    net(&mut switch).frames = FrameFacts { how: FrameProbe::Unanswered, ..FrameFacts::default() };
+    let told = says(&[switch]);
+    assert!(told[0].contains("TCP agreed on packets of 1500") && told[0].contains("no echo comes back"));
+    let mut down = LunPathFacts { is_up: false, tcp: None, ..path(1, 9000) };
+    net(&mut down).frames = passing(1500, &[1500, 9000]);
+    let told = says(&[down]);
+    assert!(told.len() == 1 && told[0].contains("large I/O hangs until the path is given up"), "{told:?}");
+    let mut silent = path(1, 9000);
+    net(&mut silent).frames = FrameFacts { how: FrameProbe::NotAllowed, ..FrameFacts::default() };
+    assert_eq!(says(&[silent]), Vec::<String>::new(), "TCP agrees with the interface: nothing to say");
+}
+
+#[test]
+fn one_path_that_is_smaller_than_the_others_is_named() {
+    let told = says(&[path(1, 9000), path(2, 1500), path(3, 9000)]);
+    assert!(told.len() == 1 && told[0].starts_with("path 1 (10.0.2.2) has MTU 1500, while"), "{told:?}");
+}
+
+#[test]
+fn why_a_path_is_down_is_said_as_far_as_it_is_seen() {
+    let mut down = LunPathFacts { is_up: false, tcp: None, agreed: None, ..path(1, 9000) };
+    let first = |path: &LunPathFacts| says(std::slice::from_ref(path)).remove(0);
+    assert!(first(&down).contains("no iSCSI target listens"));
+    net(&mut down).frames = FrameFacts { how: FrameProbe::Unanswered, ..FrameFacts::default() };
+    assert!(first(&down).contains("nothing there answers"));
+    interface(&mut down).state = LinkState::NoCarrier;
+    assert!(first(&down).contains("eth1 has no link"));
+    interface(&mut down).state = LinkState::Down;
+    assert!(first(&down).ends_with("ip link set eth1 up"));
+    assert!(unreachable("x", Some(&NetPathFacts::default())).says.contains("no route"));
+    assert!(unreachable("x", None).says.contains("its name has no address"));
+}
+
+#[test]
+fn counters_speak_from_the_first_error_and_from_a_thousandth_dropped() {
+    let told = |errors, dropped, packets| {
+        let mut path = path(1, 1500);
+        let counters = &mut interface(&mut path).counters;
+        (counters.rx_errors, counters.rx_dropped, counters.rx_packets) = (errors, dropped, packets);
+        says(&[path]).len()
+    };
+    assert_eq!((told(1, 0, 1_000_000), told(0, 0, 1_000_000)), (1, 0));
+    assert_eq!((told(0, 1001, 1_000_000), told(0, 1000, 1_000_000)), (1, 0));
+    assert_eq!((told(0, 100, 1000), told(0, 99, 1000)), (1, 0), "probes of our own are no fault");
+    let mut half = path(1, 1500);
+    interface(&mut half).duplex = Some("half".into());
+    assert!(says(&[half])[0].contains("half duplex"));
+}
+
+fn clean() -> (RunHeader, RunSummary) {
+    run("[[test]]\nname = \"t\"\naccess = [{ size = \"8KiB\", read = 65, random = 60 }]\n\
+        outstanding = 16\nrun = \"4s\"\n")
+}
+
+#[test]
+fn retransmits_are_told_and_warned_of_from_one_a_second() {
+    let fired = |retransmits| {
+        let (header, mut summary) = clean();
+        let mut tcp = TcpSummary { remote: "10.0.1.2:3260".into(), ..TcpSummary::default() };
+        tcp.add(1.0, &TcpSample { connections: 1, retransmits, ..TcpSample::default() });
+        summary.steps[0].tcp = vec![tcp];
+        summary.steps[0].seconds = 4.0;
+        found("retransmits", &header, &summary)
+    };
+    assert!(fired(0).is_none());
+    assert_eq!(fired(1).unwrap().severity, Severity::Info);
+    assert_eq!(fired(3).unwrap().severity, Severity::Info);
+    let four = fired(4).unwrap();
+    assert_eq!((four.severity, four.evidence[0].value), (Severity::Warning, 4.0));
+    assert!(four.says.contains("4 to 10.0.1.2:3260") && four.says.contains("cannot be seen from here"));
+}
+
+#[test]
+fn a_run_tells_the_faults_of_its_paths() {
+    let (mut header, summary) = clean();
+    let member = &mut header.targets[0].member;
+    member.kind = MemberKind::Lun;
+    let lun = LunFacts { paths: vec![path(1, 9000), path(2, 9000)], ..LunFacts::default() };
+    member.lun = Some(Box::new(lun));
+    assert!(found("path-fault", &header, &summary).is_none());
+    let lun = header.targets[0].member.lun.as_mut().unwrap();
+    lun.paths[1] = path(2, 1500);
+    let fault = found("path-fault", &header, &summary).unwrap();
+    assert!(fault.says.contains("Path 1 (10.0.2.2) has MTU 1500"), "{fault:?}");
+}
+
+#[test]
+fn samples_of_connections_become_round_trips_without_the_gaps() {
+    let mut tcp = TcpSummary::default();
+    let sample = |connections, rtt_us, retransmits, window| TcpSample {
+        connections,
+        rtt_us,
+        retransmits,
+        congestion_window_segments: window,
+        send_mss_bytes: if connections > 0 { 1448 } else { 0 },
+        ..TcpSample::default()
+    };
+    tcp.add(1.0, &sample(1, 300, 0, 10));
+    tcp.add(2.0, &sample(0, 0, 0, 0));
+    tcp.add(3.0, &sample(2, 100, 5, 7));
+    tcp.add(4.0, &sample(2, 200, 1, 9));
+    assert_eq!((tcp.rtt_us_min, tcp.rtt_us_median, tcp.rtt_us_max), (Some(100), Some(200), Some(300)));
+    assert_eq!((tcp.retransmits, tcp.connections_max, tcp.series.len()), (6, 2, 4));
+    assert_eq!((tcp.congestion_window_segments_min, tcp.send_mss_bytes_min), (Some(7), Some(1448)));
+}

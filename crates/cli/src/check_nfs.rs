@@ -1,0 +1,166 @@
+//! `assay check nfs://…`: what is exported, what may be done there, how much the server takes at once, how much space
+//! there is, and whether the file is Assay's.
+
+use anyhow::Context as _;
+use assay_engine::NfsInspection;
+use assay_record::NfsFacts;
+use assay_spec::NfsAddress;
+use assay_spec::units::Bytes;
+use assay_target::nfs::Export;
+use serde_json::{Value, json};
+
+/// Below this every larger I/O is cut into many calls, bytes: the default of old servers.
+const SMALL_CALL_BYTES: u32 = 64 << 10;
+
+/// Mounts, looks, and tells: as JSON and as text.
+pub(crate) fn tell(address: &NfsAddress) -> anyhow::Result<(Value, String)> {
+    let found = assay_engine::inspect_nfs(address)?;
+    // A server may keep its list to itself; the rest is told all the same.
+    let exports = assay_target::nfs::exports(address);
+    let nfs = found.facts.nfs.as_deref().context("the inspection of an NFS file gives its facts")?;
+    let hurts = hurts(nfs);
+    let listed = exports.as_ref().map(Vec::as_slice).unwrap_or_default();
+    Ok((
+        as_json(address, &found, nfs, listed, &hurts),
+        as_text(address, &found, nfs, exports.as_deref(), &hurts),
+    ))
+}
+
+fn as_json(
+    address: &NfsAddress,
+    found: &NfsInspection,
+    nfs: &NfsFacts,
+    exports: &[Export],
+    hurts: &[String],
+) -> Value {
+    let attributes = found.attributes.map(|a| {
+        json!({
+            "size_bytes": a.size_bytes,
+            "used_bytes": a.used_bytes,
+            "mode": format!("{:04o}", a.mode & 0o7777),
+            "uid": a.uid,
+            "gid": a.gid,
+            "modified_unix_ns": a.modified_ns.to_string(),
+        })
+    });
+    let exports: Vec<Value> = exports.iter().map(|e| json!({ "path": e.path, "to": e.groups })).collect();
+    json!({
+        "schema": "assay.check/1",
+        "target": address.to_string(),
+        "kind": "nfs",
+        "size_bytes": found.attributes.map_or(0, |a| a.size_bytes),
+        "smallest_direct_io_bytes": found.facts.block_bytes,
+        "serial": null,
+        "wwid": null,
+        "identities": [nfs.path],
+        "holds": found.holds,
+        "writable": found.holds.is_empty(),
+        "filesystem": found.facts.filesystem,
+        "device": null,
+        "nfs": nfs,
+        "exists": found.exists,
+        "made_by_assay": found.is_ours,
+        "attributes": attributes,
+        "exports": exports,
+        "hurts": hurts,
+    })
+}
+
+fn as_text<E: std::fmt::Display>(
+    address: &NfsAddress,
+    found: &NfsInspection,
+    nfs: &NfsFacts,
+    exports: Result<&[Export], E>,
+    hurts: &[String],
+) -> String {
+    let mut lines = vec![format!("{address} (NFS)")];
+    let mut line = |name: &str, value: String| lines.push(format!("  {name:<20} {value}"));
+    line("server", format!("{}, NFSv3 over TCP, round trip {} us", nfs.server, nfs.round_trip_us));
+    match exports {
+        Ok(exports) => exports.iter().enumerate().for_each(|(index, export)| {
+            line(if index == 0 { "exports" } else { "" }, export_words(export));
+        }),
+        Err(why) => line("exports", format!("not told: {why}")),
+    }
+    line("mounted", format!("{} as uid {} gid {}", nfs.export, nfs.uid, nfs.gid));
+    line("file", file_words(found, nfs));
+    if let Some(fs) = &found.facts.filesystem {
+        let gib = |bytes: u64| bytes as f64 / (1_u64 << 30) as f64;
+        line("free", format!("{:.1} of {:.1} GiB", gib(fs.free_bytes), gib(fs.size_bytes)));
+    }
+    let limits = |max: u32, preferred: u32| {
+        format!("at most {} a call, {} preferred", Bytes(max.into()), Bytes(preferred.into()))
+    };
+    line("reads", limits(nfs.read_bytes_max, nfs.read_bytes_preferred));
+    line("writes", limits(nfs.write_bytes_max, nfs.write_bytes_preferred));
+    line("durability", sync_words(nfs).into());
+    for hurt in hurts {
+        line("hurts", hurt.clone());
+    }
+    for hold in &found.holds {
+        line("against writing", hold.clone());
+    }
+    lines.join("\n") + "\n"
+}
+
+fn export_words(export: &Export) -> String {
+    match export.groups.as_slice() {
+        [] => format!("{} to everybody", export.path),
+        groups => format!("{} to {}", export.path, groups.join(", ")),
+    }
+}
+
+fn file_words(found: &NfsInspection, nfs: &NfsFacts) -> String {
+    let Some(attributes) = found.attributes else {
+        return format!("{} is not there; assay run creates it", nfs.path);
+    };
+    let whose = if found.is_ours { "made by Assay" } else { "not made by Assay" };
+    format!(
+        "{}, {} long, {} used, mode {:04o}, uid {} gid {}, {whose}",
+        nfs.path,
+        Bytes(attributes.size_bytes),
+        Bytes(attributes.used_bytes),
+        attributes.mode & 0o7777,
+        attributes.uid,
+        attributes.gid
+    )
+}
+
+fn sync_words(nfs: &NfsFacts) -> &'static str {
+    match nfs.sync.as_str() {
+        "file" => "each write is asked to be durable (FILE_SYNC)",
+        _ => "writes may stay in the server's memory until one COMMIT at the end (UNSTABLE)",
+    }
+}
+
+/// What slows I/O down, each a sentence.
+fn hurts(nfs: &NfsFacts) -> Vec<String> {
+    let mut hurts = Vec::new();
+    for (what, bytes) in [("reads", nfs.read_bytes_max), ("writes", nfs.write_bytes_max)] {
+        if bytes < SMALL_CALL_BYTES {
+            hurts.push(format!(
+                "the server takes {what} of {} at most: every larger one is cut into several calls; raise the limit on \
+                 the server to 1 MiB",
+                Bytes(bytes.into())
+            ));
+        }
+    }
+    hurts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_calls_are_named_and_large_ones_are_not() {
+        let good = NfsFacts { read_bytes_max: 1 << 20, write_bytes_max: 1 << 20, ..NfsFacts::default() };
+        assert_eq!(hurts(&good), Vec::<String>::new());
+        let small = NfsFacts { write_bytes_max: 8192, ..good };
+        assert!(
+            matches!(hurts(&small).as_slice(), [one] if one.contains("writes of 8KiB")),
+            "{:?}",
+            hurts(&small)
+        );
+    }
+}

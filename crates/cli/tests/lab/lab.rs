@@ -1,0 +1,93 @@
+//! A lab of its own for each story, built and torn down by scripts/lab.sh; stories take turns, as they share the CPUs.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::story::Story;
+
+static TURN: Mutex<()> = Mutex::new(());
+
+/// Four links, tgt, and istgt where it is installed. Gone when dropped, whatever became of the story.
+pub struct Lab {
+    name: String,
+    _turn: MutexGuard<'static, ()>,
+}
+
+/// The lab, or why there is none here.
+pub fn up() -> Option<Lab> {
+    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    remove_left_over();
+    let name = format!("assay-test-{}", std::process::id());
+    let output = script(&name, &["up", "9000"]);
+    if !output.status.success() {
+        eprintln!("skipped: no lab here: {}", String::from_utf8_lossy(&output.stderr).trim());
+        return None;
+    }
+    Some(Lab { name, _turn: turn })
+}
+
+/// Labs of test programs that were killed.
+fn remove_left_over() {
+    let Ok(namespaces) = std::fs::read_dir("/run/netns") else { return };
+    for namespace in namespaces.filter_map(Result::ok) {
+        let name = namespace.file_name().to_string_lossy().into_owned();
+        let Some(lab) = name.strip_suffix("-client") else { continue };
+        let Some(pid) = lab.strip_prefix("assay-test-") else { continue };
+        if !Path::new("/proc").join(pid).exists() {
+            script(lab, &["down"]);
+        }
+    }
+}
+
+fn script(name: &str, args: &[&str]) -> Output {
+    let script: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/lab.sh");
+    // Services that the script leaves running hold its standard output: they must not hold this test's.
+    let log = tempfile::tempfile().unwrap();
+    let status = Command::new("sh")
+        .arg(script)
+        .args(args)
+        .env("LAB", name)
+        .stdout(log.try_clone().unwrap())
+        .stderr(log.try_clone().unwrap())
+        .status()
+        .unwrap();
+    let mut said = String::new();
+    std::io::Seek::rewind(&mut &log).unwrap();
+    std::io::Read::read_to_string(&mut &log, &mut said).unwrap();
+    Output { status, stdout: Vec::new(), stderr: said.into_bytes() }
+}
+
+impl Lab {
+    /// What scripts/lab.sh does: `cut 3`, `mtu 2 1500 server`, `kill`, `start`.
+    pub fn does(&self, verb: &str) {
+        let output = script(&self.name, &verb.split(' ').collect::<Vec<_>>());
+        assert!(output.status.success(), "{verb}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    /// Assay on the client's side.
+    pub fn story(&self) -> Story {
+        Story { namespace: Some(format!("{}-client", self.name)), ..Story::new() }
+    }
+
+    /// The name of a target.
+    pub fn target(&self, name: &str) -> String {
+        format!("iqn.2026-11.example.{}:{name}", self.name)
+    }
+
+    /// A unit of the target that everybody may use, over link 1.
+    pub fn one_path(&self, lun: u32) -> String {
+        format!("iscsi://10.77.1.2/{}/{lun}", self.target("open"))
+    }
+
+    /// Its LUN 1 over all four links.
+    pub fn four_paths(&self, query: &str) -> String {
+        format!("{}?portal=10.77.2.2&portal=10.77.3.2&portal=10.77.4.2&{query}", self.one_path(1))
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        script(&self.name, &["down"]);
+    }
+}

@@ -1,0 +1,314 @@
+//! Stories on NFS exports: the program itself against a real nfs-ganesha on loopback. Where that cannot be started they
+//! say so.
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a panic in a story is a story that failed; one that is skipped says why"
+)]
+
+#[path = "../../../nfs/tests/it/ganesha.rs"]
+mod ganesha;
+#[path = "../it/story.rs"]
+#[expect(dead_code, reason = "the stories on files and devices use more of it")]
+mod story;
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use ganesha::Ganesha;
+use story::{BAD_INPUT, DONE, ERRORS, Story, count, rules, tests};
+
+const READ: &str = "[[test]]\nname = \"t\"\naccess = [{ size = \"4KiB\", read = 100 }]\nops = 200\n";
+const WRITE: &str =
+    "[[test]]\nname = \"t\"\naccess = [{ size = \"8KiB\", read = 50, random = 100 }]\nops = 400\n";
+
+const VERIFY: &str = r#"
+size = "4MiB"
+[[test]]
+name = "t"
+verify = true
+outstanding = 8
+run = "500ms"
+access = [{ size = "4KiB", read = 50, random = 100 }]
+"#;
+
+/// The address of a path on the server.
+fn at(server: &Ganesha, path: &str, more: &str) -> String {
+    format!("nfs://127.0.0.1:{}{path}?mountport={}{more}", server.port, server.mount_port)
+}
+
+#[test]
+fn the_forum_suite_runs_on_an_export_and_leaves_nothing_behind() {
+    let Some(server) = ganesha::start() else { return };
+    let (story, file) = (Story::new(), at(&server, "/rw/t.dat", "&connections=2"));
+    let run = ["run", "vmware", &file, "--set", "ops=1600", "--size", "32MiB", "--json"];
+    let document = story.assay(&run).ends(DONE).json();
+    let member = &document["targets"][0]["member"];
+    assert_eq!((member["engine"].as_str(), member["content"].as_str()), (Some("nfs"), Some("prepared")));
+    assert_eq!(
+        (member["nfs"]["export"].as_str(), member["nfs"]["sync"].as_str()),
+        (Some("/rw"), Some("unstable"))
+    );
+    assert_eq!(tests(&document).len(), 4);
+    for test in tests(&document) {
+        let paths = test["paths"].as_array().unwrap();
+        let ops: u64 = paths.iter().map(|p| p["ops"].as_u64().unwrap()).sum();
+        assert_eq!((paths.len(), ops, test["total"]["ops"].as_u64()), (2, 1600, Some(1600)), "nothing twice");
+        assert!(paths.iter().all(|p| (p["ops_share"].as_f64().unwrap() - 0.5).abs() < 0.01), "in turn");
+    }
+    let shown = story.assay(&["show", "last"]).ends(DONE);
+    assert!(shown.out.contains("50.0 %"), "{}", shown.out);
+
+    // The same file serves again, with what is in it; then it goes, and so does its mark.
+    let again = story.assay(&[&run[..], &["--remove"]].concat()).ends(DONE).json();
+    assert_eq!(again["targets"][0]["member"]["content"], "reused");
+    assert_eq!(std::fs::read_dir(server.file("rw")).unwrap().count(), 0, "the file and the mark beside it");
+}
+
+#[test]
+fn what_is_not_ours_is_read_and_not_written() {
+    let Some(server) = ganesha::start() else { return };
+    let story = Story::new();
+    story.write("read.toml", READ);
+    story.write("write.toml", WRITE);
+    let content: Vec<u8> = (0..1 << 20).map(|at: u32| at.to_le_bytes()[1]).collect();
+    std::fs::write(server.file("rw/theirs.dat"), &content).unwrap();
+    let file = at(&server, "/rw/theirs.dat", "");
+    let told = story.assay(&["run", "write.toml", &file]).ends(BAD_INPUT);
+    assert!(told.err.contains("was not made by Assay") && told.err.contains("--overwrite"), "{}", told.err);
+    let document = story.assay(&["run", "read.toml", &file, "--json", "--remove"]).ends(DONE).json();
+    assert_eq!(count(&document, "/tests/0/read/ops"), 200);
+    assert!(std::fs::read(server.file("rw/theirs.dat")).unwrap() == content, "neither changed nor removed");
+    assert_eq!(std::fs::read_dir(server.file("rw")).unwrap().count(), 1, "reading leaves no mark");
+
+    let allowed = ["run", "write.toml", &file, "--overwrite", "/rw/theirs.dat", "--size", "1MiB", "--json"];
+    story.assay(&allowed).ends(DONE);
+    assert!(std::fs::read(server.file("rw/theirs.dat")).unwrap() != content);
+    // Leave was given once, not for ever; and what somebody changed since is not ours either.
+    story.assay(&["run", "write.toml", &file, "--size", "1MiB"]).ends(BAD_INPUT);
+    let own = at(&server, "/rw/ours.dat", "");
+    story.assay(&["run", "write.toml", &own, "--size", "1MiB"]).ends(DONE);
+    std::thread::sleep(Duration::from_millis(20));
+    std::fs::write(server.file("rw/ours.dat"), "something else").unwrap();
+    let told = story.assay(&["run", "write.toml", &own, "--size", "1MiB"]).ends(BAD_INPUT);
+    assert!(told.err.contains("was changed since"), "{}", told.err);
+}
+
+#[test]
+fn what_the_server_does_not_allow_is_said_before_anything_is_done() {
+    let Some(server) = ganesha::start() else { return };
+    let story = Story::new();
+    story.write("read.toml", READ);
+    story.write("write.toml", WRITE);
+    let refused = |plan: &str, file: String, words: &[&str]| {
+        let told = story.assay(&["run", plan, &file, "--size", "1MiB"]).ends(BAD_INPUT);
+        assert!(words.iter().all(|word| told.err.contains(word)), "{words:?}: {}", told.err);
+    };
+    refused("write.toml", at(&server, "/ro/new.dat", ""), &["does not let", "create files"]);
+    refused("write.toml", at(&server, "/squash/new.dat", ""), &["uid 0", "squashing"]);
+    refused("write.toml", at(&server, "/denied/new.dat", ""), &["does not let us mount"]);
+    refused("write.toml", at(&server, "/none/new.dat", ""), &["the server exports", "/rw"]);
+    refused("write.toml", at(&server, "/rw/no/such/folder/t.dat", ""), &["no directory `no`"]);
+    refused("write.toml", "nfs://127.0.0.1:9/rw/t.dat?mountport=9".into(), &["cannot connect"]);
+    let told = story.assay(&["run", "read.toml", &at(&server, "/ro/there.dat", ""), "--json"]).ends(DONE);
+    assert_eq!(count(&told.json(), "/tests/0/read/ops"), 200, "reading is allowed");
+    let told = story
+        .assay(&["run", "write.toml", &at(&server, "/rw/big.dat", ""), "--size", "100TiB"])
+        .ends(BAD_INPUT);
+    assert!(told.err.contains("does not fit"), "{}", told.err);
+    assert_eq!(std::fs::read_dir(server.file("rw")).unwrap().count(), 0, "refusals leave nothing");
+    story.assay(&["run", "write.toml", &at(&server, "/rw/t.dat", ""), "--size", "1MiB"]).ends(DONE);
+    refused("write.toml", at(&server, "/rw/t.dat", "&uid=4711"), &["does not let uid 4711", "write to it"]);
+}
+
+#[test]
+fn check_tells_what_is_there_and_touches_nothing() {
+    let Some(server) = ganesha::start() else { return };
+    let story = Story::new();
+    let check = |path| story.assay(&["check", &at(&server, path, ""), "--json"]).ends(DONE).json();
+    let folder = check("/rw");
+    assert_eq!(
+        (folder["exists"].as_bool(), folder["writable"].as_bool()),
+        (Some(false), Some(true)),
+        "{folder:#}"
+    );
+    assert_eq!(folder["nfs"]["path"], "/rw/assay.dat");
+    assert!(folder["nfs"]["read_bytes_max"].as_u64() >= Some(65_536), "{folder:#}");
+    assert!(folder["exports"].as_array().unwrap().iter().any(|e| e["path"] == "/ro"), "{folder:#}");
+    assert!(folder["filesystem"]["free_bytes"].as_u64() > Some(0));
+    let foreign = check("/ro/there.dat");
+    assert_eq!(
+        (foreign["made_by_assay"].as_bool(), foreign["writable"].as_bool()),
+        (Some(false), Some(false))
+    );
+    assert_eq!(
+        (foreign["size_bytes"].as_u64(), foreign["holds"].as_array().unwrap().len()),
+        (Some(4 << 20), 2)
+    );
+    story.write("write.toml", WRITE);
+    story.assay(&["run", "write.toml", &at(&server, "/rw", ""), "--size", "1MiB"]).ends(DONE);
+    let ours = check("/rw/assay.dat");
+    assert_eq!(
+        (ours["made_by_assay"].as_bool(), ours["writable"].as_bool()),
+        (Some(true), Some(true)),
+        "{ours:#}"
+    );
+    let told = story.assay(&["check", &at(&server, "/rw/assay.dat", "")]).ends(DONE);
+    assert!(told.out.contains("made by Assay") && told.out.contains("UNSTABLE"), "{}", told.out);
+}
+
+#[test]
+fn where_writes_were_kept_is_in_the_result() {
+    let Some(server) = ganesha::start() else { return };
+    let story = Story::new();
+    story.write("write.toml", WRITE);
+    for (more, flag, sync) in
+        [("", None, "unstable"), ("&sync=file", None, "file"), ("", Some("--sync"), "file")]
+    {
+        let file = at(&server, "/rw/t.dat", more);
+        let mut run = vec!["run", "write.toml", &file, "--size", "1MiB", "--json"];
+        run.extend(flag);
+        let document = story.assay(&run).ends(DONE).json();
+        assert_eq!(document["targets"][0]["member"]["nfs"]["sync"], sync);
+        let (writes, ops) = (&document["tests"][0]["writes"][0], count(&document, "/tests/0/write/ops"));
+        let kept = ["unstable", "data_sync", "file_sync"].map(|kind| writes[kind].as_u64().unwrap());
+        assert_eq!(kept.iter().sum::<u64>(), ops, "{writes:#}");
+        if sync == "file" {
+            assert_eq!((kept[2], writes["commits"].as_u64()), (ops, Some(0)), "{writes:#}");
+            assert!(rules(&document).contains(&"sync"), "{:?}", rules(&document));
+        } else if kept[0] > 0 {
+            assert_eq!(
+                (writes["commits"].as_u64(), writes["committed_bytes"].as_u64()),
+                (Some(1), Some(kept[0] * 8192))
+            );
+            assert!(rules(&document).contains(&"unstable-writes"), "{:?}", rules(&document));
+        }
+    }
+}
+
+#[test]
+fn a_byte_that_changed_on_the_server_is_found() {
+    let Some(server) = ganesha::start() else { return };
+    let (story, file) = (Story::new(), at(&server, "/rw/t.dat", ""));
+    story.write("mixed.toml", VERIFY);
+    story.write(
+        "check.toml",
+        VERIFY
+            .replace("read = 50, random = 100", "read = 100")
+            .replace("run = \"500ms\"", "bytes = \"4MiB\""),
+    );
+    story.assay(&["run", "mixed.toml", &file, "--json"]).ends(DONE);
+    let good = story.assay(&["run", "check.toml", &file, "--json"]).ends(DONE).json();
+    assert_eq!(
+        (count(&good, "/tests/0/total/ops"), good["targets"][0]["member"]["content"].as_str()),
+        (1024, Some("reused"))
+    );
+    let real = server.file("rw/t.dat");
+    let modified = std::fs::metadata(&real).unwrap().modified().unwrap();
+    let mut content = std::fs::read(&real).unwrap();
+    content[1_234_567] ^= 0x10;
+    let opened = std::fs::OpenOptions::new().write(true).open(&real).unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&opened, &content, 0).unwrap();
+    // As failing storage would leave it.
+    opened.set_modified(modified).unwrap();
+    let document = story.assay(&["run", "check.toml", &file, "--json"]).ends(ERRORS).json();
+    assert_eq!(count(&document, "/tests/0/mismatch_count"), 1);
+    assert_eq!(document["tests"][0]["mismatches"][0]["offset_bytes"], 1_234_567 / 512 * 512);
+}
+
+#[test]
+fn a_server_that_is_killed_and_restarted_loses_nothing_that_matters_and_is_told() {
+    let Some(server) = ganesha::start() else { return };
+    let story = Story::new();
+    story.write("verify.toml", VERIFY.replace("500ms", "6s").replace("outstanding = 8", "outstanding = 16"));
+    let file = at(&server, "/rw/t.dat", "&connections=2&timeout=30");
+    let running = story.start(&["run", "verify.toml", &file, "--size", "32MiB", "--json"]);
+    // Killed while it measures, not while it is prepared: the store says when.
+    story.wait_for(|run| run["tests"][0]["series"].as_array().is_some_and(|series| !series.is_empty()));
+    server.kill();
+    std::thread::sleep(Duration::from_millis(2200));
+    server.restart();
+    let told = running.end();
+    let document = told.ends(DONE);
+    let (document, said) = (document.json(), document.err);
+    let test = &document["tests"][0];
+    assert_eq!((test["complete"].as_bool(), test["errors"].as_u64()), (Some(true), Some(0)), "{test:#}");
+    assert_eq!(test["mismatch_count"], 0, "{test:#}");
+    let ops = count(&document, "/tests/0/total/ops");
+    let by_path: u64 = test["paths"].as_array().unwrap().iter().map(|p| p["ops"].as_u64().unwrap()).sum();
+    assert!(ops > 1000 && ops == by_path, "nothing lost, nothing twice: {ops} {by_path}");
+    assert!(said.contains("went down") && said.contains("is up"), "{said}");
+    let rates: Vec<f64> =
+        test["series"].as_array().unwrap().iter().map(|p: &Value| p["iops"].as_f64().unwrap()).collect();
+    let best = rates.iter().copied().fold(0.0, f64::max);
+    let live = rates.iter().filter(|rate| **rate > best / 100.0).count();
+    assert!(live < 6, "the time line shows the gap: {:#}", test["series"]);
+    if test["writes"][0]["unstable"].as_u64() > Some(0) {
+        assert_eq!(test["writes"][0]["restarts"], 1, "{:#}", test["writes"]);
+        assert!(rules(&document).contains(&"uncertain-writes"), "{:?}", rules(&document));
+    }
+}
+
+#[test]
+fn what_stands_where_the_mark_goes_is_left_alone() {
+    let Some(server) = ganesha::start() else { return };
+    let story = Story::new();
+    story.write("write.toml", WRITE);
+    std::fs::write(server.file("rw/.t.dat.assay"), "shopping list").unwrap();
+    let told =
+        story.assay(&["run", "write.toml", &at(&server, "/rw/t.dat", ""), "--size", "1MiB"]).ends(BAD_INPUT);
+    assert!(told.err.contains("no mark of Assay's"), "{}", told.err);
+    assert_eq!(std::fs::read(server.file("rw/.t.dat.assay")).unwrap(), b"shopping list");
+    assert!(!server.file("rw/t.dat").exists(), "what was created is taken back");
+}
+
+#[test]
+fn two_runs_on_one_machine_do_not_write_to_one_file() {
+    let Some(server) = ganesha::start() else { return };
+    let story = Story::new();
+    story.write("write.toml", WRITE);
+    story.write("long.toml", WRITE.replace("ops = 400", "run = \"60s\""));
+    let file = at(&server, "/rw/t.dat", "");
+    let mut running = story.start(&["run", "long.toml", &file, "--size", "1MiB"]);
+    story.wait_for(|run| run["tests"][0]["series"].as_array().is_some_and(|series| !series.is_empty()));
+    let told = story.assay(&["run", "write.toml", &file, "--size", "1MiB"]).ends(BAD_INPUT);
+    assert!(told.err.contains("in use by another run"), "{}", told.err);
+    running.signal("INT");
+    running.end().ends(story::INTERRUPTED);
+    story.assay(&["run", "write.toml", &file, "--size", "1MiB"]).ends(DONE);
+}
+
+/// A namespace of its own, where the server has the known ports and a port mapper, as servers have.
+struct Namespace(String);
+
+impl Drop for Namespace {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("ip").args(["netns", "del", &self.0]).status();
+    }
+}
+
+#[test]
+fn without_ports_in_the_address_the_port_mapper_is_asked() {
+    let name = format!("assay-test-nfs-map-{}", std::process::id());
+    let space = Namespace(format!("{name}-server"));
+    let ip = |args: &[&str]| {
+        let status = std::process::Command::new("ip").args(args).stderr(std::process::Stdio::null()).status();
+        status.is_ok_and(|status| status.success())
+    };
+    if !ip(&["netns", "add", &space.0]) || !ip(&["-n", &space.0, "link", "set", "lo", "up"]) {
+        return eprintln!("skipped: no network namespace can be made here");
+    }
+    let Some(server) = ganesha::start_in(&name) else { return };
+    let story = Story::new();
+    let program = env!("CARGO_BIN_EXE_assay");
+    let output = std::process::Command::new("ip")
+        .args(["netns", "exec", &space.0, program, "check", "nfs://127.0.0.1/rw", "--json"])
+        .current_dir(story.path(""))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let checked: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(checked["nfs"]["server"], "127.0.0.1:2049", "{checked:#}");
+    drop(server);
+}

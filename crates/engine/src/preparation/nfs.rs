@@ -1,0 +1,350 @@
+//! A file on an NFS server that Assay reaches by itself: looked at before anything else, made, marked and filled like a
+//! local one, with the server's words where the kernel's would stand.
+
+use std::fs::File;
+use std::path::Path;
+
+use assay_record::{Content, FilesystemFacts, HostFacts, MemberFacts, MemberKind, NfsFacts, Warning};
+use assay_spec::units::Bytes;
+use assay_spec::{NfsAddress, NfsSync, Plan};
+use assay_target::file::{Lock, Marker};
+use assay_target::nfs::{self, BLOCK_BYTES, NfsMember, Place, locate};
+use assay_target::{AccessMode, Durability, OpenError};
+
+use super::error::PrepareError;
+use super::fill::Filled;
+use super::inspect::{self, FileState, Inspected};
+use super::make::{Made, Making};
+use super::space::Need;
+use super::{PrepareOptions, Prepared};
+
+/// AUTH_SYS among the flavours of an export.
+const AUTH_SYS: u32 = 1;
+/// A file whose space is less than this share of its length has holes, or the server compresses it; data of Assay do
+/// not compress, and what little a file system keeps elsewhere is less than the rest.
+const WHOLE_SHARE: f64 = 0.9;
+
+/// A file to be made or used.
+pub(super) struct NfsPlan {
+    pub(super) address: String,
+    place: Place,
+    state: FileState,
+    pub(super) span_bytes: u64,
+    durability: Durability,
+    round_trip_us: u64,
+}
+
+/// Remembers what to write down when the run is over.
+pub(super) struct NfsHold {
+    /// Keeps other runs on this machine away.
+    _lock: File,
+    /// `None` for foreign files.
+    marker: Option<Marker>,
+    used_bytes: u64,
+    size_bytes: u64,
+}
+
+/// What a place is and what speaks against writing there: for whoever only wants to know.
+#[derive(Debug, Clone)]
+pub struct NfsInspection {
+    /// As a member of a run would be recorded.
+    pub facts: MemberFacts,
+    /// Whether the file is there.
+    pub exists: bool,
+    /// Whether it carries Assay's mark of having created it.
+    pub is_ours: bool,
+    /// Attributes, where it is there.
+    pub attributes: Option<nfs::Attributes>,
+    /// What speaks against writing, each a clause.
+    pub holds: Vec<String>,
+}
+
+/// Looks at a place without changing it.
+pub fn inspect_nfs(address: &NfsAddress) -> Result<NfsInspection, PrepareError> {
+    let mut place = locate(address)?;
+    let round_trip_us = round_trip_us(&mut place)?;
+    let marker = place.marker()?;
+    let is_ours = marker.is_some_and(|marker| marker.created);
+    let state = match place.file {
+        None => FileState::New,
+        Some(_) if is_ours => FileState::Allowed,
+        Some(_) => FileState::Foreign,
+    };
+    let mut holds: Vec<String> = may_not(&place, &FileState::Allowed).into_iter().collect();
+    if state == FileState::Foreign {
+        holds.push("it was not made by Assay, or was changed since; --overwrite allows it".into());
+    }
+    let size = place.file.map_or(0, |file| file.attributes.size_bytes);
+    Ok(NfsInspection {
+        facts: facts(&place, size, round_trip_us, Durability::Device),
+        exists: place.file.is_some(),
+        is_ours,
+        attributes: place.file.map(|file| file.attributes),
+        holds,
+    })
+}
+
+fn round_trip_us(place: &mut Place) -> Result<u64, PrepareError> {
+    Ok(u64::try_from(place.round_trip()?.as_micros()).unwrap_or(u64::MAX))
+}
+
+pub(super) fn inspect(
+    plan: &Plan,
+    address: &NfsAddress,
+    writer: Option<&str>,
+    options: &PrepareOptions,
+    host: &HostFacts,
+) -> Result<Inspected, PrepareError> {
+    let mut place = locate(address)?;
+    let name = place.address.to_string();
+    let path = Path::new(&name);
+    let marker = place.marker()?;
+    let is_allowed = options.overwrite.iter().any(|given| is_named(given, &place, address));
+    let holds = place.file.map_or(0, |file| file.attributes.size_bytes);
+    let state = match (place.file, marker) {
+        (None, _) => FileState::New,
+        // Leave to overwrite a foreign file was given once, not for ever.
+        (_, Some(marker)) if marker.created => FileState::Ours(marker),
+        _ if is_allowed => FileState::Allowed,
+        _ => {
+            inspect::check_foreign(path, writer.map(str::to_owned), holds)?;
+            FileState::Foreign
+        }
+    };
+    if let Some(why) = may_not(&place, &state) {
+        return Err(OpenError::Nfs { file: name, why }.into());
+    }
+    if plan.verifies() && state == FileState::Foreign {
+        let next = "choose another name, which is then filled, or allow this one to be lost: --overwrite ";
+        return Err(PrepareError::VerifyUnfilled {
+            next: format!("{next}{}", place.address.path),
+            path: name,
+        });
+    }
+    let span_bytes = inspect::file_span(plan.span, &state, holds, path, options.too_small, host)?;
+    let round_trip_us = round_trip_us(&mut place)?;
+    let (address, durability) = (address.to_string(), options.durability);
+    Ok(Inspected::Nfs(Box::new(NfsPlan { address, place, state, span_bytes, durability, round_trip_us })))
+}
+
+impl NfsPlan {
+    /// What it needs of the server's file system; `None` where it is only read.
+    pub(super) fn need(&self) -> Option<Need> {
+        let place = &self.place;
+        (self.state != FileState::Foreign).then(|| Need {
+            place: format!("{} {}", place.server_address(), place.fsid),
+            names: vec![place.address.to_string()],
+            filesystem: filesystem(place),
+            span_bytes: self.span_bytes,
+            held_bytes: place.file.map_or(0, |file| file.attributes.used_bytes).min(self.span_bytes),
+        })
+    }
+
+    /// What `--overwrite` takes for it.
+    pub(super) fn file_name(&self) -> &str {
+        &self.place.address.path
+    }
+
+    pub(super) fn is_named(&self, given: &str) -> bool {
+        given == self.address || given == self.place.address.to_string() || given == self.file_name()
+    }
+}
+
+fn is_named(given: &str, place: &Place, address: &NfsAddress) -> bool {
+    given == address.to_string() || given == place.address.to_string() || given == place.address.path
+}
+
+/// What the server does not let us do that a run has to; `None`: nothing.
+fn may_not(place: &Place, state: &FileState) -> Option<String> {
+    let who = format!("uid {} gid {}", place.credentials.uid, place.credentials.gid);
+    let helps = "see the export's options (ro, squashing) and uid= and gid= in the address";
+    if !place.flavors.is_empty() && !place.flavors.contains(&AUTH_SYS) {
+        return Some("the export takes no AUTH_SYS (sec=sys), which is what this client speaks".into());
+    }
+    match (state, place.file) {
+        (FileState::Foreign, Some(file)) if !file.rights.read() => {
+            Some(format!("the server does not let {who} read it; {helps}"))
+        }
+        (FileState::Foreign, _) => None,
+        (_, Some(file)) if !file.rights.modify() || !file.rights.extend() => {
+            Some(format!("the server does not let {who} write to it; {helps}"))
+        }
+        // The marker beside the file needs a place too.
+        (_, _) if !place.directory_rights.extend() => {
+            Some(format!("the server does not let {who} create files in its directory; {helps}"))
+        }
+        _ => None,
+    }
+}
+
+fn filesystem(place: &Place) -> FilesystemFacts {
+    let source = format!("{}:{}", place.address.host, place.export);
+    FilesystemFacts {
+        kind: "nfs".into(),
+        mount_point: source.clone(),
+        source,
+        options: format!(
+            "vers=3,proto=tcp,rsize={},wsize={},nconnect={} (Assay's own client)",
+            place.limits.read_max, place.limits.write_max, place.address.connections
+        ),
+        size_bytes: place.space.total_bytes,
+        free_bytes: place.space.available_bytes,
+    }
+}
+
+fn facts(place: &Place, span_bytes: u64, round_trip_us: u64, durability: Durability) -> MemberFacts {
+    let limits = place.limits;
+    let is_file_sync = place.address.sync == NfsSync::File || durability == Durability::Sync;
+    let nfs = NfsFacts {
+        server: place.server_address().to_string(),
+        export: place.export.clone(),
+        path: place.address.path.clone(),
+        uid: place.credentials.uid,
+        gid: place.credentials.gid,
+        connections: place.address.connections,
+        sync: if is_file_sync { "file" } else { "unstable" }.into(),
+        read_bytes_max: limits.read_max,
+        read_bytes_preferred: limits.read_preferred,
+        write_bytes_max: limits.write_max,
+        write_bytes_preferred: limits.write_preferred,
+        round_trip_us,
+    };
+    MemberFacts {
+        path: place.address.to_string(),
+        kind: MemberKind::Nfs,
+        capacity_bytes: place.file.map_or(0, |file| file.attributes.size_bytes).max(span_bytes),
+        span_bytes,
+        block_bytes: BLOCK_BYTES,
+        engine: "nfs".into(),
+        direct: true,
+        sync: is_file_sync,
+        filesystem: Some(filesystem(place)),
+        nfs: Some(Box::new(nfs)),
+        ..MemberFacts::default()
+    }
+}
+
+impl Making<'_> {
+    pub(super) fn open_nfs(&mut self, plan: NfsPlan) -> Result<Made, PrepareError> {
+        let NfsPlan { address, mut place, state, span_bytes, durability, round_trip_us } = plan;
+        let is_new = state == FileState::New;
+        if is_new {
+            place.create()?;
+        }
+        let (access, lock) = match state {
+            FileState::Foreign => (AccessMode::ReadOnly, Lock::Shared),
+            _ => (AccessMode::ReadWrite, Lock::Exclusive),
+        };
+        let name = place.address.to_string();
+        let Some(lock) = place.hold(lock).map_err(inspect::io_error("lock", Path::new(&name)))? else {
+            return Err(PrepareError::InUse { path: name });
+        };
+        let mut marker = match state {
+            FileState::New => Some(Marker::new(true)),
+            FileState::Ours(marker) => Some(marker),
+            FileState::Allowed => Some(Marker::new(false)),
+            FileState::Foreign => None,
+        };
+        let marked = marker.as_mut().map_or(Ok(()), |marker| place.mark(marker, true));
+        if let Err(error) = marked {
+            if is_new {
+                place.discard();
+            }
+            return Err(error.into());
+        }
+        let file = place.file.expect("it was there, or was made above");
+        let member = NfsMember {
+            server: place.server_address(),
+            handle: file.handle,
+            credentials: place.credentials.clone(),
+            access,
+            durability,
+            span_bytes,
+            read_bytes_max: call_bytes(place.limits.read_max),
+            write_bytes_max: call_bytes(place.limits.write_max),
+            address: place.address.clone(),
+        };
+        let facts = facts(&place, span_bytes, round_trip_us, durability);
+        let (used_bytes, size_bytes) = (file.attributes.used_bytes, file.attributes.size_bytes);
+        let hold = NfsHold { _lock: lock, marker, used_bytes, size_bytes };
+        Ok(Made::new(address, facts, Prepared::Nfs { member: Box::new(member), hold }))
+    }
+
+    pub(super) fn fill_nfs(
+        &mut self,
+        member: &NfsMember,
+        hold: &mut NfsHold,
+        facts: &mut MemberFacts,
+    ) -> Result<(), PrepareError> {
+        let Some(marker) = &mut hold.marker else {
+            self.warn_holes(facts, hold.used_bytes);
+            return Ok(());
+        };
+        let filled = marker.filled_bytes.min(hold.size_bytes).min(member.span_bytes);
+        let is_right = self.is_right_content(&marker.kinds);
+        let from = if is_right && is_whole(hold.used_bytes, filled) { filled } else { 0 };
+        facts.content = if from >= member.span_bytes { Content::Reused } else { Content::Prepared };
+        if facts.content == Content::Prepared {
+            if !is_right {
+                marker.kinds = vec![self.fill_kind().to_owned()];
+            }
+            marker.filled_bytes = from;
+            nfs::mark(&member.address, marker, true)?;
+            let written = self.write(Filled::Nfs(member), from);
+            marker.filled_bytes = written.as_ref().map_or_else(|done| done.0, |()| member.span_bytes);
+            nfs::mark(&member.address, marker, true)?;
+            written?;
+        }
+        // From now on the run writes its own kinds of data.
+        marker.kinds.extend(self.written_kinds());
+        marker.kinds.sort();
+        marker.kinds.dedup();
+        Ok(nfs::mark(&member.address, marker, true)?)
+    }
+
+    fn warn_holes(&mut self, facts: &MemberFacts, used_bytes: u64) {
+        if is_whole(used_bytes, facts.capacity_bytes) {
+            return;
+        }
+        self.warnings.push(Warning {
+            rule: "unknown-content".into(),
+            says: format!(
+                "{} ({}) takes only {} on the server: it has holes or is compressed, and parts of it are read without \
+                 touching the disks.",
+                facts.path,
+                Bytes(facts.capacity_bytes),
+                Bytes(used_bytes)
+            ),
+            next: "Let Assay make a file of its own (give a new name).".into(),
+        });
+    }
+}
+
+impl NfsHold {
+    /// Writes down how the file is left. Where the server cannot be reached the mark says what it says after a run
+    /// that was killed, and the file is still ours.
+    pub(super) fn close(&mut self, member: &NfsMember) {
+        if let Some(marker) = &mut self.marker {
+            let _ = nfs::mark(&member.address, marker, false);
+        }
+    }
+
+    /// Removes what was created and holds nothing.
+    pub(super) fn abandon(&self, member: &NfsMember) {
+        if self.marker.as_ref().is_some_and(|marker| marker.created && marker.filled_bytes == 0) {
+            let _ = nfs::remove(&member.address);
+        }
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a size in bytes")]
+fn is_whole(used_bytes: u64, of_bytes: u64) -> bool {
+    used_bytes >= (of_bytes as f64 * WHOLE_SHARE) as u64
+}
+
+/// Servers that say nothing take what every server takes; no I/O is larger than the second.
+fn call_bytes(limit: u32) -> u32 {
+    const LEAST: u32 = 8 << 10;
+    const MOST: u32 = 64 << 20;
+    if limit == 0 { LEAST } else { limit.min(MOST) }
+}

@@ -1,0 +1,157 @@
+//! Errors of single calls, of opening a file, and of its I/O.
+
+use std::io;
+
+use thiserror::Error;
+
+use crate::nfs3::NfsStatus;
+use crate::rpc::Refusal;
+use crate::xdr::XdrError;
+
+/// Why a single call brought nothing.
+#[derive(Debug, Error)]
+pub enum CallError {
+    /// The name has no address.
+    #[error("cannot find the address of {host}: {source}")]
+    Resolve {
+        /// As given.
+        host: String,
+        /// Cause.
+        source: io::Error,
+    },
+    /// No TCP connection.
+    #[error("cannot connect to {what} at {address}: {source}")]
+    Connect {
+        /// Which service.
+        what: &'static str,
+        /// Where.
+        address: String,
+        /// Cause.
+        source: io::Error,
+    },
+    /// A service is not there.
+    #[error("{host} serves no {what}: its port mapper does not know it; {next}")]
+    NotServed {
+        /// Of the server.
+        host: String,
+        /// Which service.
+        what: &'static str,
+        /// What can be done.
+        next: &'static str,
+    },
+    /// The connection broke, or no answer came.
+    #[error("{what}: {source}")]
+    Io {
+        /// Which call.
+        what: &'static str,
+        /// Cause.
+        source: io::Error,
+    },
+    /// The server did not carry out the call.
+    #[error("{what}: {source}")]
+    Refused {
+        /// Which call.
+        what: &'static str,
+        /// Cause.
+        source: Refusal,
+    },
+    /// The answer is broken.
+    #[error("the answer to {what} is broken: {source}")]
+    Answer {
+        /// Which call.
+        what: &'static str,
+        /// Cause.
+        source: XdrError,
+    },
+    /// NFS says no.
+    #[error("{what} failed: {status}")]
+    Status {
+        /// Which call.
+        what: &'static str,
+        /// Why.
+        status: NfsStatus,
+    },
+    /// The mount was refused.
+    #[error("the server does not let us mount {path}: {}", crate::mount::status_words(*status))]
+    Mount {
+        /// Which export or directory.
+        path: String,
+        /// `mountstat3`.
+        status: u32,
+    },
+}
+
+impl CallError {
+    /// The status of NFS, where that is why.
+    #[must_use]
+    pub fn status(&self) -> Option<NfsStatus> {
+        match self {
+            Self::Status { status, .. } => Some(*status),
+            _ => None,
+        }
+    }
+}
+
+/// Why a file could not be opened for I/O.
+#[derive(Debug, Error)]
+pub enum FileError {
+    /// The configuration makes no sense.
+    #[error("{field} is {value}, it must be {expected}")]
+    Config {
+        /// Field of [`crate::FileConfig`].
+        field: &'static str,
+        /// Its value.
+        value: String,
+        /// What would be right.
+        expected: &'static str,
+    },
+    /// No connection came up.
+    #[error("no connection to {address} came up: {last}")]
+    NoConnection {
+        /// Where.
+        address: String,
+        /// The last error.
+        last: String,
+    },
+}
+
+/// Why an I/O failed. The buffer comes back with it.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum IoError {
+    /// NFS says no.
+    #[error("{0}")]
+    Status(NfsStatus),
+    /// The server did not carry out the call.
+    #[error("{0}")]
+    Refused(Refusal),
+    /// The server broke its word.
+    #[error("{0}")]
+    Broken(&'static str),
+    /// Given up after several tries.
+    #[error("given up after {attempts} tries, the last one ended with: {last}")]
+    GivenUp {
+        /// How often it was sent.
+        attempts: u32,
+        /// How the last try ended.
+        last: String,
+    },
+    /// No connection came back in time.
+    #[error("no connection to the server for {waited_s} s")]
+    NoServer {
+        /// How long was waited, s.
+        waited_s: u64,
+    },
+    /// The command itself makes no sense.
+    #[error("{0}")]
+    Invalid(&'static str),
+}
+
+/// No connection came back in time; all later calls say the same.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("the server is lost: no connection for {waited_s} s, last error: {last}")]
+pub struct Lost {
+    /// How long was waited, s.
+    pub waited_s: u64,
+    /// Last error of a connection.
+    pub last: String,
+}

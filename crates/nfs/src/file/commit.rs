@@ -1,0 +1,60 @@
+//! COMMIT: what was written unstably becomes durable, or the server says that it forgot.
+
+use std::time::Instant;
+
+use super::path::Answer;
+use super::table::Owner;
+use super::{File, Kind, TICK};
+use crate::error::IoError;
+use crate::stats::nanos;
+
+impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
+    /// Makes every write that ended durable, and waits for it; nothing is sent where nothing is uncommitted. I/O that
+    /// ends meanwhile is kept for the next `poll`.
+    ///
+    /// The COMMIT covers the whole file. Where the server restarted since, [`crate::WriteStats::uncertain`] says how
+    /// many writes it may have forgotten.
+    pub fn commit(&mut self) -> Result<(), IoError> {
+        let (writes, bytes) = self.uncommitted;
+        if writes == 0 {
+            return Ok(());
+        }
+        if let Some(lost) = &self.lost {
+            return Err(IoError::NoServer { waited_s: lost.waited_s });
+        }
+        let Some(call) = self.tables.take_call(Owner::Commit, Kind::Read) else {
+            return Err(IoError::Invalid("too many calls are in the air for a COMMIT"));
+        };
+        self.write_call(call);
+        self.homeless.push_back(call);
+        let began = Instant::now();
+        // Every call ends: with an answer, by its time limits, or when no connection comes back.
+        self.is_committing = true;
+        let answer = loop {
+            if let Some(answer) = self.commit_answer.take() {
+                break answer;
+            }
+            self.turn(TICK);
+        };
+        self.is_committing = false;
+        let verifier = answer?;
+        self.writes.commits += 1;
+        self.writes.commit_ns += nanos(began.elapsed());
+        self.compare_verifier(verifier, Instant::now());
+        // A verifier that changed has taken them out already.
+        if self.uncommitted.0 >= writes {
+            self.uncommitted.0 -= writes;
+            self.uncommitted.1 -= bytes;
+            self.writes.committed_bytes += bytes;
+        }
+        Ok(())
+    }
+
+    pub(super) fn settle_commit(&mut self, call: u32, answer: &Answer) {
+        self.tables.put_call(call);
+        self.commit_answer = Some(match answer {
+            Answer::Committed(verifier) => Ok(*verifier),
+            other => Err(other.error().unwrap_or(IoError::Broken("the answer is to another question"))),
+        });
+    }
+}

@@ -1,0 +1,201 @@
+//! One turn: commands to calls, calls to connections, wait, answers from connections.
+
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec};
+
+use super::path::{Path, State};
+use super::table::{Owner, Place};
+use super::{File, Kind, PATHS_MAX};
+use crate::transport::{Patience, READ_LIMIT};
+
+impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
+    /// Sends what can be sent, waits up to `wait` for something to come, takes it, and reacts.
+    pub(super) fn turn(&mut self, wait: Duration) {
+        let now = Instant::now();
+        if now >= self.next_tick_at {
+            self.tick(now);
+        }
+        self.dispatch();
+        self.send_all(now);
+        let has_ended =
+            if self.is_committing { self.commit_answer.is_some() } else { !self.ready.is_empty() };
+        if has_ended {
+            return;
+        }
+        if wait >= READ_LIMIT && self.is_alone_and_quiet() {
+            return self.receive(0, Patience::Wait, now);
+        }
+        let until_tick = self.next_tick_at.saturating_duration_since(now);
+        let ready = self.wait(wait.min(until_tick));
+        if ready != 0 {
+            self.receive_all(ready, Instant::now());
+        }
+    }
+
+    /// True if nothing can happen but that the only connection receives: then it may sleep in the read itself, which
+    /// saves the call that would wait for readiness.
+    fn is_alone_and_quiet(&self) -> bool {
+        match &self.paths[..] {
+            [path] => path.is_up() && path.interest().is_some_and(|(_, writes)| !writes),
+            _ => false,
+        }
+    }
+
+    /// Gives calls to commands that wait, and all of them to connections that are up.
+    fn dispatch(&mut self) {
+        while let Some(&call) = self.homeless.front() {
+            let Some(path) = self.choose() else { return };
+            self.homeless.pop_front();
+            self.queue(call, path);
+        }
+        while let Some(&slot) = self.waiting.front() {
+            let bound = self.tables.slot(slot).path.filter(|path| self.paths[usize::from(*path)].is_up());
+            let Some(path) = bound.or_else(|| self.choose()) else { return };
+            self.tables.slot(slot).path = Some(path);
+            if !self.give_calls(slot, path) {
+                return;
+            }
+            self.waiting.pop_front();
+        }
+    }
+
+    /// The next connection that is up, in turn.
+    fn choose(&mut self) -> Option<u8> {
+        let count = self.paths.len();
+        let at = (0..count).map(|step| (self.next_path + step) % count).find(|at| self.paths[*at].is_up())?;
+        self.next_path = (at + 1) % count;
+        Some(self.paths[at].index)
+    }
+
+    /// Cuts a command into calls; false when there are no more calls to be had.
+    fn give_calls(&mut self, slot: u32, path: u8) -> bool {
+        let kind = self.tables.slot(slot).kind;
+        let most = self.call_bytes_max(kind);
+        loop {
+            let command = self.tables.slot(slot);
+            let (start, left) = (command.handed_bytes, command.data_bytes - command.handed_bytes);
+            if left == 0 || command.error.is_some() {
+                return true;
+            }
+            let Some(call) = self.tables.take_call(Owner::Io { slot }, kind) else { return false };
+            let bytes = left.min(most);
+            (self.tables.call(call).start, self.tables.call(call).bytes) = (start, bytes);
+            let command = self.tables.slot(slot);
+            command.handed_bytes += bytes;
+            command.call_count += 1;
+            self.write_call(call);
+            self.queue(call, path);
+        }
+    }
+
+    /// Makes the bytes of a call, with a new xid.
+    pub(super) fn write_call(&mut self, call: u32) {
+        let template = match (self.tables.call(call).owner, self.tables.call(call).kind) {
+            (Owner::Ping, _) => &self.templates.null,
+            (Owner::Commit, _) => &self.templates.commit,
+            (_, Kind::Read) => &self.templates.read,
+            (_, Kind::Write) => &self.templates.write,
+        };
+        self.tables.write_call(call, template);
+    }
+
+    /// Puts a call into the sending queue of a connection that is up.
+    pub(super) fn queue(&mut self, call: u32, path: u8) {
+        let State::Up(wire) = &mut self.paths[usize::from(path)].state else {
+            self.tables.call(call).place = Place::Bound { path };
+            return;
+        };
+        wire.tx.push(call);
+        self.tables.call(call).place = Place::Queued { path };
+    }
+
+    fn send_all(&mut self, now: Instant) {
+        self.tables.now = now;
+        for at in 0..self.paths.len() {
+            let State::Up(wire) = &mut self.paths[at].state else { continue };
+            if wire.tx.is_empty() {
+                continue;
+            }
+            if let Err(error) = wire.tx.flush(&wire.stream, &mut self.tables) {
+                self.fail_path(at, &format!("the connection broke: {error}"), now);
+            }
+        }
+    }
+
+    /// Waits for sockets; bit n of the answer stands for connection n.
+    fn wait(&mut self, wait: Duration) -> u64 {
+        // The array is on the stack, and filling it costs; few connections are the rule.
+        match self.paths.len() {
+            0..=4 => self.wait_for::<4>(wait),
+            5..=16 => self.wait_for::<16>(wait),
+            _ => self.wait_for::<{ PATHS_MAX as usize }>(wait),
+        }
+    }
+
+    fn wait_for<const N: usize>(&self, wait: Duration) -> u64 {
+        let Some(filler) = self.paths.iter().find_map(poll_fd) else {
+            std::thread::sleep(wait);
+            return 0;
+        };
+        let mut indexes = [0; N];
+        let mut fds: [PollFd<'_>; N] = std::array::from_fn(|_| filler.clone());
+        let mut count = 0;
+        for path in &self.paths {
+            let Some(fd) = poll_fd(path) else { continue };
+            (fds[count], indexes[count]) = (fd, path.index);
+            count += 1;
+        }
+        let wait = Timespec {
+            tv_sec: i64::try_from(wait.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: wait.subsec_nanos().into(),
+        };
+        // An interrupted or refused poll is an empty one; the next turn asks again.
+        if rustix::event::poll(&mut fds[..count], Some(&wait)).unwrap_or(0) == 0 {
+            return 0;
+        }
+        let ready = fds[..count].iter().zip(&indexes).filter(|(fd, _)| !fd.revents().is_empty());
+        ready.fold(0, |mask, (_, index)| mask | 1 << index)
+    }
+
+    pub(super) fn receive_all(&mut self, ready: u64, now: Instant) {
+        for at in 0..self.paths.len() {
+            if ready & 1 << at == 0 {
+                continue;
+            }
+            match &self.paths[at].state {
+                State::Up(_) => self.receive(at, Patience::Now, now),
+                State::Connecting { .. } => self.connected(at, now),
+                State::Down { .. } => {}
+            }
+        }
+    }
+
+    pub(super) fn receive(&mut self, at: usize, patience: Patience, now: Instant) {
+        let index = self.paths[at].index;
+        let State::Up(wire) = &mut self.paths[at].state else { return };
+        // Taken out and put back, so that its memory is kept and `self` is free to be used.
+        let mut answers = std::mem::take(&mut self.answers);
+        let result = wire.receive(index, patience, &mut self.tables, &mut answers);
+        // After a sleep the time is another one.
+        let now = if patience == Patience::Wait { Instant::now() } else { now };
+        if let Ok(true) = result {
+            wire.received_at = now;
+        }
+        // What came before an error still counts.
+        for (call, answer) in answers.drain(..) {
+            self.settle(at, call, &answer, now);
+        }
+        self.answers = answers;
+        if let Err(error) = result {
+            self.fail_path(at, &error.to_string(), now);
+        }
+    }
+}
+
+fn poll_fd(path: &Path) -> Option<PollFd<'_>> {
+    let (stream, writes) = path.interest()?;
+    let writable = if writes { PollFlags::OUT } else { PollFlags::empty() };
+    Some(PollFd::from_borrowed_fd(stream.as_fd(), PollFlags::IN | writable))
+}

@@ -1,0 +1,311 @@
+//! One file, driven in parallel over several connections by the caller's thread alone.
+//!
+//! ```text
+//! submit -> waiting -> calls -> connection.tx -> wire -> connection.rx -> settle -> ready -> poll
+//!                        ^                        |
+//!                        |--- connection fails ---+   the same bytes, with the same xid, go out again
+//! ```
+
+mod commit;
+mod dispatch;
+mod path;
+mod recover;
+mod settle;
+mod table;
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use crate::config::FileConfig;
+use crate::error::{FileError, IoError, Lost};
+use crate::events::{Event, EventLog};
+use crate::nfs3::{Stable, Template, Verifier};
+use crate::stats::{PathReport, WriteStats};
+use path::{Answer, Path, State};
+use table::{Owner, Place, Tables};
+
+/// Connections of one file: the readiness mask has 64 bits.
+const PATHS_MAX: u8 = 64;
+/// Calls beyond the caller's depth: split I/O, a ping for each connection, a COMMIT.
+const CALLS_MORE: u32 = 256;
+/// How often timers are looked at. All limits are far longer.
+const TICK: Duration = Duration::from_millis(50);
+
+/// What a command does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Read into the buffer.
+    Read,
+    /// Write from the buffer.
+    Write,
+}
+
+/// One I/O with its buffer.
+#[derive(Debug)]
+pub struct Command<B> {
+    /// The caller's number, which comes back.
+    pub tag: u64,
+    /// What to do.
+    pub kind: Kind,
+    /// Where, bytes.
+    pub offset_bytes: u64,
+    /// How much, bytes; at least 1, at most the buffer's length.
+    pub data_bytes: u32,
+    /// The buffer; it moves in and comes back.
+    pub buf: B,
+}
+
+/// The end of one I/O.
+#[derive(Debug)]
+pub struct Completion<B> {
+    /// The caller's number.
+    pub tag: u64,
+    /// The buffer.
+    pub buf: B,
+    /// Bytes moved (fewer than asked for only where the file ends), or why not.
+    pub result: Result<u32, IoError>,
+    /// Connection the last call took.
+    pub path: Option<u8>,
+}
+
+/// The calls there are, whole but for what changes with each.
+#[derive(Debug)]
+struct Templates {
+    read: Template,
+    write: Template,
+    commit: Template,
+    null: Template,
+}
+
+/// One file on an NFSv3 server. It has no threads: everything happens in `submit`, `poll` and `commit`.
+#[derive(Debug)]
+pub struct File<B: AsRef<[u8]> + AsMut<[u8]>> {
+    config: FileConfig,
+    templates: Templates,
+
+    tables: Tables<B>,
+    paths: Vec<Path>,
+    /// Connection that gets the next command.
+    next_path: usize,
+    /// Commands that have not been given all their calls, oldest first.
+    waiting: VecDeque<u32>,
+    /// Calls for any connection.
+    homeless: VecDeque<u32>,
+    paused_count: u32,
+    caller_count: u32,
+    ready: VecDeque<Completion<B>>,
+    answers: Vec<(u32, Answer)>,
+    log: EventLog,
+
+    writes: WriteStats,
+    verifier: Option<Verifier>,
+    /// Writes, and their bytes, that were answered UNSTABLE and not committed.
+    uncommitted: (u64, u64),
+    commit_answer: Option<Result<Verifier, IoError>>,
+    /// A COMMIT is awaited; I/O that ends is not.
+    is_committing: bool,
+
+    next_tick_at: Instant,
+    all_down_since: Option<Instant>,
+    /// When JUKEBOX was told last.
+    jukebox_at: Option<Instant>,
+    lost: Option<Lost>,
+}
+
+impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
+    /// Opens all connections. At least one must come up; the others are tried again while the file lives.
+    pub fn open(config: FileConfig) -> Result<Self, FileError> {
+        check(&config)?;
+        let mut file = Self::new(config);
+        let deadline = Instant::now() + file.config.timeouts.connect + TICK;
+        while Instant::now() < deadline {
+            file.turn(TICK);
+            if file.paths.iter().all(|path| path.is_up() || path.attempts > 0) {
+                break;
+            }
+        }
+        if file.paths.iter().any(Path::is_up) {
+            return Ok(file);
+        }
+        let last = file.paths.iter().find_map(|path| path.last_error.clone());
+        Err(FileError::NoConnection {
+            address: file.config.address.to_string(),
+            last: last.unwrap_or_else(|| "no answer in time".into()),
+        })
+    }
+
+    fn new(config: FileConfig) -> Self {
+        let now = Instant::now();
+        let (slots, calls) = (u32::from(config.depth), u32::from(config.depth) + CALLS_MORE);
+        let (credentials, handle) = (&config.credentials, &config.handle);
+        let templates = Templates {
+            read: Template::read(credentials, handle),
+            write: Template::write(credentials, handle, config.stable),
+            commit: Template::commit(credentials, handle),
+            null: Template::null(),
+        };
+        let (slot_count, call_count) = (usize::from(config.depth), calls as usize);
+        Self {
+            templates,
+            tables: Tables::new(slots, calls, first_xid(), now),
+            paths: (0..config.connections).map(|index| Path::new(index, now)).collect(),
+            next_path: 0,
+            waiting: VecDeque::with_capacity(slot_count),
+            homeless: VecDeque::with_capacity(call_count),
+            paused_count: 0,
+            caller_count: 0,
+            ready: VecDeque::with_capacity(slot_count),
+            answers: Vec::with_capacity(call_count),
+            log: EventLog::default(),
+            writes: WriteStats::default(),
+            verifier: None,
+            uncommitted: (0, 0),
+            commit_answer: None,
+            is_committing: false,
+            next_tick_at: now,
+            all_down_since: Some(now),
+            jukebox_at: None,
+            lost: None,
+            config,
+        }
+    }
+
+    /// Takes a command, or gives it back when `depth` commands are outstanding or the server is lost. Nothing is sent
+    /// before the next `poll`, so that commands submitted together leave together.
+    pub fn submit(&mut self, command: Command<B>) -> Result<(), Command<B>> {
+        if self.lost.is_some() {
+            return Err(command);
+        }
+        let Some(index) = self.tables.take_slot() else { return Err(command) };
+        let slot = self.tables.slot(index);
+        let fits = command.data_bytes > 0 && command.buf.as_ref().len() >= command.data_bytes as usize;
+        (slot.tag, slot.kind, slot.offset_bytes) = (command.tag, command.kind, command.offset_bytes);
+        (slot.data_bytes, slot.end_bytes) = (command.data_bytes, command.data_bytes);
+        (slot.buf, slot.handed_bytes, slot.call_count) = (Some(command.buf), 0, 0);
+        (slot.error, slot.path, slot.sent_at) = (None, None, None);
+        self.caller_count += 1;
+        if fits {
+            self.waiting.push_back(index);
+        } else {
+            self.finish(index, Err(IoError::Invalid("the buffer is shorter than the I/O, or the I/O empty")));
+        }
+        Ok(())
+    }
+
+    /// Sends what was submitted and collects what has ended. Returns when at least one command ended, or after
+    /// `timeout` (`None`: as long as it takes while commands are outstanding).
+    pub fn poll(&mut self, timeout: Option<Duration>, done: &mut Vec<Completion<B>>) -> Result<(), Lost> {
+        let deadline = timeout.map(|timeout| Instant::now() + timeout);
+        loop {
+            if !self.ready.is_empty() {
+                self.caller_count -= u32::try_from(self.ready.len()).expect("bounded by depth");
+                done.extend(self.ready.drain(..));
+                return Ok(());
+            }
+            if let Some(lost) = &self.lost
+                && self.caller_count == 0
+            {
+                return Err(lost.clone());
+            }
+            let wait = match deadline {
+                Some(deadline) => deadline.saturating_duration_since(Instant::now()),
+                None if self.caller_count == 0 => return Ok(()),
+                None => TICK,
+            };
+            self.turn(wait);
+            if wait.is_zero() && self.ready.is_empty() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Commands submitted and not yet given back.
+    #[must_use]
+    pub fn outstanding(&self) -> u32 {
+        self.caller_count
+    }
+
+    /// What happened since the last call.
+    pub fn events(&mut self) -> Vec<Event> {
+        self.log.take()
+    }
+
+    /// What became of writes so far.
+    #[must_use]
+    pub fn writes(&self) -> WriteStats {
+        self.writes
+    }
+
+    /// Every connection as it is now.
+    #[must_use]
+    pub fn stats(&self) -> Vec<PathReport> {
+        let outstanding = |index: u8| {
+            let is_here = |place| matches!(place, Place::Bound { path } | Place::Queued { path } | Place::Sent { path } if path == index);
+            self.tables.live().filter(|(_, call)| is_here(call.place) && call.owner != Owner::Ping).count()
+        };
+        let report = |path: &Path| PathReport {
+            path: path.index,
+            is_up: path.is_up(),
+            outstanding: u32::try_from(outstanding(path.index)).expect("bounded by the number of calls"),
+            addresses: match &path.state {
+                State::Up(wire) => wire.stream.local_addr().ok().zip(wire.stream.peer_addr().ok()),
+                _ => None,
+            },
+            stats: path.stats.clone(),
+        };
+        self.paths.iter().map(report).collect()
+    }
+
+    fn call_bytes_max(&self, kind: Kind) -> u32 {
+        match kind {
+            Kind::Read => self.config.read_bytes_max,
+            Kind::Write => self.config.write_bytes_max,
+        }
+    }
+
+    fn wants(&self) -> Stable {
+        self.config.stable
+    }
+}
+
+/// Random, so that a server which remembers answers does not take a new call for an old one.
+fn first_xid() -> u32 {
+    let mut bytes = [0; 4];
+    // Where there is no randomness yet, the process id tells clients of one host apart.
+    match rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::NONBLOCK) {
+        Ok(4) => u32::from_ne_bytes(bytes),
+        _ => std::process::id(),
+    }
+}
+
+fn check(config: &FileConfig) -> Result<(), FileError> {
+    let wrong =
+        |field, value: u32, expected| Err(FileError::Config { field, value: value.to_string(), expected });
+    if !(1..=PATHS_MAX).contains(&config.connections) {
+        return wrong("connections", config.connections.into(), "1 to 64");
+    }
+    if !(1..=4096).contains(&config.depth) {
+        return wrong("depth", config.depth.into(), "1 to 4096");
+    }
+    for (field, bytes) in
+        [("read_bytes_max", config.read_bytes_max), ("write_bytes_max", config.write_bytes_max)]
+    {
+        if !(1..=64 << 20).contains(&bytes) {
+            return wrong(field, bytes, "1 byte to 64 MiB");
+        }
+    }
+    Ok(())
+}
+
+impl<B: AsRef<[u8]> + AsMut<[u8]>> Drop for File<B> {
+    /// What is still in the air may not be carried out later: such a connection is reset, not closed.
+    fn drop(&mut self) {
+        let is_busy = self.tables.live().any(|(_, call)| call.owner != Owner::Ping);
+        for path in &mut self.paths {
+            let state = std::mem::replace(&mut path.state, State::Down { retry_at: Instant::now() });
+            if let (State::Up(wire), true) = (state, is_busy) {
+                wire.abandon();
+            }
+        }
+    }
+}

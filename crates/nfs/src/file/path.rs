@@ -1,0 +1,234 @@
+//! One connection to the server: its socket, its timers, what went over it.
+
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use super::table::{Owner, Place, Tables};
+use crate::config::Timeouts;
+use crate::error::IoError;
+use crate::nfs3::{self, Written};
+use crate::rpc::{Refusal, read_reply};
+use crate::stats::PathStats;
+use crate::transport::{Connecting, Head, Patience, Rx, Sink, Tx, WireError};
+use crate::xdr::XdrError;
+
+/// An established connection.
+#[derive(Debug)]
+pub(crate) struct Wire {
+    pub stream: TcpStream,
+    pub tx: Tx,
+    pub rx: Rx,
+    /// When the last byte came.
+    pub received_at: Instant,
+    /// The ping in the air.
+    pub ping: Option<u32>,
+    pub next_ping_at: Instant,
+}
+
+/// Where the connection stands.
+#[derive(Debug)]
+pub(crate) enum State {
+    Down { retry_at: Instant },
+    Connecting { connecting: Connecting, deadline: Instant },
+    Up(Box<Wire>),
+}
+
+/// One connection.
+#[derive(Debug)]
+pub(crate) struct Path {
+    pub index: u8,
+    pub state: State,
+    /// The port we came from last, to come from again.
+    pub port: Option<u16>,
+    /// Whether it was up before.
+    pub was_up: bool,
+    pub attempts: u32,
+    pub backoff: Duration,
+    pub last_error: Option<String>,
+    pub stats: PathStats,
+}
+
+impl Path {
+    pub(crate) fn new(index: u8, now: Instant) -> Self {
+        Self {
+            index,
+            state: State::Down { retry_at: now },
+            port: None,
+            was_up: false,
+            attempts: 0,
+            backoff: Duration::ZERO,
+            last_error: None,
+            stats: PathStats::new(),
+        }
+    }
+
+    pub(crate) fn is_up(&self) -> bool {
+        matches!(self.state, State::Up(_))
+    }
+
+    /// The stream to wait on, and whether it is to be waited for writing.
+    pub(crate) fn interest(&self) -> Option<(&TcpStream, bool)> {
+        match &self.state {
+            State::Down { .. } => None,
+            State::Connecting { connecting, .. } => Some((connecting.stream(), true)),
+            State::Up(wire) => Some((&wire.stream, !wire.tx.is_empty())),
+        }
+    }
+
+    /// The pause before the next try, which grows with every failure.
+    pub(crate) fn next_backoff(&mut self, timeouts: &Timeouts) -> Duration {
+        let pause = self.backoff;
+        self.backoff = (pause * 2).max(timeouts.retry_min).min(timeouts.retry_max);
+        pause
+    }
+}
+
+impl Wire {
+    /// Takes what the socket has; true if that was anything.
+    pub(crate) fn receive<B: AsRef<[u8]> + AsMut<[u8]>>(
+        &mut self,
+        path: u8,
+        patience: Patience,
+        tables: &mut Tables<B>,
+        answers: &mut Vec<(u32, Answer)>,
+    ) -> Result<bool, WireError> {
+        let mut replies = Replies { tables, path, answers };
+        Ok(self.rx.receive(&self.stream, patience, &mut replies)? > 0)
+    }
+
+    /// Ends the connection so that nothing of it can arrive later: the kernel drops what it has not sent, and sends a
+    /// reset.
+    pub(crate) fn abandon(self) {
+        // If the option cannot be set the socket is broken already, and closing it is all that is left.
+        let _ = rustix::net::sockopt::set_socket_linger(&self.stream, Some(Duration::ZERO));
+    }
+}
+
+/// What a server answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Answer {
+    Read { bytes: u32, is_end: bool },
+    Written(Written),
+    Committed(nfs3::Verifier),
+    Pong,
+    Status(nfs3::NfsStatus),
+    Refused(Refusal),
+}
+
+impl Answer {
+    /// As an error, where it is one.
+    pub(crate) fn error(&self) -> Option<IoError> {
+        match self {
+            Self::Status(status) => Some(IoError::Status(*status)),
+            Self::Refused(refusal) => Some(IoError::Refused(*refusal)),
+            _ => None,
+        }
+    }
+}
+
+/// Takes records apart: each call is answered once at most, whatever the server sends.
+struct Replies<'r, B> {
+    tables: &'r mut Tables<B>,
+    path: u8,
+    answers: &'r mut Vec<(u32, Answer)>,
+}
+
+impl<B: AsRef<[u8]> + AsMut<[u8]>> Replies<'_, B> {
+    /// The call that a record answers; `None` for one that was given up meanwhile.
+    fn call_of(&mut self, record: &[u8]) -> Result<Option<u32>, WireError> {
+        let xid = crate::xdr::Reader::new(record).u32("the head of a reply")?;
+        let Some(call) = self.tables.find(xid, self.path) else { return Ok(None) };
+        match self.tables.call(call).place {
+            Place::Queued { .. } => Err(WireError::TooEarly),
+            _ => Ok(Some(call)),
+        }
+    }
+
+    fn answer(&mut self, call: u32, answer: Answer) {
+        self.tables.call(call).place = Place::Answered;
+        self.answers.push((call, answer));
+    }
+
+    /// The head of an answer to a READ.
+    fn read_head(&mut self, call: u32, beginning: &[u8]) -> Result<Head, WireError> {
+        let Ok(at) = read_reply(beginning)?.results else { return Ok(Head::Whole) };
+        let Ok(head) = nfs3::read_head(&beginning[at..])? else { return Ok(Head::Whole) };
+        let most = self.tables.call(call).bytes;
+        if head.bytes > most {
+            return Err(WireError::TooMuchData { bytes: head.bytes, most });
+        }
+        self.tables.call(call).announced = (head.bytes, head.is_end);
+        Ok(Head::Data { call, at: crate::transport::u32_of(at + head.data_at), bytes: head.bytes })
+    }
+
+    /// The answer to a READ that came in several fragments.
+    fn gathered_read(&mut self, call: u32, record: &[u8]) -> Result<Option<Answer>, WireError> {
+        let Head::Data { at, bytes, .. } = self.read_head(call, record)? else { return Ok(None) };
+        let mut reader = crate::xdr::Reader::new(&record[at as usize..]);
+        let data = reader.fixed(bytes as usize, "the data of a read")?;
+        reader.fixed(crate::xdr::padding(bytes) as usize, "the data of a read")?;
+        reader.end()?;
+        self.tables.place_of(call, 0, bytes).copy_from_slice(data);
+        let (bytes, is_end) = self.tables.call(call).announced;
+        Ok(Some(Answer::Read { bytes, is_end }))
+    }
+
+    fn short_answer(&mut self, call: u32, results: &[u8]) -> Result<Answer, WireError> {
+        let kind = self.tables.call(call).kind;
+        let answer = match (self.tables.call(call).owner, kind) {
+            (Owner::Ping, _) => Ok(Answer::Pong),
+            (Owner::Commit, _) => nfs3::committed(results)?.map(Answer::Committed),
+            (_, super::Kind::Write) => nfs3::written(results)?.map(Answer::Written),
+            (_, super::Kind::Read) => match nfs3::read_head(results)? {
+                Err(status) => Err(status),
+                Ok(_) => unreachable!("answers with data are gathered"),
+            },
+        };
+        Ok(answer.unwrap_or_else(Answer::Status))
+    }
+}
+
+impl<B: AsRef<[u8]> + AsMut<[u8]>> Sink for Replies<'_, B> {
+    fn head(&mut self, beginning: &[u8], is_all: bool) -> Result<Head, WireError> {
+        if beginning.len() < 4 && !is_all {
+            return Ok(Head::More);
+        }
+        let Some(call) = self.call_of(beginning)? else { return Ok(Head::Whole) };
+        let is_read = matches!(self.tables.call(call).owner, Owner::Io { .. })
+            && self.tables.call(call).kind == super::Kind::Read;
+        if !is_read {
+            return Ok(Head::Whole);
+        }
+        match self.read_head(call, beginning) {
+            Err(WireError::Protocol(XdrError::Short { .. })) if !is_all => Ok(Head::More),
+            result => result,
+        }
+    }
+
+    fn place(&mut self, call: u32, start: u32, end: u32) -> &mut [u8] {
+        self.tables.place_of(call, start, end)
+    }
+
+    fn filled(&mut self, call: u32) {
+        let (bytes, is_end) = self.tables.call(call).announced;
+        self.answer(call, Answer::Read { bytes, is_end });
+    }
+
+    fn whole(&mut self, record: &[u8]) -> Result<(), WireError> {
+        let Some(call) = self.call_of(record)? else { return Ok(()) };
+        let answer = match read_reply(record)?.results {
+            Err(refusal) => Answer::Refused(refusal),
+            Ok(at) => {
+                let is_read = matches!(self.tables.call(call).owner, Owner::Io { .. })
+                    && self.tables.call(call).kind == super::Kind::Read;
+                let gathered = if is_read { self.gathered_read(call, record)? } else { None };
+                match gathered {
+                    Some(answer) => answer,
+                    None => self.short_answer(call, &record[at..])?,
+                }
+            }
+        };
+        self.answer(call, answer);
+        Ok(())
+    }
+}

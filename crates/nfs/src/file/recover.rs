@@ -1,0 +1,253 @@
+//! What happens because time has passed or a connection failed: retries, time limits, pings, pauses.
+
+use std::time::Instant;
+
+use super::path::{State, Wire};
+use super::table::{Owner, Place};
+use super::{File, Kind, TICK};
+use crate::error::{IoError, Lost};
+use crate::events::EventKind;
+use crate::transport::{Connecting, Rx, Tx};
+
+/// A call that was sent so often without an answer fails.
+const ATTEMPTS_MAX: u32 = 8;
+
+/// What a connection's timers ask for.
+enum Due {
+    Nothing,
+    Retry,
+    TimedOut(String),
+    Ping,
+}
+
+impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
+    pub(super) fn tick(&mut self, now: Instant) {
+        // A caller that did not poll for long finds everything overdue; first take what has come meanwhile.
+        if now.duration_since(self.next_tick_at) > TICK * 4 {
+            for at in 0..self.paths.len() {
+                if self.paths[at].is_up() {
+                    self.receive(at, crate::transport::Patience::Now, now);
+                }
+            }
+        }
+        self.next_tick_at = now + TICK;
+        self.resume_paused(now);
+        for at in 0..self.paths.len() {
+            match self.due(at, now) {
+                Due::Nothing => {}
+                Due::Retry => self.retry(at, now),
+                Due::TimedOut(cause) => self.fail_path(at, &cause, now),
+                Due::Ping => self.ping(at, now),
+            }
+        }
+        self.watch_paths(now);
+    }
+
+    fn due(&self, at: usize, now: Instant) -> Due {
+        let (timeouts, path) = (&self.config.timeouts, &self.paths[at]);
+        match &path.state {
+            State::Down { retry_at } if now >= *retry_at => Due::Retry,
+            State::Connecting { deadline, .. } if now >= *deadline => {
+                Due::TimedOut(format!("no connection within {} s", timeouts.connect.as_secs()))
+            }
+            State::Up(wire) => {
+                // A server that sends anything is alive, even if its answer waits behind much data.
+                let silence = now.duration_since(wire.received_at);
+                let pinged_at = wire.ping.map(|call| self.tables.sent_at(call));
+                if pinged_at.is_some_and(|sent| now.saturating_duration_since(sent) > timeouts.ping)
+                    && silence > timeouts.ping
+                {
+                    return Due::TimedOut(format!("the server was silent for {} s", timeouts.ping.as_secs()));
+                }
+                if self.has_overdue(path.index, now) {
+                    let limit = timeouts.call.as_secs();
+                    return Due::TimedOut(format!("a call was not answered within {limit} s"));
+                }
+                if wire.ping.is_none() && now >= wire.next_ping_at { Due::Ping } else { Due::Nothing }
+            }
+            _ => Due::Nothing,
+        }
+    }
+
+    fn has_overdue(&self, index: u8, now: Instant) -> bool {
+        let timeouts = &self.config.timeouts;
+        self.tables.live().any(|(_, call)| {
+            let limit = match call.owner {
+                Owner::Commit => timeouts.commit,
+                Owner::Io { .. } => timeouts.call,
+                Owner::Ping | Owner::Free => return false,
+            };
+            call.place == Place::Sent { path: index } && now.saturating_duration_since(call.sent_at) > limit
+        })
+    }
+
+    fn ping(&mut self, at: usize, now: Instant) {
+        let Some(call) = self.tables.take_call(Owner::Ping, Kind::Read) else { return };
+        self.write_call(call);
+        self.tables.call(call).sent_at = now;
+        let path = self.paths[at].index;
+        self.queue(call, path);
+        if let State::Up(wire) = &mut self.paths[at].state {
+            wire.ping = Some(call);
+            wire.next_ping_at = now + self.config.timeouts.ping_interval;
+        }
+    }
+
+    fn resume_paused(&mut self, now: Instant) {
+        if self.paused_count == 0 {
+            return;
+        }
+        let is_over = |place| matches!(place, Place::Paused { until } if until <= now);
+        let over: Vec<u32> =
+            self.tables.live().filter(|(_, call)| is_over(call.place)).map(|(index, _)| index).collect();
+        for call in over {
+            self.paused_count -= 1;
+            // With the old xid a server that remembers its answers would say "later" for ever.
+            self.write_call(call);
+            self.tables.call(call).place = Place::Waiting;
+            self.homeless.push_back(call);
+        }
+    }
+
+    fn retry(&mut self, at: usize, now: Instant) {
+        let path = &mut self.paths[at];
+        match Connecting::begin(self.config.address, path.port) {
+            Ok(connecting) => {
+                path.port = connecting.port().or(path.port);
+                let deadline = now + self.config.timeouts.connect;
+                path.state = State::Connecting { connecting, deadline };
+            }
+            Err(error) => self.fail_path(at, &format!("cannot connect: {error}"), now),
+        }
+    }
+
+    /// The connection is there, or not. What was bound to it goes out, the same bytes again.
+    pub(super) fn connected(&mut self, at: usize, now: Instant) {
+        let down = State::Down { retry_at: now };
+        let State::Connecting { connecting, .. } = std::mem::replace(&mut self.paths[at].state, down) else {
+            return;
+        };
+        let stream = match connecting.finish() {
+            Ok(stream) => stream,
+            Err(error) => return self.fail_path(at, &format!("cannot connect: {error}"), now),
+        };
+        let data_bytes_max = self.config.read_bytes_max;
+        let path = &mut self.paths[at];
+        path.state = State::Up(Box::new(Wire {
+            stream,
+            tx: Tx::new(self.tables.call_count()),
+            rx: Rx::new(data_bytes_max),
+            received_at: now,
+            ping: None,
+            next_ping_at: now,
+        }));
+        (path.backoff, path.was_up, path.last_error) = (std::time::Duration::ZERO, true, None);
+        let index = path.index;
+        self.all_down_since = None;
+        self.log.push(now, Some(index), EventKind::Up);
+        self.move_bound(index, Some(index));
+    }
+
+    /// Sends what is bound to a connection over it (`to`), or over any other.
+    fn move_bound(&mut self, from: u8, to: Option<u8>) {
+        let is_bound = |place| place == Place::Bound { path: from };
+        let bound: Vec<u32> =
+            self.tables.live().filter(|(_, call)| is_bound(call.place)).map(|(index, _)| index).collect();
+        for call in bound {
+            match to {
+                Some(path) => self.queue(call, path),
+                None => {
+                    self.tables.call(call).place = Place::Waiting;
+                    self.homeless.push_back(call);
+                }
+            }
+        }
+    }
+
+    /// The connection is gone, or did not come: its calls stay bound to it, because a server that remembers answers
+    /// knows them again from the same port; they go elsewhere only when it does not come back at once.
+    pub(super) fn fail_path(&mut self, at: usize, cause: &str, now: Instant) {
+        let path = &mut self.paths[at];
+        path.attempts += 1;
+        path.last_error = Some(cause.to_owned());
+        let retry_at = now + path.next_backoff(&self.config.timeouts);
+        let index = path.index;
+        match std::mem::replace(&mut path.state, State::Down { retry_at }) {
+            State::Up(wire) => {
+                path.stats.failures += 1;
+                wire.abandon();
+                let calls = self.bind(at, now);
+                self.log.push(now, Some(index), EventKind::Down { cause: cause.to_owned(), calls });
+            }
+            State::Connecting { .. } | State::Down { .. } => {
+                if path.was_up {
+                    self.log.push(now, Some(index), EventKind::RetryFailed { cause: cause.to_owned() });
+                }
+                if self.paths.iter().any(super::Path::is_up) {
+                    self.move_bound(index, None);
+                }
+            }
+        }
+    }
+
+    /// Takes the calls off a connection that failed; says how many there were.
+    fn bind(&mut self, at: usize, now: Instant) -> u32 {
+        let index = self.paths[at].index;
+        let is_here = |place| matches!(place, Place::Queued { path } | Place::Sent { path } if path == index);
+        let here: Vec<u32> =
+            self.tables.live().filter(|(_, call)| is_here(call.place)).map(|(index, _)| index).collect();
+        let mut count = 0;
+        for index_of_call in here {
+            let call = self.tables.call(index_of_call);
+            if call.owner == Owner::Ping {
+                self.tables.put_call(index_of_call);
+                continue;
+            }
+            count += 1;
+            let attempts = call.attempts;
+            call.place = Place::Bound { path: index };
+            self.paths[at].stats.retries += 1;
+            if attempts >= ATTEMPTS_MAX || self.lost.is_some() {
+                let last = self.paths[at].last_error.clone().unwrap_or_default();
+                self.give_up_call(at, index_of_call, IoError::GivenUp { attempts, last }, now);
+            }
+        }
+        count
+    }
+
+    /// Notes when the last connection goes, and gives up after the limit.
+    fn watch_paths(&mut self, now: Instant) {
+        if self.paths.iter().any(super::Path::is_up) {
+            self.all_down_since = None;
+            return;
+        }
+        let Some(since) = self.all_down_since else {
+            self.all_down_since = Some(now);
+            return self.log.push(now, None, EventKind::AllDown);
+        };
+        let waited = now.duration_since(since);
+        // Before the first connection was up, `open` has its own limit.
+        let was_up = self.paths.iter().any(|path| path.was_up);
+        if was_up && self.lost.is_none() && waited >= self.config.timeouts.no_server {
+            self.give_up(waited.as_secs(), now);
+        }
+    }
+
+    /// No connection came back: everything fails, and the file stays lost.
+    fn give_up(&mut self, waited_s: u64, now: Instant) {
+        let last = self.paths.iter().find_map(|path| path.last_error.clone());
+        self.lost = Some(Lost { waited_s, last: last.unwrap_or_else(|| "none".into()) });
+        let calls: Vec<u32> = self.tables.live().map(|(index, _)| index).collect();
+        for call in calls {
+            self.give_up_call(0, call, IoError::NoServer { waited_s }, now);
+        }
+        // What had not been given any call yet.
+        let slots: Vec<u32> = self.tables.live_slots().collect();
+        for slot in slots {
+            self.finish(slot, Err(IoError::NoServer { waited_s }));
+        }
+        self.waiting.clear();
+        self.homeless.clear();
+        self.paused_count = 0;
+    }
+}

@@ -1,0 +1,250 @@
+//! Where commands, their buffers and their calls live while the file owns them.
+//!
+//! A command is one I/O of the caller; a call is one READ or WRITE of the protocol. A command larger than the server
+//! takes has several calls. Nothing here is allocated after the start.
+
+use std::time::Instant;
+
+use super::Kind;
+use crate::error::IoError;
+use crate::nfs3::{CALL_BYTES_MAX, Template};
+use crate::transport::Outgoing;
+
+/// Calls are found by the low bits of their xid; the others tell a call from the one that had its place before.
+const INDEX_BITS: u32 = 13;
+
+/// One I/O of the caller.
+#[derive(Debug)]
+pub(crate) struct Slot<B> {
+    pub tag: u64,
+    pub kind: Kind,
+    pub offset_bytes: u64,
+    pub data_bytes: u32,
+    pub buf: Option<B>,
+    /// Bytes that were given to calls.
+    pub handed_bytes: u32,
+    /// Calls that have not ended.
+    pub call_count: u32,
+    /// Where the file turned out to end, bytes from the start of the I/O.
+    pub end_bytes: u32,
+    pub error: Option<IoError>,
+    /// Connection that its calls take.
+    pub path: Option<u8>,
+    pub sent_at: Option<Instant>,
+}
+
+/// Whose call it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Owner {
+    Free,
+    Io { slot: u32 },
+    Ping,
+    Commit,
+}
+
+/// Where a call is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Goes to any connection.
+    Waiting,
+    /// Goes to this connection when it is up again.
+    Bound { path: u8 },
+    /// In the sending queue of a connection.
+    Queued { path: u8 },
+    /// All of it was handed to the socket.
+    Sent { path: u8 },
+    /// Waits until a time, because the server said so.
+    Paused { until: Instant },
+    /// Its answer is here.
+    Answered,
+}
+
+/// One call.
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub owner: Owner,
+    pub place: Place,
+    pub kind: Kind,
+    /// Range of its command, bytes.
+    pub start: u32,
+    pub bytes: u32,
+    pub xid: u32,
+    pub sent_at: Instant,
+    /// When it was sent for the first time.
+    pub first_at: Option<Instant>,
+    pub attempts: u32,
+    /// What the head of its answer announced: bytes, and whether the file ends.
+    pub announced: (u32, bool),
+
+    head: [u8; CALL_BYTES_MAX],
+    head_bytes: usize,
+}
+
+/// Both, so that a call finds the bytes of its command.
+#[derive(Debug)]
+pub(crate) struct Tables<B> {
+    slots: Vec<Slot<B>>,
+    free_slots: Vec<u32>,
+    calls: Vec<Call>,
+    free_calls: Vec<u32>,
+    next_xid: u32,
+    /// The time that calls are stamped with when they leave.
+    pub now: Instant,
+}
+
+impl<B: AsRef<[u8]> + AsMut<[u8]>> Tables<B> {
+    pub(crate) fn new(slots: u32, calls: u32, first_xid: u32, now: Instant) -> Self {
+        assert!(calls <= 1 << INDEX_BITS, "a call is named by its xid");
+        let slot = |_| Slot {
+            tag: 0,
+            kind: Kind::Read,
+            offset_bytes: 0,
+            data_bytes: 0,
+            buf: None,
+            handed_bytes: 0,
+            call_count: 0,
+            end_bytes: 0,
+            error: None,
+            path: None,
+            sent_at: None,
+        };
+        let call = |_| Call {
+            owner: Owner::Free,
+            place: Place::Answered,
+            kind: Kind::Read,
+            start: 0,
+            bytes: 0,
+            xid: 0,
+            sent_at: now,
+            first_at: None,
+            attempts: 0,
+            announced: (0, false),
+            head: [0; CALL_BYTES_MAX],
+            head_bytes: 0,
+        };
+        Self {
+            slots: (0..slots).map(slot).collect(),
+            free_slots: (0..slots).rev().collect(),
+            calls: (0..calls).map(call).collect(),
+            free_calls: (0..calls).rev().collect(),
+            next_xid: first_xid,
+            now,
+        }
+    }
+
+    pub(crate) fn slot(&mut self, slot: u32) -> &mut Slot<B> {
+        &mut self.slots[slot as usize]
+    }
+
+    pub(crate) fn call(&mut self, call: u32) -> &mut Call {
+        &mut self.calls[call as usize]
+    }
+
+    pub(crate) fn take_slot(&mut self) -> Option<u32> {
+        self.free_slots.pop()
+    }
+
+    /// Frees a slot and gives its buffer back.
+    pub(crate) fn put_slot(&mut self, slot: u32) -> B {
+        self.free_slots.push(slot);
+        self.slot(slot).buf.take().expect("a slot that is taken holds a buffer")
+    }
+
+    /// A call for `owner`; it still has to be given its bytes.
+    pub(crate) fn take_call(&mut self, owner: Owner, kind: Kind) -> Option<u32> {
+        let index = self.free_calls.pop()?;
+        let call = self.call(index);
+        (call.owner, call.kind, call.place) = (owner, kind, Place::Waiting);
+        (call.attempts, call.first_at, call.start, call.bytes) = (0, None, 0, 0);
+        Some(index)
+    }
+
+    pub(crate) fn put_call(&mut self, call: u32) {
+        debug_assert!(self.calls[call as usize].owner != Owner::Free, "a call ends once");
+        self.call(call).owner = Owner::Free;
+        self.call(call).place = Place::Answered;
+        self.free_calls.push(call);
+    }
+
+    /// Makes the bytes of a call, with an xid that no call in the air has.
+    pub(crate) fn write_call(&mut self, index: u32, template: &Template) {
+        let xid = self.next_xid << INDEX_BITS | index;
+        self.next_xid = self.next_xid.wrapping_add(1);
+        let call = &self.calls[index as usize];
+        let offset_bytes = match call.owner {
+            Owner::Io { slot } => self.slots[slot as usize].offset_bytes + u64::from(call.start),
+            _ => 0,
+        };
+        let call = &mut self.calls[index as usize];
+        call.xid = xid;
+        call.head_bytes = template.fill(&mut call.head, xid, offset_bytes, call.bytes);
+    }
+
+    /// How many calls there can be.
+    pub(crate) fn call_count(&self) -> usize {
+        self.calls.len()
+    }
+
+    /// When a call was sent last.
+    pub(crate) fn sent_at(&self, call: u32) -> Instant {
+        self.calls[call as usize].sent_at
+    }
+
+    /// The call of that xid, if it is one that was sent or is being sent over `path`.
+    pub(crate) fn find(&self, xid: u32, path: u8) -> Option<u32> {
+        let index = xid & ((1 << INDEX_BITS) - 1);
+        let call = self.calls.get(index as usize)?;
+        let is_here = matches!(call.place, Place::Sent { path: p } | Place::Queued { path: p } if p == path);
+        (call.xid == xid && is_here && call.owner != Owner::Free).then_some(index)
+    }
+
+    /// Every call that has not ended.
+    pub(crate) fn live(&self) -> impl Iterator<Item = (u32, &Call)> {
+        (0..).zip(&self.calls).filter(|(_, call)| call.owner != Owner::Free)
+    }
+
+    /// Every command that has not ended.
+    pub(crate) fn live_slots(&self) -> impl Iterator<Item = u32> {
+        (0..).zip(&self.slots).filter(|(_, slot)| slot.buf.is_some()).map(|(index, _)| index)
+    }
+
+    /// The part of the caller's buffer that a call reads into.
+    pub(crate) fn place_of(&mut self, call: u32, start: u32, end: u32) -> &mut [u8] {
+        let call = &self.calls[call as usize];
+        let Owner::Io { slot } = call.owner else { return &mut [] };
+        let from = call.start as usize;
+        let buf = self.slots[slot as usize].buf.as_mut().expect("a command in the air has its buffer");
+        &mut buf.as_mut()[from + start as usize..from + end as usize]
+    }
+}
+
+impl<B: AsRef<[u8]> + AsMut<[u8]>> Outgoing for Tables<B> {
+    fn parts(&self, index: u32) -> [&[u8]; 3] {
+        let call = &self.calls[index as usize];
+        let head = &call.head[..call.head_bytes];
+        match (call.kind, call.owner) {
+            (Kind::Write, Owner::Io { slot }) => {
+                let buf =
+                    self.slots[slot as usize].buf.as_ref().expect("a command in the air has its buffer");
+                let (from, to) = (call.start as usize, (call.start + call.bytes) as usize);
+                let padding = crate::xdr::padding(call.bytes) as usize;
+                [head, &buf.as_ref()[from..to], &[0; 3][..padding]]
+            }
+            _ => [head, &[], &[]],
+        }
+    }
+
+    fn sent(&mut self, index: u32) {
+        let now = self.now;
+        let call = self.call(index);
+        if let Place::Queued { path } = call.place {
+            call.place = Place::Sent { path };
+        }
+        call.sent_at = now;
+        call.first_at.get_or_insert(now);
+        call.attempts += 1;
+        if let Owner::Io { slot } = call.owner {
+            self.slot(slot).sent_at.get_or_insert(now);
+        }
+    }
+}

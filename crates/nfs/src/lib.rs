@@ -1,0 +1,27 @@
+//! A user-space NFSv3 client (RFC 1813) over TCP, for test benches.
+//!
+//! [`Server`] asks single questions: what is exported, where a file is, how much space there is. A [`File`] drives
+//! one file: [`Command`]s move in with their buffers and come back as [`Completion`]s, in parallel over several
+//! connections. Below both lies a protocol core without I/O ([`xdr`], [`rpc`], [`portmap`], [`mount`], [`nfs3`]) that
+//! is tested byte by byte. The README of this crate says how the parts meet.
+#![forbid(unsafe_code)]
+
+mod config;
+mod error;
+mod events;
+mod file;
+pub mod mount;
+pub mod nfs3;
+pub mod portmap;
+pub mod rpc;
+mod server;
+mod stats;
+mod transport;
+pub mod xdr;
+
+pub use config::{FileConfig, ServerConfig, Timeouts};
+pub use error::{CallError, FileError, IoError, Lost};
+pub use events::{Event, EventKind};
+pub use file::{Command, Completion, File, Kind};
+pub use server::Server;
+pub use stats::{PathReport, PathStats, WriteStats};

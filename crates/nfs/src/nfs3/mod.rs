@@ -1,0 +1,234 @@
+//! NFS version 3 (RFC 1813): types, arguments and results of the procedures that a test bench needs. No I/O.
+
+mod calls;
+mod results;
+mod status;
+#[cfg(test)]
+mod tests;
+
+pub use calls::{
+    CALL_BYTES_MAX, Template, access, commit, create, directory_name, handle_only, read, set_size, write,
+    write_head,
+};
+pub use results::{
+    ReadHead, accessed, attributes, committed, created, fsinfo, fsstat, looked_up, path_limits, read_head,
+    removed, size_set, written,
+};
+pub use status::{NfsStatus, status};
+
+use std::fmt;
+
+use crate::rpc::Procedure;
+
+/// The program.
+pub const PROGRAM: u32 = 100_003;
+/// Its version.
+pub const VERSION: u32 = 3;
+/// Where servers listen unless they say otherwise.
+pub const PORT: u16 = 2049;
+/// Longest file handle, bytes.
+pub const HANDLE_BYTES_MAX: u32 = 64;
+
+/// Procedures of the program.
+pub mod procedure {
+    use super::{PROGRAM, Procedure, VERSION};
+
+    const fn of(number: u32) -> Procedure {
+        Procedure { program: PROGRAM, version: VERSION, number }
+    }
+    /// Does nothing: a ping.
+    pub const NULL: Procedure = of(0);
+    /// Attributes of a file.
+    pub const GETATTR: Procedure = of(1);
+    /// Changes attributes.
+    pub const SETATTR: Procedure = of(2);
+    /// Finds a name in a directory.
+    pub const LOOKUP: Procedure = of(3);
+    /// What the caller may do.
+    pub const ACCESS: Procedure = of(4);
+    /// Reads.
+    pub const READ: Procedure = of(6);
+    /// Writes.
+    pub const WRITE: Procedure = of(7);
+    /// Creates a file.
+    pub const CREATE: Procedure = of(8);
+    /// Removes a file.
+    pub const REMOVE: Procedure = of(12);
+    /// Space of a file system.
+    pub const FSSTAT: Procedure = of(18);
+    /// Limits of a server.
+    pub const FSINFO: Procedure = of(19);
+    /// Limits of names.
+    pub const PATHCONF: Procedure = of(20);
+    /// Makes unstable writes durable.
+    pub const COMMIT: Procedure = of(21);
+}
+
+/// A server's name for a file. In [1, 64] bytes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Handle {
+    bytes: [u8; HANDLE_BYTES_MAX as usize],
+    length: u8,
+}
+
+impl Handle {
+    /// A handle of these bytes; `None` where they are too few or too many.
+    #[must_use]
+    pub fn new(bytes: &[u8]) -> Option<Self> {
+        let length = u8::try_from(bytes.len()).ok()?;
+        let mut all = [0; HANDLE_BYTES_MAX as usize];
+        all.get_mut(..bytes.len())?.copy_from_slice(bytes);
+        (length > 0).then_some(Self { bytes: all, length })
+    }
+
+    /// As the server knows it.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.length)]
+    }
+}
+
+impl fmt::Debug for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.bytes().iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// What a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileKind {
+    /// A regular file.
+    Regular,
+    /// A directory.
+    Directory,
+    /// A symbolic link.
+    Link,
+    /// A device, a pipe or a socket.
+    Special,
+}
+
+/// Attributes of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Attributes {
+    /// What it is.
+    pub kind: FileKind,
+    /// Permission bits.
+    pub mode: u32,
+    /// Owner.
+    pub uid: u32,
+    /// Group.
+    pub gid: u32,
+    /// Length, bytes.
+    pub size_bytes: u64,
+    /// Space it takes, bytes.
+    pub used_bytes: u64,
+    /// Number of its file system.
+    pub fsid: u64,
+    /// Its number in the file system.
+    pub fileid: u64,
+    /// When it was modified, ns since 1970.
+    pub modified_ns: i128,
+}
+
+/// How durable a write is when it is answered, in rising order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stable {
+    /// The server may hold it in memory until a COMMIT.
+    Unstable,
+    /// Data, and what is needed to find it, are on stable storage.
+    DataSync,
+    /// Data and all attributes are on stable storage.
+    FileSync,
+}
+
+/// Changes when a server may have lost unstable writes.
+pub type Verifier = [u8; 8];
+
+/// Result of a WRITE.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Written {
+    /// Bytes that were taken.
+    pub bytes: u32,
+    /// How durable they are.
+    pub stable: Stable,
+    /// The server's verifier.
+    pub verifier: Verifier,
+}
+
+/// Limits of a server, all bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FsInfo {
+    /// Largest read.
+    pub read_max: u32,
+    /// Preferred read.
+    pub read_preferred: u32,
+    /// Reads should be multiples of this.
+    pub read_multiple: u32,
+    /// Largest write.
+    pub write_max: u32,
+    /// Preferred write.
+    pub write_preferred: u32,
+    /// Writes should be multiples of this.
+    pub write_multiple: u32,
+    /// Largest file.
+    pub file_max: u64,
+}
+
+/// Space of a file system, bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FsStat {
+    /// Size.
+    pub total_bytes: u64,
+    /// Free.
+    pub free_bytes: u64,
+    /// Free for the caller.
+    pub available_bytes: u64,
+}
+
+/// Limits of names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PathLimits {
+    /// Longest name, bytes.
+    pub name_bytes_max: u32,
+    /// Whether a name that is too long is refused instead of cut.
+    pub no_truncation: bool,
+}
+
+/// What a caller may do, as ACCESS has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rights(pub u32);
+
+impl Rights {
+    /// Everything that is asked.
+    pub const ALL: Self = Self(0x3f);
+
+    /// May read data or list a directory.
+    #[must_use]
+    pub fn read(self) -> bool {
+        self.0 & 0x01 != 0
+    }
+
+    /// May look up names.
+    #[must_use]
+    pub fn lookup(self) -> bool {
+        self.0 & 0x02 != 0
+    }
+
+    /// May change what is there.
+    #[must_use]
+    pub fn modify(self) -> bool {
+        self.0 & 0x04 != 0
+    }
+
+    /// May write new data or add names.
+    #[must_use]
+    pub fn extend(self) -> bool {
+        self.0 & 0x08 != 0
+    }
+
+    /// May remove names.
+    #[must_use]
+    pub fn delete(self) -> bool {
+        self.0 & 0x10 != 0
+    }
+}

@@ -1,0 +1,216 @@
+//! Results: each function takes what follows the head of a reply. The outer error is a broken answer, the inner one
+//! the server's status.
+
+use super::{
+    Attributes, FileKind, FsInfo, FsStat, HANDLE_BYTES_MAX, Handle, NfsStatus, PathLimits, Rights, Stable,
+    Verifier, Written, status,
+};
+use crate::xdr::{Reader, XdrError};
+
+type Answer<T> = Result<Result<T, NfsStatus>, XdrError>;
+
+const ATTRIBUTES_BYTES: usize = 84;
+
+/// Where the data of a READ begins, and what is said of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReadHead {
+    /// Bytes of data.
+    pub bytes: u32,
+    /// Whether the file ends with them.
+    pub is_end: bool,
+    /// Where the data begins, bytes from the start of the results.
+    pub data_at: usize,
+}
+
+/// Reads the status; whatever else follows a bad one is left unread.
+fn begin<'m>(results: &'m [u8]) -> Result<Result<Reader<'m>, NfsStatus>, XdrError> {
+    let mut reader = Reader::new(results);
+    Ok(match reader.u32("a status")? {
+        0 => Ok(reader),
+        other => Err(status(other)),
+    })
+}
+
+fn whole<T>(results: &[u8], read: impl FnOnce(&mut Reader<'_>) -> Result<T, XdrError>) -> Answer<T> {
+    let mut reader = match begin(results)? {
+        Ok(reader) => reader,
+        Err(status) => return Ok(Err(status)),
+    };
+    let value = read(&mut reader)?;
+    reader.end()?;
+    Ok(Ok(value))
+}
+
+fn read_attributes(reader: &mut Reader<'_>) -> Result<Attributes, XdrError> {
+    let kind = match reader.u32("attributes")? {
+        1 => FileKind::Regular,
+        2 => FileKind::Directory,
+        5 => FileKind::Link,
+        3 | 4 | 6 | 7 => FileKind::Special,
+        value => return Err(XdrError::Value { what: "type of a file", value }),
+    };
+    let mut word = || reader.u32("attributes");
+    let (mode, _links, uid, gid) = (word()?, word()?, word()?, word()?);
+    let (size_bytes, used_bytes) = (reader.u64("attributes")?, reader.u64("attributes")?);
+    reader.fixed(8, "attributes")?;
+    let (fsid, fileid) = (reader.u64("attributes")?, reader.u64("attributes")?);
+    reader.fixed(8, "attributes")?;
+    let (seconds, nanos) = (reader.u32("attributes")?, reader.u32("attributes")?);
+    reader.fixed(8, "attributes")?;
+    let modified_ns = i128::from(seconds) * 1_000_000_000 + i128::from(nanos);
+    Ok(Attributes { kind, mode, uid, gid, size_bytes, used_bytes, fsid, fileid, modified_ns })
+}
+
+fn post_op(reader: &mut Reader<'_>) -> Result<Option<Attributes>, XdrError> {
+    if reader.bool("attributes")? { read_attributes(reader).map(Some) } else { Ok(None) }
+}
+
+/// Attributes before and after a change, which nobody here needs.
+fn skip_change(reader: &mut Reader<'_>) -> Result<(), XdrError> {
+    if reader.bool("attributes")? {
+        reader.fixed(24, "attributes")?;
+    }
+    skip_post_op(reader)
+}
+
+fn skip_post_op(reader: &mut Reader<'_>) -> Result<(), XdrError> {
+    if reader.bool("attributes")? {
+        reader.fixed(ATTRIBUTES_BYTES, "attributes")?;
+    }
+    Ok(())
+}
+
+fn read_handle(reader: &mut Reader<'_>) -> Result<Handle, XdrError> {
+    Handle::new(reader.opaque(HANDLE_BYTES_MAX, "a file handle")?)
+        .ok_or(XdrError::Value { what: "length of a file handle", value: 0 })
+}
+
+/// Of GETATTR.
+pub fn attributes(results: &[u8]) -> Answer<Attributes> {
+    whole(results, read_attributes)
+}
+
+/// Of a SETATTR.
+pub fn size_set(results: &[u8]) -> Answer<()> {
+    whole(results, skip_change)
+}
+
+/// Of LOOKUP.
+pub fn looked_up(results: &[u8]) -> Answer<(Handle, Option<Attributes>)> {
+    whole(results, |reader| {
+        let found = (read_handle(reader)?, post_op(reader)?);
+        skip_post_op(reader)?;
+        Ok(found)
+    })
+}
+
+/// Of ACCESS.
+pub fn accessed(results: &[u8]) -> Answer<Rights> {
+    whole(results, |reader| {
+        skip_post_op(reader)?;
+        Ok(Rights(reader.u32("rights")?))
+    })
+}
+
+/// Of CREATE; a server may leave out the handle, which then has to be looked up.
+pub fn created(results: &[u8]) -> Answer<Option<Handle>> {
+    whole(results, |reader| {
+        let handle = if reader.bool("a file handle")? { Some(read_handle(reader)?) } else { None };
+        skip_post_op(reader)?;
+        skip_change(reader)?;
+        Ok(handle)
+    })
+}
+
+/// Of REMOVE.
+pub fn removed(results: &[u8]) -> Answer<()> {
+    whole(results, skip_change)
+}
+
+/// Of FSSTAT.
+pub fn fsstat(results: &[u8]) -> Answer<FsStat> {
+    whole(results, |reader| {
+        skip_post_op(reader)?;
+        let mut word = || reader.u64("the space of a file system");
+        let (total_bytes, free_bytes, available_bytes) = (word()?, word()?, word()?);
+        reader.fixed(28, "the space of a file system")?;
+        Ok(FsStat { total_bytes, free_bytes, available_bytes })
+    })
+}
+
+/// Of FSINFO.
+pub fn fsinfo(results: &[u8]) -> Answer<FsInfo> {
+    whole(results, |reader| {
+        skip_post_op(reader)?;
+        let mut word = || reader.u32("the limits of a server");
+        let (read_max, read_preferred, read_multiple) = (word()?, word()?, word()?);
+        let (write_max, write_preferred, write_multiple) = (word()?, word()?, word()?);
+        word()?;
+        let file_max = reader.u64("the limits of a server")?;
+        reader.fixed(12, "the limits of a server")?;
+        Ok(FsInfo {
+            read_max,
+            read_preferred,
+            read_multiple,
+            write_max,
+            write_preferred,
+            write_multiple,
+            file_max,
+        })
+    })
+}
+
+/// Of PATHCONF.
+pub fn path_limits(results: &[u8]) -> Answer<PathLimits> {
+    whole(results, |reader| {
+        skip_post_op(reader)?;
+        reader.u32("limits of names")?;
+        let name_bytes_max = reader.u32("limits of names")?;
+        let no_truncation = reader.bool("limits of names")?;
+        reader.fixed(12, "limits of names")?;
+        Ok(PathLimits { name_bytes_max, no_truncation })
+    })
+}
+
+/// Of READ, up to where the data begins; `Short` while more of it has to come.
+pub fn read_head(results: &[u8]) -> Answer<ReadHead> {
+    let mut reader = match begin(results)? {
+        Ok(reader) => reader,
+        Err(status) => return Ok(Err(status)),
+    };
+    skip_post_op(&mut reader)?;
+    let count = reader.u32("the count of a read")?;
+    let is_end = reader.bool("whether the file ends")?;
+    let bytes = reader.u32("the length of data")?;
+    if count != bytes {
+        return Err(XdrError::Value { what: "length of the data that were announced", value: bytes });
+    }
+    Ok(Ok(ReadHead { bytes, is_end, data_at: results.len() - reader.rest().len() }))
+}
+
+/// Of WRITE.
+pub fn written(results: &[u8]) -> Answer<Written> {
+    whole(results, |reader| {
+        skip_change(reader)?;
+        let bytes = reader.u32("the count of a write")?;
+        let stable = match reader.u32("how durable a write is")? {
+            0 => Stable::Unstable,
+            1 => Stable::DataSync,
+            2 => Stable::FileSync,
+            value => return Err(XdrError::Value { what: "way to keep a write", value }),
+        };
+        Ok(Written { bytes, stable, verifier: verifier(reader)? })
+    })
+}
+
+/// Of COMMIT.
+pub fn committed(results: &[u8]) -> Answer<Verifier> {
+    whole(results, |reader| {
+        skip_change(reader)?;
+        verifier(reader)
+    })
+}
+
+fn verifier(reader: &mut Reader<'_>) -> Result<Verifier, XdrError> {
+    Ok(reader.fixed(8, "a verifier")?.try_into().expect("eight bytes were taken"))
+}

@@ -1,0 +1,337 @@
+//! Single questions to a server, each asked and waited for: what is exported, where a file is, how much space there is.
+
+use std::io::{self, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+use crate::config::ServerConfig;
+use crate::error::CallError;
+use crate::mount::{self, Export, Mounted};
+use crate::nfs3::{
+    self, Attributes, FsInfo, FsStat, Handle, NfsStatus, PathLimits, Rights, Stable, Verifier, Written,
+    procedure,
+};
+use crate::portmap;
+use crate::rpc::{Credentials, LAST_FRAGMENT, Procedure, read_reply, write_call};
+use crate::transport::{connect, resolve};
+use crate::xdr::{Reader, Writer, XdrError};
+
+/// Longest answer that is taken: a list of exports, or one read of 1 MiB, with room to spare.
+const ANSWER_BYTES_MAX: usize = 4 << 20;
+/// Answers to earlier calls, and fragments without a byte, that are skipped in a row.
+const SKIPPED_MAX: u32 = 64;
+/// How often a server that says "later" is asked again.
+const LATER_MAX: u32 = 20;
+const LATER_PAUSE: Duration = Duration::from_millis(250);
+
+/// A server: NFS, and MOUNT beside it.
+#[derive(Debug)]
+pub struct Server {
+    config: ServerConfig,
+    nfs: Channel,
+    mount: Option<Channel>,
+}
+
+impl Server {
+    /// Finds NFS and connects to it.
+    pub fn connect(config: ServerConfig) -> Result<Self, CallError> {
+        let port = match config.port {
+            Some(port) => port,
+            None => match ask_port(&config, nfs3::PROGRAM, nfs3::VERSION) {
+                Ok(Some(port)) => port,
+                Ok(None) => {
+                    let next = "start its NFS service with version 3, or give the port: port=2049";
+                    return Err(CallError::NotServed {
+                        host: config.host,
+                        what: "NFS version 3 over TCP",
+                        next,
+                    });
+                }
+                // Servers without a port mapper listen on the known port.
+                Err(_) => nfs3::PORT,
+            },
+        };
+        let nfs = Channel::open(&config, "NFS", port)?;
+        Ok(Self { config, nfs, mount: None })
+    }
+
+    /// Where NFS listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.nfs.address
+    }
+
+    fn mount_channel(&mut self) -> Result<&mut Channel, CallError> {
+        if self.mount.is_none() {
+            let port = match self.config.mount_port {
+                Some(port) => port,
+                None => match ask_port(&self.config, mount::PROGRAM, mount::VERSION) {
+                    Ok(Some(port)) => port,
+                    Ok(None) => {
+                        let (host, next) = (self.config.host.clone(), "give its port: mountport=PORT");
+                        return Err(CallError::NotServed { host, what: "MOUNT version 3 over TCP", next });
+                    }
+                    // Some servers have both on one port and need no port mapper.
+                    Err(_) => self.nfs.address.port(),
+                },
+            };
+            self.mount = Some(Channel::open(&self.config, "MOUNT", port)?);
+        }
+        Ok(self.mount.as_mut().expect("it was made above"))
+    }
+
+    /// What is exported.
+    pub fn exports(&mut self) -> Result<Vec<Export>, CallError> {
+        let what = "the list of exports";
+        let results = self.mount_channel()?.call(what, mount::EXPORT, &[])?;
+        mount::exports(&results).map_err(|source| CallError::Answer { what, source })
+    }
+
+    /// The handle of an export's root, or of a directory below it where the server allows that.
+    pub fn mount(&mut self, path: &str) -> Result<Mounted, CallError> {
+        let what = "the mount";
+        let results = self.mount_channel()?.call(what, mount::MNT, &mount::directory(path))?;
+        let mounted = mount::mounted(&results).map_err(|source| CallError::Answer { what, source })?;
+        mounted.map_err(|status| CallError::Mount { path: path.to_owned(), status })
+    }
+
+    /// Takes our entry off the server's list of mounts, which is only for show.
+    pub fn unmount(&mut self, path: &str) -> Result<(), CallError> {
+        self.mount_channel()?.call("the unmount", mount::UMNT, &mount::directory(path)).map(drop)
+    }
+
+    /// A round trip.
+    pub fn ping(&mut self) -> Result<Duration, CallError> {
+        let began = Instant::now();
+        self.nfs.call("the ping", procedure::NULL, &[])?;
+        Ok(began.elapsed())
+    }
+
+    /// One procedure; a server that says "later" is asked again for a while.
+    fn ask<T>(
+        &mut self,
+        what: &'static str,
+        procedure: Procedure,
+        arguments: &[u8],
+        read: impl Fn(&[u8]) -> Result<Result<T, NfsStatus>, XdrError>,
+    ) -> Result<T, CallError> {
+        let mut tries = 0;
+        loop {
+            let results = self.nfs.call(what, procedure, arguments)?;
+            match read(&results).map_err(|source| CallError::Answer { what, source })? {
+                Ok(value) => return Ok(value),
+                Err(NfsStatus::JUKEBOX) if tries < LATER_MAX => std::thread::sleep(LATER_PAUSE),
+                Err(status) => return Err(CallError::Status { what, status }),
+            }
+            tries += 1;
+        }
+    }
+
+    /// Attributes of a file.
+    pub fn attributes(&mut self, handle: &Handle) -> Result<Attributes, CallError> {
+        self.ask("GETATTR", procedure::GETATTR, &nfs3::handle_only(handle), nfs3::attributes)
+    }
+
+    /// Sets the length of a file.
+    pub fn set_size(&mut self, handle: &Handle, bytes: u64) -> Result<(), CallError> {
+        self.ask("SETATTR", procedure::SETATTR, &nfs3::set_size(handle, bytes), nfs3::size_set)
+    }
+
+    /// Finds a name; `None` where there is none.
+    pub fn lookup(
+        &mut self,
+        directory: &Handle,
+        name: &str,
+    ) -> Result<Option<(Handle, Attributes)>, CallError> {
+        let arguments = nfs3::directory_name(directory, name);
+        let (handle, attributes) = match self.ask("LOOKUP", procedure::LOOKUP, &arguments, nfs3::looked_up) {
+            Ok(found) => found,
+            Err(error) if error.status() == Some(NfsStatus::NOENT) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let attributes = match attributes {
+            Some(attributes) => attributes,
+            None => self.attributes(&handle)?,
+        };
+        Ok(Some((handle, attributes)))
+    }
+
+    /// What we may do with a file or directory.
+    pub fn access(&mut self, handle: &Handle) -> Result<Rights, CallError> {
+        self.ask("ACCESS", procedure::ACCESS, &nfs3::access(handle), nfs3::accessed)
+    }
+
+    /// Creates a file that must not exist yet.
+    pub fn create(&mut self, directory: &Handle, name: &str, mode: u32) -> Result<Handle, CallError> {
+        let arguments = nfs3::create(directory, name, mode);
+        if let Some(handle) = self.ask("CREATE", procedure::CREATE, &arguments, nfs3::created)? {
+            return Ok(handle);
+        }
+        let what = "CREATE";
+        let found = self.lookup(directory, name)?;
+        found.map(|(handle, _)| handle).ok_or(CallError::Status { what, status: NfsStatus::NOENT })
+    }
+
+    /// Removes a file.
+    pub fn remove(&mut self, directory: &Handle, name: &str) -> Result<(), CallError> {
+        let arguments = nfs3::directory_name(directory, name);
+        self.ask("REMOVE", procedure::REMOVE, &arguments, nfs3::removed)
+    }
+
+    /// Reads up to `bytes` bytes with one call.
+    pub fn read(&mut self, handle: &Handle, offset_bytes: u64, bytes: u32) -> Result<Vec<u8>, CallError> {
+        let arguments = nfs3::read(handle, offset_bytes, bytes);
+        self.ask("READ", procedure::READ, &arguments, |results| {
+            let head = match nfs3::read_head(results)? {
+                Ok(head) => head,
+                Err(status) => return Ok(Err(status)),
+            };
+            let data =
+                Reader::new(&results[head.data_at..]).fixed(head.bytes as usize, "the data of a read")?;
+            Ok(Ok(data.to_vec()))
+        })
+    }
+
+    /// Writes with one call.
+    pub fn write(
+        &mut self,
+        handle: &Handle,
+        offset_bytes: u64,
+        data: &[u8],
+        stable: Stable,
+    ) -> Result<Written, CallError> {
+        let arguments = nfs3::write(handle, offset_bytes, data, stable);
+        self.ask("WRITE", procedure::WRITE, &arguments, nfs3::written)
+    }
+
+    /// Makes unstable writes to a file durable.
+    pub fn commit(&mut self, handle: &Handle) -> Result<Verifier, CallError> {
+        self.ask("COMMIT", procedure::COMMIT, &nfs3::commit(handle, 0, 0), nfs3::committed)
+    }
+
+    /// Space of the file system.
+    pub fn fsstat(&mut self, handle: &Handle) -> Result<FsStat, CallError> {
+        self.ask("FSSTAT", procedure::FSSTAT, &nfs3::handle_only(handle), nfs3::fsstat)
+    }
+
+    /// Limits of the server.
+    pub fn fsinfo(&mut self, handle: &Handle) -> Result<FsInfo, CallError> {
+        self.ask("FSINFO", procedure::FSINFO, &nfs3::handle_only(handle), nfs3::fsinfo)
+    }
+
+    /// Limits of names.
+    pub fn path_limits(&mut self, handle: &Handle) -> Result<PathLimits, CallError> {
+        self.ask("PATHCONF", procedure::PATHCONF, &nfs3::handle_only(handle), nfs3::path_limits)
+    }
+}
+
+/// Asks the port mapper.
+fn ask_port(config: &ServerConfig, program: u32, version: u32) -> Result<Option<u16>, CallError> {
+    let mut mapper = Channel::open(config, "the port mapper", portmap::PORT)?;
+    mapper.credentials = None;
+    let what = "the question to the port mapper";
+    let results = mapper.call(what, portmap::GETPORT, &portmap::getport(program, version))?;
+    portmap::port(&results).map_err(|source| CallError::Answer { what, source })
+}
+
+/// One connection on which one call at a time is made.
+#[derive(Debug)]
+struct Channel {
+    address: SocketAddr,
+    stream: TcpStream,
+    credentials: Option<Credentials>,
+    patience: Duration,
+    xid: u32,
+}
+
+impl Channel {
+    fn open(config: &ServerConfig, what: &'static str, port: u16) -> Result<Self, CallError> {
+        let address = resolve(&config.host, port)
+            .map_err(|source| CallError::Resolve { host: config.host.clone(), source })?;
+        let stream = connect(address, config.patience).map_err(|source| CallError::Connect {
+            what,
+            address: address.to_string(),
+            source,
+        })?;
+        let credentials = Some(config.credentials.clone());
+        Ok(Self { address, stream, credentials, patience: config.patience, xid: std::process::id() << 8 })
+    }
+
+    /// Makes a call, waits for its answer, and gives its results.
+    fn call(
+        &mut self,
+        what: &'static str,
+        procedure: Procedure,
+        arguments: &[u8],
+    ) -> Result<Vec<u8>, CallError> {
+        let deadline = Instant::now() + self.patience;
+        self.xid = self.xid.wrapping_add(1);
+        let mut writer = Writer::new();
+        writer.u32(0);
+        write_call(&mut writer, self.xid, procedure, self.credentials.as_ref());
+        writer.fixed(arguments);
+        let mut call = writer.into_bytes();
+        let length = u32::try_from(call.len() - 4).expect("calls are far below 2 GiB");
+        call[..4].copy_from_slice(&(length | LAST_FRAGMENT).to_be_bytes());
+        let broken = |source| CallError::Io { what, source };
+        self.stream.set_write_timeout(Some(self.patience)).map_err(broken)?;
+        self.stream.write_all(&call).map_err(broken)?;
+        for _ in 0..SKIPPED_MAX {
+            let answer = self.record(deadline).map_err(broken)?;
+            let head = read_reply(&answer).map_err(|source| CallError::Answer { what, source })?;
+            if head.xid != self.xid {
+                continue;
+            }
+            let at = head.results.map_err(|source| CallError::Refused { what, source })?;
+            return Ok(answer[at..].to_vec());
+        }
+        Err(broken(io::Error::new(io::ErrorKind::InvalidData, "the server answers other calls than ours")))
+    }
+
+    fn record(&mut self, deadline: Instant) -> io::Result<Vec<u8>> {
+        let invalid = |says| io::Error::new(io::ErrorKind::InvalidData, says);
+        let (mut all, mut fragments) = (Vec::new(), 0);
+        loop {
+            let mut mark = [0; 4];
+            self.fill(&mut mark, deadline)?;
+            let mark = u32::from_be_bytes(mark);
+            let length = (mark & !LAST_FRAGMENT) as usize;
+            if all.len() + length > ANSWER_BYTES_MAX {
+                return Err(invalid("the server announces an answer beyond reason"));
+            }
+            let from = all.len();
+            all.resize(from + length, 0);
+            self.fill(&mut all[from..], deadline)?;
+            fragments += 1;
+            if mark & LAST_FRAGMENT != 0 {
+                return Ok(all);
+            }
+            if fragments > SKIPPED_MAX * 64 {
+                return Err(invalid("the server sends an answer in endless pieces"));
+            }
+        }
+    }
+
+    /// Reads all of `place`; the socket's own limit is short, so that the deadline is kept.
+    fn fill(&mut self, place: &mut [u8], deadline: Instant) -> io::Result<()> {
+        let mut filled = 0;
+        while filled < place.len() {
+            match self.stream.read(&mut place[filled..]) {
+                Ok(0) => {
+                    return Err(io::Error::new(
+                        io::ErrorKind::UnexpectedEof,
+                        "the server closed the connection",
+                    ));
+                }
+                Ok(got) => filled += got,
+                Err(error)
+                    if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {}
+                Err(error) => return Err(error),
+            }
+            if filled < place.len() && Instant::now() >= deadline {
+                return Err(io::Error::new(io::ErrorKind::TimedOut, "the server did not answer in time"));
+            }
+        }
+        Ok(())
+    }
+}

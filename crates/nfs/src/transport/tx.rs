@@ -1,0 +1,146 @@
+//! Sending: calls wait in a queue and leave together in one vectored write, payload straight from the caller's buffer.
+//!
+//! A call's head stays with the call, so the same bytes, with the same xid, can be sent again on another connection.
+
+use std::collections::VecDeque;
+use std::io::{self, IoSlice};
+use std::net::TcpStream;
+
+use rustix::net::{SendAncillaryBuffer, SendFlags};
+
+/// Slices of one `sendmsg`; beyond this the call's own cost no longer shows.
+const SLICES_MAX: usize = 64;
+
+/// Where calls have their bytes.
+pub(crate) trait Outgoing {
+    /// The parts of a call: head, data, padding.
+    fn parts(&self, call: u32) -> [&[u8]; 3];
+    /// The last byte of a call was handed to the socket.
+    fn sent(&mut self, call: u32);
+}
+
+/// The sending half of a connection.
+#[derive(Debug)]
+pub(crate) struct Tx {
+    queue: VecDeque<u32>,
+    /// Bytes of the first call that are gone.
+    gone_bytes: usize,
+}
+
+impl Tx {
+    /// A queue for up to `calls` calls.
+    pub(crate) fn new(calls: usize) -> Self {
+        Self { queue: VecDeque::with_capacity(calls), gone_bytes: 0 }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    pub(crate) fn push(&mut self, call: u32) {
+        self.queue.push_back(call);
+    }
+
+    /// Sends until everything is gone or the socket takes no more.
+    pub(crate) fn flush<T: Outgoing>(&mut self, stream: &TcpStream, calls: &mut T) -> io::Result<()> {
+        while !self.queue.is_empty() {
+            let Some((sent, offered)) = self.send_once(stream, calls)? else { return Ok(()) };
+            self.advance(sent, calls);
+            if sent < offered {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// One system call: bytes that were taken and offered; `None` where the socket takes nothing now.
+    fn send_once<T: Outgoing>(&self, stream: &TcpStream, calls: &T) -> io::Result<Option<(usize, usize)>> {
+        let mut slices = [IoSlice::new(&[]); SLICES_MAX];
+        let (mut count, mut offered, mut skip) = (0, 0, self.gone_bytes);
+        'calls: for call in &self.queue {
+            for part in calls.parts(*call) {
+                let skipped = skip.min(part.len());
+                skip -= skipped;
+                let part = &part[skipped..];
+                if part.is_empty() {
+                    continue;
+                }
+                if count == SLICES_MAX {
+                    break 'calls;
+                }
+                slices[count] = IoSlice::new(part);
+                (count, offered) = (count + 1, offered + part.len());
+            }
+        }
+        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+        match rustix::net::sendmsg(stream, &slices[..count], &mut SendAncillaryBuffer::default(), flags) {
+            Ok(sent) => Ok(Some((sent, offered))),
+            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn advance<T: Outgoing>(&mut self, sent: usize, calls: &mut T) {
+        self.gone_bytes += sent;
+        while let Some(call) = self.queue.front() {
+            let length: usize = calls.parts(*call).iter().map(|part| part.len()).sum();
+            if self.gone_bytes < length {
+                return;
+            }
+            self.gone_bytes -= length;
+            calls.sent(*call);
+            self.queue.pop_front();
+        }
+        debug_assert_eq!(self.gone_bytes, 0, "nothing is sent beyond the last call");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+    use std::net::TcpListener;
+
+    use super::*;
+
+    struct Calls {
+        parts: Vec<[Vec<u8>; 3]>,
+        sent: Vec<u32>,
+    }
+
+    impl Outgoing for Calls {
+        fn parts(&self, call: u32) -> [&[u8]; 3] {
+            self.parts[call as usize].each_ref().map(Vec::as_slice)
+        }
+
+        fn sent(&mut self, call: u32) {
+            self.sent.push(call);
+        }
+    }
+
+    #[test]
+    fn every_byte_leaves_once_and_in_order_however_little_the_socket_takes() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut peer, _) = listener.accept().unwrap();
+        let parts: Vec<[Vec<u8>; 3]> = (0..200u32)
+            .map(|call| {
+                let data = vec![call.to_le_bytes()[0]; (call as usize % 7) * 30_000 + (call as usize % 3)];
+                [call.to_be_bytes().to_vec(), data, vec![0; call as usize % 4]]
+            })
+            .collect();
+        let expected: Vec<u8> = parts.iter().flatten().flatten().copied().collect();
+        let (mut calls, mut tx) = (Calls { parts, sent: vec![] }, Tx::new(200));
+        (0..200).for_each(|call| tx.push(call));
+        let reader = std::thread::spawn(move || {
+            let mut all = Vec::new();
+            peer.read_to_end(&mut all).unwrap();
+            all
+        });
+        while !tx.is_empty() {
+            tx.flush(&stream, &mut calls).unwrap();
+        }
+        drop(stream);
+        assert!(reader.join().unwrap() == expected);
+        assert_eq!(calls.sent, (0..200).collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,217 @@
+//! XDR (RFC 4506): big-endian words of four bytes. The reader never goes beyond its bytes and allocates nothing by
+//! what a message announces.
+//!
+//! There are published crates with all types of NFSv3; the path of reads and writes needs its own codec that neither
+//! allocates nor copies, and one codec for both is less than two.
+
+use thiserror::Error;
+
+/// A message that is not what it should be.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum XdrError {
+    /// It ends too early.
+    #[error("the answer ends in the middle of {what}")]
+    Short {
+        /// What should have come.
+        what: &'static str,
+    },
+    /// It announces more than there may be.
+    #[error("{what} of {bytes} bytes is beyond the {most} there may be")]
+    TooLong {
+        /// What.
+        what: &'static str,
+        /// As announced.
+        bytes: u32,
+        /// As allowed.
+        most: u32,
+    },
+    /// A value that has no meaning.
+    #[error("{value} is no {what}")]
+    Value {
+        /// What it should be.
+        what: &'static str,
+        /// As received.
+        value: u32,
+    },
+    /// Bytes are left over.
+    #[error("{bytes} bytes too many at the end of the answer")]
+    Trailing {
+        /// How many.
+        bytes: usize,
+    },
+}
+
+type Result<T> = std::result::Result<T, XdrError>;
+
+/// Zeroes that fill `bytes` up to whole words.
+#[must_use]
+pub fn padding(bytes: u32) -> u32 {
+    bytes.wrapping_neg() % 4
+}
+
+/// Reads a message from its start.
+#[derive(Debug, Clone)]
+pub struct Reader<'m> {
+    rest: &'m [u8],
+}
+
+impl<'m> Reader<'m> {
+    /// A reader at the start of `message`.
+    #[must_use]
+    pub fn new(message: &'m [u8]) -> Self {
+        Self { rest: message }
+    }
+
+    /// Bytes that were not read yet.
+    #[must_use]
+    pub fn rest(&self) -> &'m [u8] {
+        self.rest
+    }
+
+    /// Exactly `bytes` bytes.
+    pub fn fixed(&mut self, bytes: usize, what: &'static str) -> Result<&'m [u8]> {
+        let (taken, rest) = self.rest.split_at_checked(bytes).ok_or(XdrError::Short { what })?;
+        self.rest = rest;
+        Ok(taken)
+    }
+
+    /// A word.
+    pub fn u32(&mut self, what: &'static str) -> Result<u32> {
+        let (word, rest) = self.rest.split_first_chunk().ok_or(XdrError::Short { what })?;
+        self.rest = rest;
+        Ok(u32::from_be_bytes(*word))
+    }
+
+    /// A double word.
+    pub fn u64(&mut self, what: &'static str) -> Result<u64> {
+        let (word, rest) = self.rest.split_first_chunk().ok_or(XdrError::Short { what })?;
+        self.rest = rest;
+        Ok(u64::from_be_bytes(*word))
+    }
+
+    /// True or false.
+    pub fn bool(&mut self, what: &'static str) -> Result<bool> {
+        match self.u32(what)? {
+            0 => Ok(false),
+            1 => Ok(true),
+            value => Err(XdrError::Value { what, value }),
+        }
+    }
+
+    /// Bytes with their length before them and zeroes behind them; at most `most`.
+    pub fn opaque(&mut self, most: u32, what: &'static str) -> Result<&'m [u8]> {
+        let bytes = self.u32(what)?;
+        if bytes > most {
+            return Err(XdrError::TooLong { what, bytes, most });
+        }
+        let taken = self.fixed(bytes as usize, what)?;
+        self.fixed(padding(bytes) as usize, what)?;
+        Ok(taken)
+    }
+
+    /// A text; what is no UTF-8 in it is replaced.
+    pub fn text(&mut self, most: u32, what: &'static str) -> Result<String> {
+        Ok(String::from_utf8_lossy(self.opaque(most, what)?).into_owned())
+    }
+
+    /// Nothing may be left.
+    pub fn end(self) -> Result<()> {
+        match self.rest.len() {
+            0 => Ok(()),
+            bytes => Err(XdrError::Trailing { bytes }),
+        }
+    }
+}
+
+/// Writes a message.
+#[derive(Debug, Clone, Default)]
+pub struct Writer {
+    bytes: Vec<u8>,
+}
+
+impl Writer {
+    /// An empty message.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A word.
+    pub fn u32(&mut self, value: u32) -> &mut Self {
+        self.bytes.extend_from_slice(&value.to_be_bytes());
+        self
+    }
+
+    /// A double word.
+    pub fn u64(&mut self, value: u64) -> &mut Self {
+        self.bytes.extend_from_slice(&value.to_be_bytes());
+        self
+    }
+
+    /// Bytes as they are.
+    pub fn fixed(&mut self, bytes: &[u8]) -> &mut Self {
+        self.bytes.extend_from_slice(bytes);
+        self
+    }
+
+    /// Bytes with their length before them and zeroes behind them.
+    pub fn opaque(&mut self, bytes: &[u8]) -> &mut Self {
+        let length = u32::try_from(bytes.len()).expect("messages are far below 4 GiB");
+        self.u32(length);
+        self.bytes.extend_from_slice(bytes);
+        self.bytes.resize(self.bytes.len() + padding(length) as usize, 0);
+        self
+    }
+
+    /// What was written.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// What was written, to keep.
+    #[must_use]
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let mut writer = Writer::new();
+        writer.u32(7).u64(1 << 40).u32(1).opaque(b"abcde").opaque(b"").fixed(&[9; 4]);
+        assert_eq!(writer.bytes().len() % 4, 0);
+        let mut reader = Reader::new(writer.bytes());
+        assert_eq!(reader.u32("a"), Ok(7));
+        assert_eq!(reader.u64("b"), Ok(1 << 40));
+        assert_eq!(reader.bool("c"), Ok(true));
+        assert_eq!(reader.opaque(5, "d"), Ok(&b"abcde"[..]));
+        assert_eq!(reader.text(5, "e"), Ok(String::new()));
+        assert_eq!(reader.clone().end(), Err(XdrError::Trailing { bytes: 4 }));
+        assert_eq!(reader.fixed(4, "f"), Ok(&[9; 4][..]));
+        assert_eq!(reader.end(), Ok(()));
+    }
+
+    #[test]
+    fn lengths_and_padding_follow_the_standard_to_the_byte() {
+        for (bytes, expected) in [(0u32, 0u32), (1, 3), (2, 2), (3, 1), (4, 0), (u32::MAX, 1)] {
+            assert_eq!(padding(bytes), expected, "{bytes}");
+        }
+        let mut writer = Writer::new();
+        writer.opaque(b"nfs");
+        assert_eq!(writer.into_bytes(), [0, 0, 0, 3, b'n', b'f', b's', 0]);
+    }
+
+    #[test]
+    fn what_is_broken_is_named() {
+        let message = |bytes: &[u8]| Reader::new(bytes).opaque(8, "a handle").unwrap_err().to_string();
+        assert_eq!(message(&[0, 0]), "the answer ends in the middle of a handle");
+        assert_eq!(message(&[0, 0, 0, 3, 1, 2, 3]), "the answer ends in the middle of a handle");
+        assert_eq!(message(&[255; 8]), "a handle of 4294967295 bytes is beyond the 8 there may be");
+        assert_eq!(Reader::new(&[0, 0, 0, 2]).bool("flag").unwrap_err().to_string(), "2 is no flag");
+    }
+}

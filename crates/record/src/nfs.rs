@@ -1,0 +1,81 @@
+//! A file on an NFS server: where it is, what the server says of itself, and what became of writes.
+
+use serde::{Deserialize, Serialize};
+
+/// A file on an NFSv3 server that Assay reaches by itself.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct NfsFacts {
+    /// Address and port of the server.
+    pub server: String,
+    /// What was mounted.
+    pub export: String,
+    /// Path of the file on the server.
+    pub path: String,
+    /// User that we say we are.
+    pub uid: u32,
+    /// Group that we say we are in.
+    pub gid: u32,
+    /// TCP connections of each worker.
+    pub connections: u8,
+    /// How durable each write is asked to be: `unstable` (one COMMIT at the end of the test) or `file`.
+    pub sync: String,
+    /// Largest READ of the server, bytes; larger reads are split and count as one.
+    pub read_bytes_max: u32,
+    /// READ that the server prefers, bytes.
+    pub read_bytes_preferred: u32,
+    /// Largest WRITE of the server, bytes; larger writes are split and count as one.
+    pub write_bytes_max: u32,
+    /// WRITE that the server prefers, bytes.
+    pub write_bytes_preferred: u32,
+    /// Median round trip of a few calls that do nothing, before the run, µs.
+    pub round_trip_us: u64,
+}
+
+/// What became of the writes of a job over NFS, from the opening of the target to the end of the step, all workers
+/// together.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct WriteEnd {
+    /// Index of the job in the step.
+    pub job: u32,
+    /// Address of the member.
+    pub member: String,
+    /// WRITE calls that the server answered UNSTABLE: in its memory until a COMMIT.
+    pub unstable: u64,
+    /// WRITE calls that it answered DATA_SYNC: the data are on stable storage.
+    pub data_sync: u64,
+    /// WRITE calls that it answered FILE_SYNC: everything is on stable storage.
+    pub file_sync: u64,
+    /// COMMITs after the measured window.
+    pub commits: u64,
+    /// The longest time a worker's COMMIT took, ns. It is not part of any latency or rate.
+    pub commit_ns: u64,
+    /// Bytes that the COMMITs made durable.
+    pub committed_bytes: u64,
+    /// Times the server restarted, as its write verifier told.
+    pub restarts: u64,
+    /// Unstable writes that were not committed when it restarted: they may be lost.
+    pub uncertain: u64,
+    /// Their bytes.
+    pub uncertain_bytes: u64,
+    /// Why a COMMIT failed, where one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+}
+
+impl WriteEnd {
+    /// Adds what another worker of the same job wrote.
+    pub fn merge(&mut self, other: &Self) {
+        self.unstable += other.unstable;
+        self.data_sync += other.data_sync;
+        self.file_sync += other.file_sync;
+        self.commits += other.commits;
+        self.commit_ns = self.commit_ns.max(other.commit_ns);
+        self.committed_bytes += other.committed_bytes;
+        self.restarts = self.restarts.max(other.restarts);
+        self.uncertain += other.uncertain;
+        self.uncertain_bytes += other.uncertain_bytes;
+        if self.failure.is_none() {
+            self.failure.clone_from(&other.failure);
+        }
+    }
+}

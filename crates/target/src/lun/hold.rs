@@ -1,0 +1,66 @@
+//! Keeps runs on one machine apart on a LUN: its target has no lock that the iSCSI initiators of two runs could share.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use assay_spec::IscsiAddress;
+use rustix::fs::{Mode, OFlags};
+
+use crate::file::{self, Lock};
+
+/// Directories that every user may write to and that are emptied at boot, the better one first.
+const PLACES: [&str; 2] = ["/run/lock", "/tmp"];
+
+/// Takes the lock of a LUN: exclusive to write, shared to read. `None` when another run has it otherwise. It lasts until
+/// the file is closed, also when the process is killed. The file itself stays: removing it would let two runs lock two
+/// files of one name.
+pub fn hold(address: &IscsiAddress, lock: Lock) -> io::Result<Option<File>> {
+    hold_name(&format!("{}-{}", address.target, address.lun), lock)
+}
+
+/// The same for whatever `name` tells apart from everything else.
+pub(crate) fn hold_name(name: &str, lock: Lock) -> io::Result<Option<File>> {
+    let name = format!("assay-{name}.lock");
+    let place = PLACES.iter().map(Path::new).find(|place| place.is_dir());
+    let place = place.map_or_else(std::env::temp_dir, PathBuf::from);
+    let file = open(&place.join(name))?;
+    Ok(if file::lock(&file, lock)? { Some(file) } else { None })
+}
+
+/// Reading is enough to lock, so another user's file serves as well as one's own.
+fn open(path: &Path) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let opened = match rustix::fs::open(path, flags, Mode::empty()) {
+        Err(rustix::io::Errno::NOENT) => {
+            rustix::fs::open(path, flags | OFlags::CREATE, Mode::from_raw_mode(0o644))
+        }
+        other => other,
+    };
+    Ok(File::from(opened?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_writer_or_several_readers_hold_a_lun() {
+        let name = format!("nas/iqn.2026-11.example.hold:{}/1", std::process::id());
+        let lun = IscsiAddress::parse(&name).unwrap();
+        let other = IscsiAddress { lun: 2, ..lun.clone() };
+        let writer = hold(&lun, Lock::Exclusive).unwrap();
+        assert!(writer.is_some());
+        assert!(hold(&lun, Lock::Exclusive).unwrap().is_none(), "a second writer");
+        assert!(hold(&lun, Lock::Shared).unwrap().is_none(), "a reader beside a writer");
+        assert!(hold(&other, Lock::Exclusive).unwrap().is_some(), "another unit");
+        drop(writer);
+        let readers = [hold(&lun, Lock::Shared).unwrap(), hold(&lun, Lock::Shared).unwrap()];
+        assert!(readers.iter().all(Option::is_some));
+        assert!(hold(&lun, Lock::Exclusive).unwrap().is_none(), "a writer beside readers");
+        for unit in [1, 2] {
+            let file = format!("assay-{}-{unit}.lock", lun.target);
+            PLACES.iter().for_each(|place| drop(std::fs::remove_file(Path::new(place).join(&file))));
+        }
+    }
+}

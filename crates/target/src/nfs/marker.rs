@@ -1,0 +1,142 @@
+//! Creating, marking and removing files over NFS. NFSv3 has no extended attributes, so the marker is always the hidden
+//! file beside, in the form that a file system without them gets: whoever mounts the export finds the same marks.
+
+use std::ffi::OsStr;
+
+use assay_nfs::CallError;
+use assay_nfs::nfs3::{Attributes, FileKind, Handle, NfsStatus, Stable};
+use assay_spec::NfsAddress;
+
+use super::place::{FoundFile, Place, failed, locate};
+use crate::OpenError;
+use crate::file::{MARKER_BYTES_MAX, Marker, beside_name, beside_text, is_marker, marker_beside};
+
+/// Who may do what with a file that Assay made.
+const MODE: u32 = 0o644;
+
+impl Place {
+    fn failed(&self, error: &CallError) -> OpenError {
+        failed(&self.address, error)
+    }
+
+    fn beside(&self) -> String {
+        beside_name(OsStr::new(&self.name)).to_string_lossy().into_owned()
+    }
+
+    /// The marker of the file, if there is one that still describes it.
+    pub fn marker(&mut self) -> Result<Option<Marker>, OpenError> {
+        let Some(FoundFile { attributes, .. }) = self.file else { return Ok(None) };
+        let (directory, beside) = (self.directory, self.beside());
+        let found = self.server.lookup(&directory, &beside).map_err(|e| self.failed(&e))?;
+        // A link, or anything else there, is nothing of ours.
+        let Some((handle, _)) = found.filter(|(_, a)| a.kind == FileKind::Regular) else { return Ok(None) };
+        let most = u32::try_from(MARKER_BYTES_MAX).expect("a few KiB");
+        let text = self.server.read(&handle, 0, most).map_err(|e| self.failed(&e))?;
+        let marker = marker_beside(&text, attributes.fileid);
+        Ok(marker.and_then(|text| Marker::of_text(&text, attributes.size_bytes, attributes.modified_ns)))
+    }
+
+    /// Creates the file, which must not be there yet.
+    pub fn create(&mut self) -> Result<(), OpenError> {
+        let (directory, name) = (self.directory, self.name.clone());
+        let handle = self.server.create(&directory, &name, MODE).map_err(|e| self.failed(&e))?;
+        let attributes = self.server.attributes(&handle).map_err(|e| self.failed(&e))?;
+        let rights = self.server.access(&handle).map_err(|e| self.failed(&e))?;
+        self.file = Some(FoundFile { handle, attributes, rights });
+        Ok(())
+    }
+
+    /// Takes back a file that was created a moment ago and holds nothing.
+    pub fn discard(&mut self) {
+        let (directory, name) = (self.directory, self.name.clone());
+        // What led here is what is told; this is only an attempt to leave things tidy.
+        let _ = self.server.remove(&directory, &name);
+        self.file = None;
+    }
+
+    /// Looks at the file again.
+    fn refresh(&mut self) -> Result<FoundFile, OpenError> {
+        let file = self.file.expect("only a file that is there is looked at again");
+        let attributes = self.server.attributes(&file.handle).map_err(|e| self.failed(&e))?;
+        let file = FoundFile { attributes, ..file };
+        self.file = Some(file);
+        Ok(file)
+    }
+
+    /// Writes the marker: before a run that writes (`is_open`), and after it.
+    pub fn mark(&mut self, marker: &mut Marker, is_open: bool) -> Result<(), OpenError> {
+        let attributes = self.refresh()?.attributes;
+        let broken = |why: std::io::Error| OpenError::Nfs { file: String::new(), why: why.to_string() };
+        let text = marker.seal(attributes.size_bytes, attributes.modified_ns, is_open).map_err(broken)?;
+        let text = beside_text(attributes.fileid, &text).map_err(broken)?;
+        let (directory, beside) = (self.directory, self.beside());
+        let handle = match self.server.lookup(&directory, &beside).map_err(|e| self.failed(&e))? {
+            Some((handle, attributes)) => {
+                self.check_is_marker(&beside, &handle, attributes)?;
+                handle
+            }
+            None => self.server.create(&directory, &beside, MODE).map_err(|e| self.failed(&e))?,
+        };
+        self.server.set_size(&handle, 0).map_err(|e| self.failed(&e))?;
+        let written = self.server.write(&handle, 0, &text, Stable::FileSync).map_err(|e| self.failed(&e))?;
+        match written.bytes as usize == text.len() {
+            true => Ok(()),
+            false => Err(OpenError::Nfs {
+                file: self.address.to_string(),
+                why: format!("the marker beside it ({beside}) could not be written as a whole"),
+            }),
+        }
+    }
+
+    /// A link, or a file of somebody else's, may stand where the marker goes: it is not overwritten.
+    fn check_is_marker(
+        &mut self,
+        beside: &str,
+        handle: &Handle,
+        attributes: Attributes,
+    ) -> Result<(), OpenError> {
+        let most = u32::try_from(MARKER_BYTES_MAX).expect("a few KiB");
+        let is_file = attributes.kind == FileKind::Regular;
+        let text = if is_file {
+            self.server.read(handle, 0, most).map_err(|e| self.failed(&e))?
+        } else {
+            Vec::new()
+        };
+        // A marker that was being written when the connection broke is empty.
+        if is_file && (attributes.size_bytes == 0 || is_marker(&text)) {
+            return Ok(());
+        }
+        let why =
+            format!("{beside} stands beside it, where its mark goes, and is no mark of Assay's; move it");
+        Err(OpenError::Nfs { file: self.address.to_string(), why })
+    }
+
+    /// Removes the file and its marker.
+    fn remove(&mut self) -> Result<(), OpenError> {
+        let (directory, name, beside) = (self.directory, self.name.clone(), self.beside());
+        self.server.remove(&directory, &name).map_err(|e| self.failed(&e))?;
+        self.file = None;
+        match self.server.remove(&directory, &beside) {
+            Err(error) if error.status() != Some(NfsStatus::NOENT) => Err(self.failed(&error)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Writes the marker of a file on a connection of its own: the server may have restarted since the last.
+pub fn mark(address: &NfsAddress, marker: &mut Marker, is_open: bool) -> Result<(), OpenError> {
+    let mut place = locate(address)?;
+    match place.file {
+        Some(_) => place.mark(marker, is_open),
+        None => Err(OpenError::Nfs { file: address.to_string(), why: "somebody removed it".into() }),
+    }
+}
+
+/// Removes a file that Assay created, with its marker. `false` when it is not ours to remove, or gone already.
+pub fn remove(address: &NfsAddress) -> Result<bool, OpenError> {
+    let mut place = locate(address)?;
+    match place.marker()? {
+        Some(marker) if marker.created => place.remove().map(|()| true),
+        _ => Ok(false),
+    }
+}

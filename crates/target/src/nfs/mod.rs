@@ -1,0 +1,285 @@
+//! A file on an NFS server, driven by our own NFSv3 client on the worker's thread.
+//!
+//! Every worker has a client of its own, with all its connections: nothing is shared between threads.
+
+mod marker;
+mod place;
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use assay_iscsi::PathStats;
+use assay_iscsi::scsi::AccessState;
+use assay_nfs::nfs3::{Handle, NfsStatus, Stable};
+use assay_nfs::rpc::Credentials;
+use assay_nfs::{Command, EventKind, File, FileConfig, IoError, Kind, Timeouts};
+use assay_spec::{NfsAddress, NfsSync};
+
+use crate::lun::{PathChange, PathEvent, PathReport};
+use crate::{
+    AccessMode, BATCH_MAX, Completion, Durability, Geometry, IoBuf, IoFailure, Op, OpKind, OpenError, Target,
+    TargetLost, Wait,
+};
+
+pub use assay_nfs::nfs3::{Attributes, FsInfo, FsStat, Rights};
+pub use assay_nfs::{WriteStats, mount::Export};
+pub use marker::{mark, remove};
+pub use place::{FoundFile, Place, credentials, exports, locate};
+
+/// Most the client takes.
+const DEPTH_MAX: u32 = 4096;
+/// Any offset and size will do for NFS; the pages of clients and servers are such.
+pub const BLOCK_BYTES: u32 = 1;
+
+/// A file on an NFS server, and how it is to be driven.
+#[derive(Debug, Clone)]
+pub struct NfsMember {
+    /// Where it is, with the path of the file itself.
+    pub address: NfsAddress,
+    /// Where the server's NFS listens.
+    pub server: SocketAddr,
+    /// The server's name for the file: whatever happens to names, I/O stays on it.
+    pub handle: Handle,
+    /// Who we say we are.
+    pub credentials: Credentials,
+    /// Whether writes are allowed.
+    pub access: AccessMode,
+    /// `Sync`: every write is FILE_SYNC, whatever the address says.
+    pub durability: Durability,
+    /// Usable bytes from its start.
+    pub span_bytes: u64,
+    /// Largest READ and WRITE of the server, bytes; larger I/O is split.
+    pub read_bytes_max: u32,
+    /// As above.
+    pub write_bytes_max: u32,
+}
+
+impl NfsMember {
+    /// How durable each write is asked to be.
+    #[must_use]
+    pub fn stable(&self) -> Stable {
+        match (self.address.sync, self.durability) {
+            (NfsSync::Unstable, Durability::Device) => Stable::Unstable,
+            _ => Stable::FileSync,
+        }
+    }
+}
+
+/// What became of writes, for whoever reports it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WriteReport {
+    /// Counts since the target was opened.
+    pub stats: WriteStats,
+    /// Why the last COMMIT did not make everything durable, where it did not.
+    pub failure: Option<String>,
+}
+
+/// One file over all its connections.
+#[derive(Debug)]
+pub struct NfsTarget {
+    geometry: Geometry,
+    access: AccessMode,
+    server: String,
+
+    file: File<IoBuf>,
+    /// Straight from the client, which may give more at once than a poll may.
+    ended: Vec<assay_nfs::Completion<IoBuf>>,
+    ready: VecDeque<Completion>,
+    /// The first failure in words, which an error number does not hold.
+    first_failure: Option<PathEvent>,
+    has_failed: bool,
+}
+
+impl NfsTarget {
+    /// Connects; at least one connection must come up.
+    pub fn open(member: &NfsMember, depth: u32) -> Result<Self, OpenError> {
+        let name = || member.address.to_string();
+        if depth > DEPTH_MAX {
+            return Err(OpenError::LunDepth { lun: name(), depth, most: DEPTH_MAX });
+        }
+        let no_server = Duration::from_secs(member.address.timeout_s.into());
+        let config = FileConfig {
+            address: member.server,
+            handle: member.handle,
+            credentials: member.credentials.clone(),
+            connections: member.address.connections,
+            depth: u16::try_from(depth.clamp(1, DEPTH_MAX)).expect("clamped to 4096"),
+            read_bytes_max: member.read_bytes_max,
+            write_bytes_max: member.write_bytes_max,
+            stable: member.stable(),
+            timeouts: Timeouts { no_server, ..Timeouts::default() },
+        };
+        let file = File::open(config).map_err(|e| OpenError::Nfs { file: name(), why: e.to_string() })?;
+        Ok(Self {
+            geometry: Geometry {
+                members: vec![member.span_bytes],
+                block_bytes: BLOCK_BYTES,
+                depth,
+                engine: "nfs",
+            },
+            access: member.access,
+            server: member.server.to_string(),
+            file,
+            ended: Vec::with_capacity(depth as usize),
+            ready: VecDeque::with_capacity(depth as usize),
+            first_failure: None,
+            has_failed: false,
+        })
+    }
+
+    fn settle_ended(&mut self) {
+        for ended in self.ended.drain(..) {
+            let outcome = ended.result.map_err(|error| {
+                if !self.has_failed {
+                    self.has_failed = true;
+                    let says = format!("the first I/O failed: {error}");
+                    self.first_failure =
+                        Some(PathEvent { at: Instant::now(), change: PathChange::Other, says });
+                }
+                IoFailure { errno: errno(&error) }
+            });
+            let tag = u32::try_from(ended.tag).expect("it was made from a 32-bit tag");
+            self.ready.push_back(Completion { tag, outcome, buf: ended.buf });
+        }
+    }
+}
+
+impl Target for NfsTarget {
+    fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    #[inline]
+    fn submit(&mut self, op: Op) -> Result<(), Op> {
+        let Op { tag, member, kind, size_bytes, offset_bytes, buf } = op;
+        if kind == OpKind::Write && self.access == AccessMode::ReadOnly {
+            // The last fence: whatever went wrong above, nothing is written to a file that is only read.
+            self.ready.push_back(Completion { tag, outcome: Err(IoFailure { errno: libc::EROFS }), buf });
+            return Ok(());
+        }
+        let kind_of = match kind {
+            OpKind::Read => Kind::Read,
+            OpKind::Write => Kind::Write,
+        };
+        let command = Command { tag: tag.into(), kind: kind_of, offset_bytes, data_bytes: size_bytes, buf };
+        let back = |c: Command<IoBuf>| Op { tag, member, kind, size_bytes, offset_bytes, buf: c.buf };
+        self.file.submit(command).map_err(back)
+    }
+
+    #[inline]
+    fn poll(&mut self, wait: Wait, done: &mut Vec<Completion>) -> Result<(), TargetLost> {
+        let timeout = match wait {
+            // What was submitted since must leave although nobody waits for it.
+            _ if !self.ready.is_empty() => Some(Duration::ZERO),
+            Wait::No => Some(Duration::ZERO),
+            Wait::One => None,
+            Wait::AtMost(time) => Some(time),
+        };
+        self.file.poll(timeout, &mut self.ended).map_err(|lost| TargetLost::Paths(lost.to_string()))?;
+        self.settle_ended();
+        let count = self.ready.len().min(BATCH_MAX);
+        done.extend(self.ready.drain(..count));
+        Ok(())
+    }
+
+    /// Keeps the connections: NFS has no open and no close, and a kernel keeps its mount as well.
+    fn reopen(&mut self, _member: u32) -> Result<(), TargetLost> {
+        Ok(())
+    }
+
+    fn make_durable(&mut self) -> Option<WriteReport> {
+        let failure = self.file.commit().err().map(|error| error.to_string());
+        let stats = self.file.writes();
+        (stats != WriteStats::default() || failure.is_some()).then_some(WriteReport { stats, failure })
+    }
+
+    fn paths(&mut self) -> Vec<PathReport> {
+        let report = |path: assay_nfs::PathReport| PathReport {
+            path: path.path,
+            portal: self.server.clone(),
+            is_up: path.is_up,
+            // NFS knows no better and worse paths.
+            access: AccessState::Optimized,
+            outstanding: path.outstanding,
+            agreed: None,
+            command_window: None,
+            addresses: path.addresses,
+            tcp: None,
+            stats: stats(path.stats),
+        };
+        self.file.stats().into_iter().map(report).collect()
+    }
+
+    fn path_events(&mut self) -> Vec<PathEvent> {
+        let mut events: Vec<PathEvent> = self.file.events().into_iter().map(event).collect();
+        events.extend(self.first_failure.take());
+        events
+    }
+}
+
+fn stats(of: assay_nfs::PathStats) -> PathStats {
+    PathStats {
+        reads: of.reads,
+        writes: of.writes,
+        read_bytes: of.read_bytes,
+        write_bytes: of.write_bytes,
+        retries: of.retries,
+        errors: of.errors,
+        failures: of.failures,
+        latency_ns: of.latency_ns,
+        ping_ns: of.ping_ns,
+    }
+}
+
+fn event(event: assay_nfs::Event) -> PathEvent {
+    let change = match event.kind {
+        EventKind::Up => PathChange::Up,
+        _ => PathChange::Other,
+    };
+    let path = event.path.map_or_else(|| "the server".to_owned(), |path| format!("connection {path}"));
+    let says = match event.kind {
+        EventKind::Up => format!("{path} is up"),
+        EventKind::Down { cause, calls } => {
+            format!("{path} went down: {cause}; {calls} calls wait to be sent again")
+        }
+        EventKind::RetryFailed { cause } => format!("{path} is still down: {cause}"),
+        EventKind::AllDown => "all connections are down; I/O waits".to_owned(),
+        EventKind::Jukebox => format!("{path}: the server says to ask again later (NFS3ERR_JUKEBOX)"),
+        EventKind::Restarted { writes: 0, .. } => {
+            "the server restarted (its write verifier changed); no write was left uncommitted".to_owned()
+        }
+        EventKind::Restarted { writes, bytes } => format!(
+            "the server restarted (its write verifier changed): {writes} unstable writes, {bytes} bytes, were not \
+             committed yet and may be lost"
+        ),
+        EventKind::Dropped { count } => format!("{count} events of connections were dropped"),
+    };
+    PathEvent { at: event.at, change, says }
+}
+
+/// The nearest error number of the operating system, as the kernel's own client would give it.
+fn errno(error: &IoError) -> i32 {
+    match error {
+        IoError::Status(status) => errno_of(*status),
+        IoError::Refused(_) => libc::EACCES,
+        IoError::Broken(_) => libc::EPROTO,
+        IoError::GivenUp { .. } => libc::ETIMEDOUT,
+        IoError::NoServer { .. } => libc::ENOLINK,
+        IoError::Invalid(_) => libc::EINVAL,
+    }
+}
+
+fn errno_of(status: NfsStatus) -> i32 {
+    match status {
+        NfsStatus::JUKEBOX => libc::EBUSY,
+        NfsStatus::STALE => libc::ESTALE,
+        // The first statuses are the error numbers of the systems of their time, and of this one.
+        NfsStatus(number @ (1 | 2 | 5 | 6 | 13 | 17..=22 | 27 | 28 | 30)) => {
+            i32::try_from(number).expect("a small number")
+        }
+        NfsStatus(69) => libc::EDQUOT,
+        NfsStatus(10_004) => libc::EOPNOTSUPP,
+        _ => libc::EREMOTEIO,
+    }
+}

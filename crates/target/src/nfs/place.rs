@@ -1,0 +1,263 @@
+//! From an address to a place on a server: which export, which directory, which name, and what is there.
+
+use std::time::Duration;
+
+use assay_nfs::mount::Export;
+use assay_nfs::nfs3::{Attributes, FileKind, FsInfo, FsStat, Handle, Rights};
+use assay_nfs::rpc::Credentials;
+use assay_nfs::{CallError, Server, ServerConfig};
+use assay_spec::NfsAddress;
+
+use crate::OpenError;
+use crate::file::Lock;
+
+/// The test file in a directory that is given as a target.
+const FILE_IN_DIRECTORY: &str = "assay.dat";
+/// Longest wait for a single answer; a server that is busier cannot be prepared.
+const PATIENCE: Duration = Duration::from_secs(15);
+/// Exports that an error names.
+const NAMED_MAX: usize = 8;
+
+/// Where a file is or would be, and what the server says about it.
+#[derive(Debug)]
+pub struct Place {
+    /// The address with the path of the file itself.
+    pub address: NfsAddress,
+    /// What was mounted.
+    pub export: String,
+    /// Authentication that the export takes (`auth_flavor` numbers; 1 is AUTH_SYS).
+    pub flavors: Vec<u32>,
+    /// Who we say we are.
+    pub credentials: Credentials,
+    /// The file system of the export, as the server numbers it.
+    pub fsid: u64,
+    /// Directory of the file.
+    pub directory: Handle,
+    /// What we may do in the directory.
+    pub directory_rights: Rights,
+    /// Name of the file.
+    pub name: String,
+    /// The file, if it is there.
+    pub file: Option<FoundFile>,
+    /// Limits of the server.
+    pub limits: FsInfo,
+    /// Space of its file system.
+    pub space: FsStat,
+
+    pub(super) server: Server,
+}
+
+/// A file that is there.
+#[derive(Debug, Clone, Copy)]
+pub struct FoundFile {
+    /// The server's name for it.
+    pub handle: Handle,
+    /// As it is.
+    pub attributes: Attributes,
+    /// What we may do with it.
+    pub rights: Rights,
+}
+
+impl Place {
+    /// Where the server's NFS listens.
+    #[must_use]
+    pub fn server_address(&self) -> std::net::SocketAddr {
+        self.server.address()
+    }
+
+    /// Keeps runs on this machine apart on the file, which must be there: as a LUN has no lock that they could share, an
+    /// NFSv3 server has none without its lock manager. `None` when another run has it.
+    pub fn hold(&self, lock: Lock) -> std::io::Result<Option<std::fs::File>> {
+        let fileid = self.file.map_or(0, |file| file.attributes.fileid);
+        let server = self.server.address().to_string().replace(['[', ']', ':'], "_");
+        crate::lun::hold_name(&format!("nfs-{server}-{:x}-{fileid:x}", self.fsid), lock)
+    }
+
+    /// The median of a few round trips.
+    pub fn round_trip(&mut self) -> Result<Duration, OpenError> {
+        let mut trips = [Duration::ZERO; 5];
+        for trip in &mut trips {
+            *trip = self.server.ping().map_err(|error| failed(&self.address, &error))?;
+        }
+        trips.sort();
+        Ok(trips[trips.len() / 2])
+    }
+}
+
+/// Who an address says we are: the process itself where it says nothing.
+#[must_use]
+pub fn credentials(address: &NfsAddress) -> Credentials {
+    let own = Credentials::of_process();
+    match (address.uid, address.gid) {
+        (None, None) => own,
+        // Somebody else is not in our groups.
+        (uid, gid) => Credentials {
+            uid: uid.unwrap_or(own.uid),
+            gid: gid.unwrap_or(own.gid),
+            groups: Vec::new(),
+            ..own
+        },
+    }
+}
+
+pub(super) fn failed(address: &NfsAddress, error: &CallError) -> OpenError {
+    OpenError::Nfs { file: address.to_string(), why: error.to_string() }
+}
+
+fn connect(address: &NfsAddress) -> Result<Server, OpenError> {
+    let config = ServerConfig {
+        host: address.host.clone(),
+        port: address.port,
+        mount_port: address.mount_port,
+        credentials: credentials(address),
+        patience: PATIENCE,
+    };
+    Server::connect(config).map_err(|error| failed(address, &error))
+}
+
+/// What the server exports, and to whom.
+pub fn exports(address: &NfsAddress) -> Result<Vec<Export>, OpenError> {
+    connect(address)?.exports().map_err(|error| failed(address, &error))
+}
+
+/// Finds the place of an address, and changes nothing.
+pub fn locate(address: &NfsAddress) -> Result<Place, OpenError> {
+    let failed = |error: CallError| failed(address, &error);
+    let mut server = connect(address)?;
+    let (export, mounted) = mount(&mut server, address)?;
+    let below = &address.path[export.trim_end_matches('/').len()..];
+    let Walked { directory, name, found, path } = walk(&mut server, address, mounted.handle, below)?;
+    let file = match found {
+        None => None,
+        Some((handle, attributes)) if attributes.kind == FileKind::Regular => {
+            let rights = server.access(&handle).map_err(failed)?;
+            Some(FoundFile { handle, attributes, rights })
+        }
+        Some(_) => {
+            return Err(not_usable(address, "it is neither a file nor a directory; links are not followed"));
+        }
+    };
+    Ok(Place {
+        address: address.with_path(path),
+        export,
+        flavors: mounted.flavors,
+        credentials: credentials(address),
+        fsid: server.attributes(&directory).map_err(failed)?.fsid,
+        directory_rights: server.access(&directory).map_err(failed)?,
+        directory,
+        name,
+        file,
+        limits: server.fsinfo(&mounted.handle).map_err(failed)?,
+        space: server.fsstat(&directory).map_err(failed)?,
+        server,
+    })
+}
+
+/// The end of a path.
+struct Walked {
+    directory: Handle,
+    name: String,
+    found: Option<(Handle, Attributes)>,
+    path: String,
+}
+
+/// Follows a path from the root of its export; a directory at its end stands for the test file in it.
+fn walk(server: &mut Server, address: &NfsAddress, root: Handle, below: &str) -> Result<Walked, OpenError> {
+    let failed = |error: CallError| failed(address, &error);
+    let names: Vec<&str> = below.split('/').filter(|name| !name.is_empty()).collect();
+    let mut directory = root;
+    for (index, name) in names.iter().enumerate() {
+        let is_last = index + 1 == names.len();
+        match server.lookup(&directory, name).map_err(failed)? {
+            Some((handle, attributes)) if attributes.kind == FileKind::Directory => directory = handle,
+            found if is_last => {
+                let (name, path) = ((*name).to_owned(), address.path.clone());
+                return Ok(Walked { directory, name, found, path });
+            }
+            None => return Err(missing(address, name)),
+            Some(_) => return Err(not_usable(address, &format!("`{name}` in its path is not a directory"))),
+        }
+    }
+    let found = server.lookup(&directory, FILE_IN_DIRECTORY).map_err(failed)?;
+    let path = format!("{}/{FILE_IN_DIRECTORY}", address.path);
+    Ok(Walked { directory, name: FILE_IN_DIRECTORY.to_owned(), found, path })
+}
+
+fn missing(address: &NfsAddress, part: &str) -> OpenError {
+    not_usable(address, &format!("there is no directory `{part}` on the server; create it there first"))
+}
+
+fn not_usable(address: &NfsAddress, why: &str) -> OpenError {
+    OpenError::Nfs { file: address.to_string(), why: why.to_owned() }
+}
+
+/// Mounts the export that the path lies in: the longest of those the server lists, else whatever directory on the way
+/// up the server takes.
+fn mount(
+    server: &mut Server,
+    address: &NfsAddress,
+) -> Result<(String, assay_nfs::mount::Mounted), OpenError> {
+    let listed = server.exports().unwrap_or_default();
+    let path = address.path.as_str();
+    let holds = |export: &&Export| is_within(path, &export.path);
+    let known = listed.iter().filter(holds).max_by_key(|export| export.path.len());
+    let candidates: Vec<&str> = match known {
+        Some(export) => vec![export.path.as_str()],
+        None => upwards(path),
+    };
+    let mut first = None;
+    for candidate in candidates {
+        match server.mount(candidate) {
+            Ok(mounted) => return Ok((candidate.to_owned(), mounted)),
+            Err(error @ CallError::Mount { .. }) => first = first.or(Some(error)),
+            Err(error) => return Err(failed(address, &error)),
+        }
+    }
+    let names: Vec<&str> = listed.iter().map(|export| export.path.as_str()).take(NAMED_MAX).collect();
+    let known = match (known, names.as_slice()) {
+        (Some(export), _) if export.groups.is_empty() => String::new(),
+        (Some(export), _) => format!("; it is exported to {}", export.groups.join(", ")),
+        (None, []) => String::new(),
+        (None, names) => format!("; the server exports {}", names.join(", ")),
+    };
+    let error = first.map_or_else(|| "nothing can be mounted".to_owned(), |error| error.to_string());
+    Err(not_usable(address, &format!("{error}{known}")))
+}
+
+fn is_within(path: &str, export: &str) -> bool {
+    let export = export.trim_end_matches('/');
+    path.strip_prefix(export).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// The path and every directory above it.
+fn upwards(path: &str) -> Vec<&str> {
+    let mut all = vec![path];
+    all.extend(path.rmatch_indices('/').map(|(at, _)| if at == 0 { "/" } else { &path[..at] }));
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_lies_in_an_export_by_whole_names() {
+        assert!(is_within("/vol1/a/b", "/vol1") && is_within("/vol1", "/vol1/") && is_within("/x", "/"));
+        assert!(!is_within("/vol10/a", "/vol1") && !is_within("/vol", "/vol1"));
+    }
+
+    #[test]
+    fn the_way_up_ends_at_the_root() {
+        assert_eq!(upwards("/a/b/c"), ["/a/b/c", "/a/b", "/a", "/"]);
+        assert_eq!(upwards("/a"), ["/a", "/"]);
+    }
+
+    #[test]
+    fn whoever_says_to_be_somebody_else_is_in_no_group() {
+        let address = |text| NfsAddress::parse(text).unwrap();
+        let own = credentials(&address("nas/a"));
+        assert_eq!(own, Credentials::of_process());
+        let other = credentials(&address("nas/a?uid=12"));
+        assert_eq!((other.uid, other.gid, other.groups.len()), (12, own.gid, 0));
+    }
+}

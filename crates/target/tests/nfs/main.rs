@@ -1,0 +1,150 @@
+//! Design invariant 1 for files over NFS: once it runs, nothing is allocated for an I/O. Against a real nfs-ganesha;
+//! where that cannot be started it says so.
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a panic in a test is a test that failed; one that is skipped says why"
+)]
+
+#[path = "../../../nfs/tests/it/ganesha.rs"]
+#[expect(dead_code, reason = "the tests of the client use more of it")]
+mod ganesha;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+use assay_spec::{Address, NfsAddress};
+use assay_target::nfs::{NfsMember, credentials, locate};
+use assay_target::{
+    AccessMode, AnyTarget, Completion, Durability, IoBuf, IoEngine, Op, OpKind, OpenRequest, Target, Wait,
+};
+
+/// Counts allocations of each thread.
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+fn count() {
+    // Allocations while a thread is torn down belong to nobody.
+    let _ = ALLOCATIONS.try_with(|n| n.set(n.get() + 1));
+}
+
+// SAFETY: every call is handed on unchanged to the system's allocator; counting allocates nothing.
+#[expect(unsafe_code, reason = "a global allocator cannot be written without")]
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: as the caller promises.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as the caller promises.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count();
+        // SAFETY: as the caller promises.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const DEPTH: u32 = 32;
+const SPAN: u64 = 16 << 20;
+
+fn address(server: &ganesha::Ganesha, more: &str) -> NfsAddress {
+    let text = format!("nfs://127.0.0.1:{}/rw/t.dat?mountport={}{more}", server.port, server.mount_port);
+    match text.parse().unwrap() {
+        Address::Nfs(address) => *address,
+        other => panic!("{other}"),
+    }
+}
+
+fn open(address: &NfsAddress, call_bytes_max: u32) -> AnyTarget {
+    let mut place = locate(address).unwrap();
+    if place.file.is_none() {
+        place.create().unwrap();
+    }
+    let member = NfsMember {
+        address: address.clone(),
+        server: place.server_address(),
+        handle: place.file.unwrap().handle,
+        credentials: credentials(address),
+        access: AccessMode::ReadWrite,
+        durability: Durability::Device,
+        span_bytes: SPAN,
+        read_bytes_max: call_bytes_max,
+        write_bytes_max: call_bytes_max,
+    };
+    let request = OpenRequest {
+        members: &[],
+        null_members: &[],
+        simulated: &[],
+        luns: &[],
+        nfs: std::slice::from_ref(&member),
+        depth: DEPTH,
+        engine: IoEngine::Uring,
+        buffers: &[],
+    };
+    assay_target::open(&request).unwrap()
+}
+
+/// Keeps the queue full for some time; how many I/Os ended well, and how many allocations that took.
+fn drive(target: &mut AnyTarget, bufs: &mut Vec<IoBuf>, size: u32, time: Duration) -> (u64, u64) {
+    let mut done: Vec<Completion> = Vec::with_capacity(64);
+    let (mut submitted, mut ended, began) = (0_u64, 0, Instant::now());
+    let before = ALLOCATIONS.get();
+    loop {
+        while let (true, Some(buf)) = (began.elapsed() < time, bufs.pop()) {
+            let kind = if submitted.is_multiple_of(2) { OpKind::Write } else { OpKind::Read };
+            let offset_bytes = submitted % (SPAN / u64::from(size)) * u64::from(size);
+            let op = Op { tag: buf.slot(), member: 0, kind, size_bytes: size, offset_bytes, buf };
+            target.submit(op).expect("as many as the target takes");
+            submitted += 1;
+        }
+        if ended == submitted {
+            return (ended, ALLOCATIONS.get() - before);
+        }
+        target.poll(Wait::AtMost(Duration::from_millis(50)), &mut done).unwrap();
+        for completion in done.drain(..) {
+            assert_eq!(completion.outcome, Ok(size));
+            ended += 1;
+            bufs.push(completion.buf);
+        }
+    }
+}
+
+#[test]
+fn no_io_over_nfs_allocates() {
+    let Some(server) = ganesha::start() else { return };
+    for (more, size, call_bytes_max) in
+        [("", 4096, 1 << 20), ("&connections=3", 4096, 1 << 20), ("", 256 << 10, 64 << 10)]
+    {
+        let mut target = open(&address(&server, more), call_bytes_max);
+        let mut bufs: Vec<IoBuf> = (0..DEPTH).map(|slot| IoBuf::new(slot, size)).collect();
+        // The whole span is written once, so that every read later finds all its bytes.
+        for offset_bytes in (0..SPAN).step_by(size as usize) {
+            let buf = bufs.pop().unwrap();
+            let op = Op { tag: 0, member: 0, kind: OpKind::Write, size_bytes: size, offset_bytes, buf };
+            target.submit(op).unwrap();
+            let mut done = Vec::new();
+            while done.is_empty() {
+                target.poll(Wait::One, &mut done).unwrap();
+            }
+            bufs.push(done.pop().unwrap().buf);
+        }
+        assert!(ALLOCATIONS.get() > 0, "the counter counts");
+        drive(&mut target, &mut bufs, size, Duration::from_millis(100));
+        // Longer than the time between two pings.
+        let (ended, allocations) = drive(&mut target, &mut bufs, size, Duration::from_millis(1300));
+        assert!(ended > 100, "{ended}");
+        assert_eq!(allocations, 0, "{more} {size}: {ended} I/Os");
+    }
+}
