@@ -13,8 +13,8 @@
 # /dev/shm/NAME, its own target names. Needs root, iproute2 and tgt; NFS too, where scripts/lab-nfs.sh is there.
 # LUN 1 of the target `open` is free, LUN 2 holds an ext4 file system; the target `chap` wants the name `lab` with the
 # secret `lab-secret-1234`. tgt tells of a target's other portals to nobody; istgt, where it is installed, does: its
-# target `portals` (LUN 0) is at port 3261 of every link. The shaper counts 14 bytes of Ethernet header per frame, so the payload ceiling of a link
-# is (MTU-52)/(MTU+14) Gbit/s: 956.4 Mbit/s at MTU 1500 and 992.7 at 9000.
+# target `portals` (LUN 0) is at port 3261 of every link. The shaper counts 14 bytes of Ethernet header per frame, so the
+# payload ceiling of a link is (MTU-52)/(MTU+14) Gbit/s: 956.4 Mbit/s at MTU 1500 and 992.7 at 9000.
 set -eu
 
 LAB=${LAB:-assay-lab}

@@ -254,13 +254,17 @@ impl Core {
 
     /// Advances by one event.
     pub(crate) fn step(&mut self) -> Step {
-        let Some(event) = self.heap.pop() else { return Step::Idle };
+        let Some(event) = self.heap.peek() else { return Step::Idle };
         self.now_ns = event.time_ns();
         let at = event.index();
+        if event.kind() == MEMBER_DONE {
+            self.member_done(at);
+            return Step::Internal;
+        }
+        self.heap.pop();
         match event.kind() {
             ARRIVE => self.arrive(small(at as u64)),
             AFTER_CPU => self.store(small(at as u64), self.now_ns),
-            MEMBER_DONE => self.member_done(at),
             STORED => return self.stored(small(at as u64)),
             DRAINED => self.drained(self.costs[at].bytes),
             FLASH_DRAINED => {
@@ -468,11 +472,13 @@ impl Core {
         self.at(t, STORED, slot);
     }
 
+    /// The event is still on top of the heap: a busy member's next one takes its place.
     fn member_done(&mut self, member: usize) {
         let Some(disks) = &mut self.disks else { return };
         let (done, next) = disks.finish(member, self.now_ns, &mut self.rng);
-        if let Some(next) = next {
-            self.heap.push(Key::new(next, MEMBER_DONE, member));
+        match next {
+            Some(next) => self.heap.replace_top(Key::new(next, MEMBER_DONE, member)),
+            None => drop(self.heap.pop()),
         }
         match done {
             Visit { slot: NO_SLOT, transfer_ns: drained } => self.drained(u64::from(drained)),

@@ -74,6 +74,12 @@ impl EventHeap {
         Some(top)
     }
 
+    /// Takes the root away and puts in `key`, which is not before it: one way through the heap instead of two.
+    pub(crate) fn replace_top(&mut self, key: Key) {
+        debug_assert!(self.keys.first().is_some_and(|top| *top <= key));
+        self.sift_down(key);
+    }
+
     /// Puts `key` where the root was, and down to its place.
     fn sift_down(&mut self, key: Key) {
         let keys = &mut self.keys[..];
@@ -84,12 +90,15 @@ impl EventHeap {
             else {
                 break;
             };
-            let (mut least, mut least_key) = (0, children[0]);
-            for (i, child) in children.iter().enumerate().skip(1) {
-                if *child < least_key {
-                    (least, least_key) = (i, *child);
+            let (least, least_key) = match *children {
+                // Two comparisons that do not wait for each other, and one of their winners.
+                [a, b, c, d] => {
+                    let left = if b < a { (1, b) } else { (0, a) };
+                    let right = if d < c { (3, d) } else { (2, c) };
+                    if right.1 < left.1 { right } else { left }
                 }
-            }
+                _ => least_of(children),
+            };
             if least_key >= key {
                 break;
             }
@@ -98,6 +107,17 @@ impl EventHeap {
         }
         keys[at] = key;
     }
+}
+
+/// The least of the last few keys.
+fn least_of(children: &[Key]) -> (usize, Key) {
+    let mut least = (0, children[0]);
+    for (i, child) in children.iter().enumerate().skip(1) {
+        if *child < least.1 {
+            least = (i, *child);
+        }
+    }
+    least
 }
 
 #[cfg(test)]
