@@ -94,6 +94,11 @@ listens() {
 }
 
 start() {
+    if listens; then
+        # A second server would take the place of the first in the notes, and nobody would end the first.
+        echo "port $NFS_PORT or $MOUNT_PORT is taken: is it running already? ($0 stop)" >&2
+        exit 1
+    fi
     configure
     if in_namespace; then set -- ip netns exec "$SERVER"; else set --; fi
     # The script ends, the server stays: it must not hold the caller's pipes.
