@@ -317,7 +317,9 @@ fn against(first: &[&Row], own: &[&Row], comparable: Comparable, is_paced: bool)
 
 /// Of repetitions where there are any: a side that has one only is taken to be as noisy as the other. Else of seconds.
 fn spreads(a: &[f64], b: &[f64], within: Option<(Spread, Spread)>) -> Option<(Spread, Spread)> {
-    let alone = |spread: Spread| Spread { error: spread.error * spread.n.sqrt(), ..spread };
+    // It adds no freedom: the interval must be as wide as one estimate of the spread allows.
+    let alone =
+        |spread: Spread| Spread { error: spread.error * spread.n.sqrt(), is_borrowed: true, ..spread };
     match (Spread::of_repeats(a), Spread::of_repeats(b)) {
         (Some(a), Some(b)) => Some((a, b)),
         (Some(a), None) => Some((a, alone(a))),
@@ -343,7 +345,7 @@ fn quantile_spread(p: Estimate) -> Option<Spread> {
     let (lo, hi) = p.ends().filter(|(lo, _)| *lo > 0.0)?;
     let n = p.n_effective.max(2.0);
     let half = (hi / lo).ln() / 2.0;
-    Some(Spread { error: half / Spread { error: 1.0, n }.half_width(), n })
+    Some(Spread::new(half / Spread::new(1.0, n).half_width(), n))
 }
 
 /// What a change rests on.

@@ -50,9 +50,15 @@ pub struct Spread {
     pub error: f64,
     /// Independent values; at least 2.
     pub n: f64,
+    /// Taken over from the other side, for lack of an own one.
+    pub is_borrowed: bool,
 }
 
 impl Spread {
+    pub(crate) fn new(error: f64, n: f64) -> Self {
+        Self { error, n, is_borrowed: false }
+    }
+
     /// Of seconds of one run, their number corrected by their autocorrelation; `None` for too few of them.
     #[must_use]
     pub fn of_seconds(values: &[f64]) -> Option<Self> {
@@ -61,7 +67,7 @@ impl Spread {
             return None;
         }
         let n = (values.len() as f64 / correlation_time(values)).max(2.0);
-        Some(Self { error: deviation(values) / mean / n.sqrt(), n })
+        Some(Self::new(deviation(values) / mean / n.sqrt(), n))
     }
 
     /// Of the logarithms of repetitions; `None` for a single one.
@@ -72,7 +78,7 @@ impl Spread {
         }
         let logs: Vec<f64> = values.iter().map(|v| v.ln()).collect();
         let n = values.len() as f64;
-        Some(Self { error: deviation(&logs) / n.sqrt(), n })
+        Some(Self::new(deviation(&logs) / n.sqrt(), n))
     }
 
     /// Half of the 95 % interval of the mean, as a share of it.
@@ -90,7 +96,9 @@ pub fn ratio(a: f64, b: f64, spreads: Option<(Spread, Spread)>) -> Estimate {
     let (va, vb) = (sa.error.powi(2), sb.error.powi(2));
     let variance = va + vb;
     // Welch and Satterthwaite: the freedom of the noisier side counts most.
-    let freedom = if variance > 0.0 {
+    let freedom = if sa.is_borrowed || sb.is_borrowed {
+        sa.n.min(sb.n) - 1.0
+    } else if variance > 0.0 {
         variance.powi(2) / (va.powi(2) / (sa.n - 1.0) + vb.powi(2) / (sb.n - 1.0))
     } else {
         sa.n + sb.n - 2.0
@@ -223,7 +231,7 @@ mod tests {
 
     #[test]
     fn a_ratio_is_as_wide_as_both_errors_together() {
-        let spread = |error| Spread { error, n: 1e6 };
+        let spread = |error| Spread::new(error, 1e6);
         let r = ratio(100.0, 200.0, Some((spread(0.03), spread(0.04))));
         let (lo, hi) = r.ends().unwrap();
         assert!((lo - 2.0 * (-0.098_f64).exp()).abs() < 1e-3 && (hi - 2.0 * 0.098_f64.exp()).abs() < 1e-3);
@@ -256,5 +264,17 @@ mod tests {
         assert!((lo / 1e6 - 4.9).abs() < 0.05 && (hi / 1e6 - 5.1).abs() < 0.05, "{p50:?}");
         assert!(quantile(&times, 0.99, 100.0).unwrap().ends().is_none(), "100 times say nothing beyond p98");
         assert!(quantile(&Latency::default(), 0.5, 1.0).is_none());
+    }
+
+    #[test]
+    fn a_borrowed_spread_adds_no_freedom() {
+        for n in [2.0, 3.0, 6.0] {
+            let own = Spread::new(0.1 / f64::sqrt(n), n);
+            let lone = Spread { error: 0.1, is_borrowed: true, ..own };
+            let half = student_95(n - 1.0) * 0.1 * (1.0 + 1.0 / n).sqrt();
+            let estimate = ratio(1.0, 1.0, Some((own, lone)));
+            assert!((estimate.hi.unwrap().ln() - half).abs() < 1e-9, "{n}: {estimate:?}");
+            assert_eq!(estimate.hi, ratio(1.0, 1.0, Some((lone, own))).hi);
+        }
     }
 }

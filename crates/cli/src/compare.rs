@@ -11,13 +11,15 @@ use crate::args::CompareArgs;
 use crate::output::{check_report_path, note, write_report_file};
 use crate::published;
 use crate::run::text_options;
-use crate::runs::{Stored, open_store};
+use crate::runs::{Stored, existing_store};
 use crate::{Exit, say};
 
 pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<Exit> {
-    let store = open_store(&args.store)?;
+    // Articles and documents can be compared where nothing was ever stored.
+    let store = existing_store(&args.store);
     if let Some(path) = &args.output {
-        check_report_path(path, &[store.path().to_owned()])?;
+        let of_store = store.iter().map(|store| store.path().to_owned()).collect::<Vec<_>>();
+        check_report_path(path, &of_store)?;
     }
     let sides: Vec<Side> = args.results.iter().map(|name| side(&store, name)).collect::<Result<_, _>>()?;
     let sides = told_apart(sides);
@@ -39,7 +41,7 @@ pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<Exit> {
 }
 
 /// A side by what was typed: names joined by commas are repetitions, and so are runs that share a label.
-fn side(store: &Store, typed: &str) -> anyhow::Result<Side> {
+fn side(store: &anyhow::Result<Store>, typed: &str) -> anyhow::Result<Side> {
     let mut readings: Vec<Reading> = Vec::new();
     let mut label = None;
     for name in typed.split(',').map(str::trim) {
@@ -77,7 +79,7 @@ struct Found {
     readings: Vec<Reading>,
 }
 
-fn readings_of(store: &Store, name: &str) -> anyhow::Result<Found> {
+fn readings_of(store: &anyhow::Result<Store>, name: &str) -> anyhow::Result<Found> {
     if let Some(table) = name.strip_prefix("published:") {
         let (table, judgement) = published::judged(table)?;
         let reading = Reading::of_published(&table, &judgement);
@@ -88,6 +90,7 @@ fn readings_of(store: &Store, name: &str) -> anyhow::Result<Found> {
         let (reading, label) = reading::read(&text).map_err(|says| anyhow::anyhow!("{name}: {says}"))?;
         return Ok(Found { label, readings: vec![reading] });
     }
+    let store = store.as_ref().map_err(|error| anyhow::anyhow!("{error:#}"))?;
     let labelled: Vec<String> = store
         .runs()?
         .into_iter()

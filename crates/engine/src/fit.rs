@@ -2,6 +2,7 @@
 
 use assay_spec::units::Bytes;
 use assay_spec::{Job, Semantics, Step};
+use assay_target::IoBuf;
 
 use crate::flights::depth;
 use crate::planner::least_span;
@@ -106,9 +107,9 @@ fn memory_misfit(step: &Step, semantics: Semantics, places: &[Place]) -> Option<
     let (mut slots, mut wanted) = (0, 0);
     for (job, place) in step.jobs.iter().zip(places) {
         let depth = depth(semantics, job, place.spans.len());
-        let buffers = u64::from(depth + spare_buffers(job, depth)) * u64::from(job.workers);
+        let of_worker = IoBuf::footprint_bytes(depth + spare_buffers(job, depth), crate::step::size_max(job));
         slots += u64::from(depth) * u64::from(job.workers);
-        wanted += buffers * job.size_max().0.next_multiple_of(4096);
+        wanted += of_worker * u64::from(job.workers);
     }
     let most = places.iter().map(|place| place.memory_bytes).min().unwrap_or(u64::MAX);
     let size_max = step.jobs.iter().map(Job::size_max).max().unwrap_or_default();

@@ -150,7 +150,7 @@ fn pool_of(context: &StepContext<'_>, job_index: u32) -> Pool {
     if job.writes() { Pool::new(job.data, size_max(job) as usize, seed) } else { Pool::default() }
 }
 
-fn size_max(job: &Job) -> u32 {
+pub(crate) fn size_max(job: &Job) -> u32 {
     u32::try_from(job.size_max().0).expect("the plan keeps I/Os below 64 MiB")
 }
 

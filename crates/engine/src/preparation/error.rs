@@ -190,6 +190,17 @@ pub enum PrepareError {
         /// What was typed, and what to type.
         named: String,
     },
+    /// What may be overwritten is not one target but several.
+    #[error(
+        "--overwrite {given} names {targets}; say which by a name that only one of them has (a serial, a WWID, a whole \
+         address), or run them one by one. Nothing was written"
+    )]
+    OverwriteAmbiguous {
+        /// As typed.
+        given: String,
+        /// All that it names.
+        targets: String,
+    },
     /// What may be overwritten is none of the targets.
     #[error("--overwrite {given} names none of the targets; {known}")]
     OverwriteUnknown {

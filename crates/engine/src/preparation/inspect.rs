@@ -453,23 +453,42 @@ fn check_may_write(
 /// Every `--overwrite` must name a target: a name mistyped is a decision not understood.
 pub(super) fn check_overwrite(given: &[String], inspected: &[Inspected]) -> Result<(), PrepareError> {
     for name in given {
-        let is_known = inspected.iter().any(|one| match one {
-            Inspected::Null { .. } | Inspected::Simulated { .. } => false,
-            Inspected::File(file) => real_path(Path::new(name)) == real_path(&file.path),
-            Inspected::Device(device) => assay_host::is_identity_of(&device.device, name),
-            Inspected::Nfs(file) => file.is_named(name),
-            Inspected::Lun(lun) => {
-                lun.facts.device.as_ref().is_some_and(|device| assay_host::is_identity_of(device, name))
+        let named: Vec<&Inspected> = inspected.iter().filter(|one| is_named(one, name)).collect();
+        let given = name.clone();
+        match named[..] {
+            [] => return Err(PrepareError::OverwriteUnknown { given, known: known_names(inspected) }),
+            [_] => {}
+            // A serial or a path may be in use on several machines: one word must not cost two of them their data.
+            _ => {
+                let targets: Vec<String> = named.into_iter().map(address).collect();
+                return Err(PrepareError::OverwriteAmbiguous { given, targets: targets.join(" and ") });
             }
-        });
-        if !is_known {
-            return Err(PrepareError::OverwriteUnknown {
-                given: name.clone(),
-                known: known_names(inspected),
-            });
         }
     }
     Ok(())
+}
+
+fn is_named(one: &Inspected, name: &str) -> bool {
+    match one {
+        Inspected::Null { .. } | Inspected::Simulated { .. } => false,
+        Inspected::File(file) => real_path(Path::new(name)) == real_path(&file.path),
+        Inspected::Device(device) => assay_host::is_identity_of(&device.device, name),
+        Inspected::Nfs(file) => file.is_named(name),
+        Inspected::Lun(lun) => {
+            lun.facts.device.as_ref().is_some_and(|device| assay_host::is_identity_of(device, name))
+        }
+    }
+}
+
+/// What to call a target that can be named.
+fn address(one: &Inspected) -> String {
+    match one {
+        Inspected::Null { .. } | Inspected::Simulated { .. } => String::new(),
+        Inspected::File(file) => text(&file.path),
+        Inspected::Device(device) => device.address.clone(),
+        Inspected::Nfs(file) => file.address.clone(),
+        Inspected::Lun(lun) => lun.address.clone(),
+    }
 }
 
 fn known_names(inspected: &[Inspected]) -> String {

@@ -121,12 +121,7 @@ impl Making<'_> {
         match lun::hold(&plan.member.address, lock) {
             Ok(Some(file)) => self.locks.push(file),
             Ok(None) => return Err(PrepareError::LunInUse { lun: plan.address }),
-            // Without a place for locks nobody can be protected.
-            Err(error) => self.warnings.push(Warning {
-                rule: "unlocked".into(),
-                says: format!("{}: another run of Assay on it would not be noticed ({error}).", plan.address),
-                next: String::new(),
-            }),
+            Err(error) => self.warnings.push(unlocked(&plan.address, &error)),
         }
         for trouble in plan.troubles {
             self.warnings.push(Warning {
@@ -408,5 +403,14 @@ impl PreparedTarget {
             }
             _ => Ok(()),
         }
+    }
+}
+
+/// Without a place for locks nobody can be protected.
+pub(super) fn unlocked(target: &str, error: &std::io::Error) -> Warning {
+    Warning {
+        rule: "unlocked".into(),
+        says: format!("{target}: another run of Assay on it would not be noticed ({error})."),
+        next: String::new(),
     }
 }

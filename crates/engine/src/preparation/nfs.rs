@@ -37,7 +37,7 @@ pub(super) struct NfsPlan {
 /// Remembers what to write down when the run is over.
 pub(super) struct NfsHold {
     /// Keeps other runs on this machine away.
-    _lock: File,
+    _lock: Option<File>,
     /// `None` for foreign files.
     marker: Option<Marker>,
     used_bytes: u64,
@@ -228,17 +228,14 @@ impl Making<'_> {
     pub(super) fn open_nfs(&mut self, plan: NfsPlan) -> Result<Made, PrepareError> {
         let NfsPlan { address, mut place, state, span_bytes, durability, round_trip_us } = plan;
         let is_new = state == FileState::New;
-        if is_new {
-            place.create()?;
-        }
         let (access, lock) = match state {
             FileState::Foreign => (AccessMode::ReadOnly, Lock::Shared),
             _ => (AccessMode::ReadWrite, Lock::Exclusive),
         };
-        let name = place.address.to_string();
-        let Some(lock) = place.hold(lock).map_err(inspect::io_error("lock", Path::new(&name)))? else {
-            return Err(PrepareError::InUse { path: name });
-        };
+        let lock = self.hold_nfs(&place, lock)?;
+        if is_new {
+            place.create()?;
+        }
         let mut marker = match state {
             FileState::New => Some(Marker::new(true)),
             FileState::Ours(marker) => Some(marker),
@@ -268,6 +265,19 @@ impl Making<'_> {
         let (used_bytes, size_bytes) = (file.attributes.used_bytes, file.attributes.size_bytes);
         let hold = NfsHold { _lock: lock, marker, used_bytes, size_bytes };
         Ok(Made::new(address, facts, Prepared::Nfs { member: Box::new(member), hold }))
+    }
+
+    /// The name is locked before the file is made, so that a refusal leaves nothing behind.
+    fn hold_nfs(&mut self, place: &Place, lock: Lock) -> Result<Option<File>, PrepareError> {
+        let name = place.address.to_string();
+        match place.hold(lock) {
+            Ok(Some(file)) => Ok(Some(file)),
+            Ok(None) => Err(PrepareError::InUse { path: name }),
+            Err(error) => {
+                self.warnings.push(super::make::unlocked(&name, &error));
+                Ok(None)
+            }
+        }
     }
 
     pub(super) fn fill_nfs(

@@ -9,7 +9,7 @@ use rustix::fs::{Mode, OFlags};
 
 use crate::file::{self, Lock};
 
-/// Directories that every user may write to and that are emptied at boot, the better one first.
+/// Directories that are emptied at boot, the better one first. Some systems let only root write to the first.
 const PLACES: [&str; 2] = ["/run/lock", "/tmp"];
 
 /// Takes the lock of a LUN: exclusive to write, shared to read. `None` when another run has it otherwise. It lasts until
@@ -22,9 +22,16 @@ pub fn hold(address: &IscsiAddress, lock: Lock) -> io::Result<Option<File>> {
 /// The same for whatever `name` tells apart from everything else.
 pub(crate) fn hold_name(name: &str, lock: Lock) -> io::Result<Option<File>> {
     let name = format!("assay-{name}.lock");
-    let place = PLACES.iter().map(Path::new).find(|place| place.is_dir());
-    let place = place.map_or_else(std::env::temp_dir, PathBuf::from);
-    let file = open(&place.join(name))?;
+    let mut places: Vec<PathBuf> = PLACES.iter().map(PathBuf::from).collect();
+    places.push(std::env::temp_dir());
+    let mut opened = Err(io::ErrorKind::NotFound.into());
+    for place in places {
+        opened = open(&place.join(&name));
+        if opened.is_ok() {
+            break;
+        }
+    }
+    let file = opened?;
     Ok(if file::lock(&file, lock)? { Some(file) } else { None })
 }
 

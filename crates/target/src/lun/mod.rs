@@ -151,11 +151,6 @@ impl LunTarget {
         })
     }
 
-    fn take_ready(&mut self, done: &mut Vec<Completion>) {
-        let count = self.ready.len().min(BATCH_MAX);
-        done.extend(self.ready.drain(..count));
-    }
-
     fn settle_ended(&mut self) {
         for ended in self.ended.drain(..) {
             let outcome = match ended.result {
@@ -209,25 +204,22 @@ impl Target for LunTarget {
 
     #[inline]
     fn poll(&mut self, wait: Wait, done: &mut Vec<Completion>) -> Result<(), TargetLost> {
-        if self.ready.is_empty() {
-            let timeout = match wait {
-                Wait::No => Some(Duration::ZERO),
-                Wait::One => None,
-                Wait::AtMost(time) => Some(time),
-            };
-            self.initiator
-                .poll(timeout, &mut self.ended)
-                .map_err(|lost| TargetLost::Paths(lost.to_string()))?;
-            self.settle_ended();
-        } else {
+        let timeout = match wait {
             // What was submitted since must leave although nobody waits for it.
-            self.initiator
-                .poll(Some(Duration::ZERO), &mut self.ended)
-                .map_err(|lost| TargetLost::Paths(lost.to_string()))?;
-            self.settle_ended();
+            _ if !self.ready.is_empty() => Some(Duration::ZERO),
+            Wait::No => Some(Duration::ZERO),
+            Wait::One => None,
+            Wait::AtMost(time) => Some(time),
+        };
+        let polled = self.initiator.poll(timeout, &mut self.ended);
+        self.settle_ended();
+        let count = self.ready.len().min(BATCH_MAX);
+        done.extend(self.ready.drain(..count));
+        match polled {
+            // What has ended is handed out first, or it would be counted nowhere.
+            Err(lost) if count == 0 => Err(TargetLost::Paths(lost.to_string())),
+            _ => Ok(()),
         }
-        self.take_ready(done);
-        Ok(())
     }
 
     /// Keeps the sessions: closing and opening a disk does not log out of its target either, and a login per so

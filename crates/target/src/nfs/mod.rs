@@ -176,11 +176,15 @@ impl Target for NfsTarget {
             Wait::One => None,
             Wait::AtMost(time) => Some(time),
         };
-        self.file.poll(timeout, &mut self.ended).map_err(|lost| TargetLost::Paths(lost.to_string()))?;
+        let polled = self.file.poll(timeout, &mut self.ended);
         self.settle_ended();
         let count = self.ready.len().min(BATCH_MAX);
         done.extend(self.ready.drain(..count));
-        Ok(())
+        match polled {
+            // What has ended is handed out first, or it would be counted nowhere.
+            Err(lost) if count == 0 => Err(TargetLost::Paths(lost.to_string())),
+            _ => Ok(()),
+        }
     }
 
     /// Keeps the connections: NFS has no open and no close, and a kernel keeps its mount as well.
