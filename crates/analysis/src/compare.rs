@@ -234,12 +234,15 @@ fn tests(sides: &[Side], comparable: Comparable) -> Vec<TestPair> {
     let mut tests: Vec<TestPair> = Vec::new();
     let mut used: Vec<&Row> = Vec::new();
     for side in sides {
-        for row in &side.readings[0].rows {
+        // A test that the first repetition did not reach may be in the next.
+        for (reading, row) in side.readings.iter().flat_map(|r| r.rows.iter().map(move |row| (r, row))) {
             if used.iter().any(|known| std::ptr::eq(*known, row)) {
                 continue;
             }
-            let rows: Vec<Vec<&Row>> =
-                sides.iter().map(|s| s.readings.iter().filter_map(|r| r.matching(row)).collect()).collect();
+            let rows: Vec<Vec<&Row>> = sides
+                .iter()
+                .map(|s| s.readings.iter().filter_map(|r| r.matching(row, reading)).collect())
+                .collect();
             // A row that was matched by its load under another name must not come again.
             used.extend(rows.iter().flatten().copied());
             tests.push(test(row, &rows, comparable));

@@ -6,7 +6,7 @@ use assay_spec::units::SizeSpec;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-/// Put your storage to the test: measure files, disks and block devices by the suites everybody compares by.
+/// Put your storage to the test: measure files, disks, iSCSI LUNs and NFS exports by the suites everybody compares by.
 #[derive(Debug, Parser)]
 #[command(name = "assay", version, max_term_width = 110, arg_required_else_help = true)]
 pub(crate) struct Cli {

@@ -220,9 +220,10 @@ fn tcp_text(summary: &RunSummary, options: TextOptions) -> String {
         let medians: Vec<u32> = step.tcp.iter().filter_map(|tcp| tcp.rtt_us_median).collect();
         let (low, high) = (medians.iter().min()?, medians.iter().max()?);
         let again: u64 = step.tcp.iter().map(|tcp| tcp.retransmits).sum();
-        let median = if low == high { low.to_string() } else { format!("{low} to {high} by portal") };
+        let median = if low == high { format!("{low} us") } else { format!("{low} to {high} us by portal") };
+        let segments = if again == 1 { "segment" } else { "segments" };
         let says = format!(
-            "TCP in {}: round trip {least} us at best, median {median} us; {again} segments sent again",
+            "TCP in {}: round trip {least} us at best, median {median}; {again} {segments} sent again",
             [step.test.as_str(), step.step.as_str()].join(" ").trim_end()
         );
         Some(wrap(&says, options.width.min(NOTE_WIDTH_MAX), "  ") + "\n")

@@ -95,6 +95,9 @@ pub struct Row {
     pub is_bound: bool,
 }
 
+/// What ids of articles' tables begin with.
+const ARTICLE: &str = "published:";
+
 impl Reading {
     /// Of a run, stored or just done.
     #[must_use]
@@ -147,7 +150,7 @@ impl Reading {
             })
         });
         Self {
-            id: format!("published:{}", table.name),
+            id: format!("{ARTICLE}{}", table.name),
             about: table.system.clone(),
             facets: vec![Facet::new("measured by", "the author of the article", Weight::Weakens)],
             rows: rows.collect(),
@@ -156,11 +159,17 @@ impl Reading {
         }
     }
 
-    /// The row that measured the same as `row` of another reading: by name, else the first with the same load.
+    /// The row that measured the same as `row` of `other`: by name, else the first with the same load. Two articles are
+    /// matched by name only: with one load they may have measured different things, a disk here and a link there.
     #[must_use]
-    pub fn matching(&self, row: &Row) -> Option<&Row> {
+    pub fn matching(&self, row: &Row, other: &Self) -> Option<&Row> {
         let by_name = self.rows.iter().find(|r| r.test == row.test && r.step == row.step);
-        by_name.or_else(|| self.rows.iter().find(|r| r.has_load_of(row)))
+        let are_articles = self.is_article() && other.is_article();
+        by_name.or_else(|| self.rows.iter().find(|r| !are_articles && r.has_load_of(row)))
+    }
+
+    fn is_article(&self) -> bool {
+        self.id.starts_with(ARTICLE)
     }
 }
 
