@@ -11,6 +11,8 @@ mod tgt;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use assay_iscsi::{Initiator, Transfer};
+use assay_spec::Address;
 use serde_json::Value;
 
 use story::{Story, err, json, refused};
@@ -76,6 +78,41 @@ fn a_lun_that_holds_a_file_system_is_read_and_never_written() {
     let document = json(&story.assay(&["run", &plan, &lun, "--json"]), 0);
     assert_eq!(document["tests"][0]["read"]["ops"], 200);
     assert!(before == std::fs::read(tgt.disk()).unwrap(), "reading writes nothing");
+}
+
+/// PERSISTENT RESERVE OUT with a service action (0 register, 1 reserve) for "write exclusive".
+fn reserve_out(action: u8, key: u64, new_key: u64) -> (assay_iscsi::scsi::cdb::Cdb, Transfer) {
+    let mut cdb = [0; 16];
+    (cdb[0], cdb[1], cdb[2], cdb[8]) = (0x5f, action, 1, 24);
+    let mut parameters = vec![0; 24];
+    parameters[..8].copy_from_slice(&key.to_be_bytes());
+    parameters[8..16].copy_from_slice(&new_key.to_be_bytes());
+    (cdb, Transfer::Out(parameters))
+}
+
+#[test]
+fn a_lun_that_another_host_has_reserved_is_refused() {
+    const KEY: u64 = 0xCAFE;
+    let Some(tgt) = tgt::start(1) else { return };
+    let (story, lun) = (Story::new(), tgt.address("", ""));
+    let checked = json(&story.assay(&["check", &lun, "--json"]), 0);
+    assert_eq!(checked["writable"], true, "{checked:#}");
+    let serial = checked["serial"].as_str().unwrap();
+    let Ok(Address::Iscsi(address)) = lun.parse() else { panic!("{lun} is an iSCSI address") };
+    let mut config = assay_target::lun::config(&address, None, 1);
+    config.initiator_name = "iqn.2026-11.example.assay:other-host".into();
+    let mut other = Initiator::<Vec<u8>>::connect(config).unwrap();
+    let mut send = |(cdb, transfer)| other.execute("PERSISTENT RESERVE OUT", cdb, transfer).unwrap();
+    send(reserve_out(0, 0, KEY));
+
+    let run = ["run", "vmware", &lun, "--set", "ops=16", "--size", "16MiB", "--overwrite", serial];
+    let before = std::fs::read(tgt.disk()).unwrap();
+    refused(&story.assay(&run), 2, &["1 persistent reservation key is registered", "other hosts use it"]);
+    send(reserve_out(1, KEY, 0));
+    refused(&story.assay(&run), 2, &["a persistent reservation", "key 0xcafe", "is held on it"]);
+    let checked = json(&story.assay(&["check", &lun, "--json"]), 0);
+    assert_eq!(checked["writable"], false, "{checked:#}");
+    assert!(before == std::fs::read(tgt.disk()).unwrap(), "a refusal writes nothing");
 }
 
 #[test]
