@@ -25,7 +25,8 @@ pub use collector::Collector;
 pub use expected::{Beside, Case, Judgement, Measured, Modelled, judge, judge_published};
 pub use finding::{Evidence, Finding, Severity, findings};
 pub use network::{
-    CEILING_IO_BYTES, Ceiling, PathFault, ceiling, ceiling_together, lossy_frames, path_faults, unreachable,
+    CEILING_IO_BYTES, Ceiling, PathFault, ceiling, ceiling_together, lossy_frames, nfs_ceiling, path_faults,
+    unreachable,
 };
 pub use place::{Place, place_of};
 pub use series::Point;

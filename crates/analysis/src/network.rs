@@ -1,7 +1,9 @@
 //! What the network facts of a path allow, by arithmetic that is shown, and what is wrong with them.
 
-use assay_model::wire::{ETHERNET_OVERHEAD, Frames, VLAN_TAG, pdu_header_bytes};
-use assay_record::{FrameProbe, InterfaceFacts, LinkState, LunPathFacts, NetPathFacts, TcpPathFacts};
+use assay_model::wire::{ETHERNET_OVERHEAD, Frames, VLAN_TAG, nfs_read_header_bytes, pdu_header_bytes};
+use assay_record::{
+    FrameProbe, InterfaceFacts, LinkState, LunPathFacts, NetPathFacts, NfsFacts, TcpPathFacts,
+};
 use serde::Serialize;
 
 /// The I/O that ceilings are told for, bytes: what the forum suites stream with.
@@ -9,6 +11,8 @@ pub const CEILING_IO_BYTES: u32 = 32 << 10;
 /// IPv4 and TCP headers, bytes.
 const HEADERS_BYTES: u32 = 40;
 const TIMESTAMP_BYTES: u32 = 12;
+/// What every NFS server takes in one call, where it does not say more, bytes.
+const NFS_CALL_BYTES: u32 = 8 << 10;
 /// More than this many packets dropped, and than this share of all, is more than strangers' broadcasts and our probes.
 const DROPPED_MIN: u64 = 100;
 const DROPPED_SHARE: f64 = 1e-3;
@@ -41,11 +45,28 @@ impl PathFault {
     }
 }
 
-/// The ceiling of a path for reads of 32 KiB; `None` while it is down, or where nobody looked at the network.
+/// The ceiling of a path to a LUN for reads of 32 KiB; `None` while it is down, or where nobody looked at the network.
 #[must_use]
 pub fn ceiling(path: &LunPathFacts) -> Option<Ceiling> {
+    let agreed = path.agreed.as_ref()?;
+    let segment_bytes = f64::from(agreed.max_recv_segment_bytes);
+    let headers = pdu_header_bytes(f64::from(CEILING_IO_BYTES), segment_bytes, agreed.data_digest);
+    reckoned(path, headers, "iSCSI headers")
+}
+
+/// The ceiling of the way to an NFS server for reads of 32 KiB. All connections share it: it counts once, however many
+/// they are. `None` where nobody looked at the network.
+#[must_use]
+pub fn nfs_ceiling(nfs: &NfsFacts) -> Option<Ceiling> {
+    let call_bytes = if nfs.read_bytes_max == 0 { NFS_CALL_BYTES } else { nfs.read_bytes_max };
+    let headers = nfs_read_header_bytes(f64::from(CEILING_IO_BYTES), f64::from(call_bytes));
+    reckoned(nfs.paths.first()?, headers, "RPC and NFS headers")
+}
+
+/// `headers_bytes` go with each I/O of [`CEILING_IO_BYTES`]; `headers_of` names them.
+fn reckoned(path: &LunPathFacts, headers_bytes: f64, headers_of: &str) -> Option<Ceiling> {
     let interface = path.net.as_ref()?.interface.as_ref()?;
-    let (tcp, agreed) = (path.tcp.as_ref()?, path.agreed.as_ref()?);
+    let tcp = path.tcp.as_ref()?;
     let rate = rate(interface);
     let frames = Frames {
         mtu_bytes: f64::from(packet_bytes(tcp)),
@@ -53,17 +74,16 @@ pub fn ceiling(path: &LunPathFacts) -> Option<Ceiling> {
         around_bytes: rate.around_bytes,
     };
     let size = f64::from(CEILING_IO_BYTES);
-    let headers = pdu_header_bytes(size, f64::from(agreed.max_recv_segment_bytes), agreed.data_digest);
     let of_frames = frames.payload_bytes() / frames.wire_bytes();
-    let mb_per_s = rate.bit_s.map(|bit_s| bit_s / 8e6 * of_frames * size / (size + headers));
+    let mb_per_s = rate.bit_s.map(|bit_s| bit_s / 8e6 * of_frames * size / (size + headers_bytes));
     let factors = format!(
-        "{}/{} (payload of a full frame: IP packet {}, {} around it) x {}/{} (data, iSCSI headers)",
+        "{}/{} (payload of a full frame: IP packet {}, {} around it) x {}/{} (data, {headers_of})",
         frames.payload_bytes(),
         frames.wire_bytes(),
         frames.mtu_bytes,
         frames.around_bytes,
         CEILING_IO_BYTES,
-        size + headers,
+        size + headers_bytes,
     );
     let arithmetic = match (rate.bit_s, mb_per_s) {
         (Some(bit_s), Some(mb_per_s)) => {

@@ -21,7 +21,7 @@ const INDENT: &str = "                       ";
 pub(crate) fn tell(address: &IscsiAddress) -> anyhow::Result<(Value, String)> {
     let typed = crate::secret::ask(&[Address::Iscsi(Box::new(address.clone()))])?;
     let found = assay_engine::inspect_lun(address, typed.as_ref())
-        .map_err(|error| anyhow!("{error}{}", between(address)))?;
+        .map_err(|error| anyhow!("{error}{}", between(&address.portals)))?;
     let lun = found.facts.lun.as_deref().expect("the inspection of a LUN gives its facts");
     let told = Told { address, found: &found, lun, hurts: hurts(lun, found.aligned_lba) };
     Ok((as_json(&told), as_text(&told)))
@@ -35,9 +35,9 @@ struct Told<'t> {
     hurts: Vec<String>,
 }
 
-/// Where no login worked, what stands between here and each portal; a sentence a line.
-fn between(address: &IscsiAddress) -> String {
-    let networks = assay_engine::portal_networks(&address.portals);
+/// Where nothing could be opened, what stands between here and each portal; a sentence a line.
+pub(crate) fn between(portals: &[String]) -> String {
+    let networks = assay_engine::portal_networks(portals);
     let line = |(portal, net): &(String, Option<NetPathFacts>)| {
         let says = match net.as_ref().and_then(|net| net.interface.as_ref().map(|of| (net, of))) {
             Some((net, of)) if net.frames.how == FrameProbe::Echo => format!(
@@ -99,7 +99,7 @@ fn as_text(told: &Told<'_>) -> String {
     }
     for (index, path) in lun.paths.iter().enumerate() {
         text.push_str(&format!("\nPath {index}, {}\n", path.portal));
-        for (name, says) in assay_report::network::path_facts(path) {
+        for (name, says) in assay_report::network::path_facts(path, ceiling(path)) {
             text.push_str(&line(name, &says));
         }
     }
@@ -128,12 +128,12 @@ fn rates_from(paths: &[LunPathFacts]) -> Vec<String> {
 }
 
 /// The name of a fact before it, and nothing before its further lines.
-fn line(name: &str, says: &str) -> String {
+pub(crate) fn line(name: &str, says: &str) -> String {
     let says = assay_report::text::wrap(says, WIDTH - INDENT.len(), "");
     format!("  {name:<20} {}\n", says.replace('\n', &format!("\n{INDENT}")))
 }
 
-fn wrapped(says: &str, indent: &str) -> String {
+pub(crate) fn wrapped(says: &str, indent: &str) -> String {
     assay_report::text::wrap(says, WIDTH, indent) + "\n"
 }
 

@@ -1,7 +1,8 @@
 //! `assay check nfs://…`: what is exported, what may be done there, how much the server takes at once, how much space
 //! there is, and whether the file is Assay's.
 
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow};
+use assay_analysis::{CEILING_IO_BYTES, Ceiling, nfs_ceiling, path_faults};
 use assay_engine::NfsInspection;
 use assay_record::NfsFacts;
 use assay_spec::NfsAddress;
@@ -9,12 +10,18 @@ use assay_spec::units::Bytes;
 use assay_target::nfs::Export;
 use serde_json::{Value, json};
 
+use crate::check_lun::{between, line, wrapped};
+
 /// Below this every larger I/O is cut into many calls, bytes: the default of old servers.
 const SMALL_CALL_BYTES: u32 = 64 << 10;
 
+/// Why several connections have the ceiling of one.
+const SHARED: &str = "all connections share one way: it counts once, however many they are";
+
 /// Mounts, looks, and tells: as JSON and as text.
 pub(crate) fn tell(address: &NfsAddress) -> anyhow::Result<(Value, String)> {
-    let found = assay_engine::inspect_nfs(address)?;
+    let found = assay_engine::inspect_nfs(address)
+        .map_err(|error| anyhow!("{error}{}", between(std::slice::from_ref(&address.host))))?;
     // A server may keep its list to itself; the rest is told all the same.
     let exports = assay_target::nfs::exports(address);
     let nfs = found.facts.nfs.as_deref().context("the inspection of an NFS file gives its facts")?;
@@ -63,7 +70,16 @@ fn as_json(
         "attributes": attributes,
         "exports": exports,
         "hurts": hurts,
+        "path_faults": path_faults(&nfs.paths),
+        "ceiling": ceiling_json(nfs),
     })
+}
+
+/// As of a LUN, where each path has its own. All connections share one way, so together they have no more.
+fn ceiling_json(nfs: &NfsFacts) -> Value {
+    let ceiling = nfs_ceiling(nfs);
+    let together = ceiling.clone().map(|ceiling| Ceiling { rate_from: SHARED.into(), ..ceiling });
+    json!({ "io_bytes": CEILING_IO_BYTES, "paths": [ceiling], "together": together })
 }
 
 fn as_text<E: std::fmt::Display>(
@@ -73,34 +89,53 @@ fn as_text<E: std::fmt::Display>(
     exports: Result<&[Export], E>,
     hurts: &[String],
 ) -> String {
-    let mut lines = vec![format!("{address} (NFS)")];
-    let mut line = |name: &str, value: String| lines.push(format!("  {name:<20} {value}"));
-    line("server", format!("{}, NFSv3 over TCP, round trip {} us", nfs.server, nfs.round_trip_us));
+    let mut text = format!("{address} (NFS)\n");
+    let mut say = |name: &str, value: String| text.push_str(&line(name, &value));
+    say("server", format!("{}, NFSv3 over TCP, round trip {} us", nfs.server, nfs.round_trip_us));
     match exports {
         Ok(exports) => exports.iter().enumerate().for_each(|(index, export)| {
-            line(if index == 0 { "exports" } else { "" }, export_words(export));
+            say(if index == 0 { "exports" } else { "" }, export_words(export));
         }),
-        Err(why) => line("exports", format!("not told: {why}")),
+        Err(why) => say("exports", format!("not told: {why}")),
     }
-    line("mounted", format!("{} as uid {} gid {}", nfs.export, nfs.uid, nfs.gid));
-    line("file", file_words(found, nfs));
+    say("mounted", format!("{} as uid {} gid {}", nfs.export, nfs.uid, nfs.gid));
+    say("file", file_words(found, nfs));
     if let Some(fs) = &found.facts.filesystem {
         let gib = |bytes: u64| bytes as f64 / (1_u64 << 30) as f64;
-        line("free", format!("{:.1} of {:.1} GiB", gib(fs.free_bytes), gib(fs.size_bytes)));
+        say("free", format!("{:.1} of {:.1} GiB", gib(fs.free_bytes), gib(fs.size_bytes)));
     }
     let limits = |max: u32, preferred: u32| {
         format!("at most {} a call, {} preferred", Bytes(max.into()), Bytes(preferred.into()))
     };
-    line("reads", limits(nfs.read_bytes_max, nfs.read_bytes_preferred));
-    line("writes", limits(nfs.write_bytes_max, nfs.write_bytes_preferred));
-    line("durability", sync_words(nfs).into());
+    say("reads", limits(nfs.read_bytes_max, nfs.read_bytes_preferred));
+    say("writes", limits(nfs.write_bytes_max, nfs.write_bytes_preferred));
+    say("durability", sync_words(nfs).into());
     for hurt in hurts {
-        line("hurts", hurt.clone());
+        say("hurts", hurt.clone());
     }
     for hold in &found.holds {
-        line("against writing", hold.clone());
+        say("against writing", hold.clone());
     }
-    lines.join("\n") + "\n"
+    text + &way_text(nfs)
+}
+
+/// What stands between here and the server, and what is wrong with it.
+fn way_text(nfs: &NfsFacts) -> String {
+    let Some(path) = nfs.paths.first() else { return String::new() };
+    let mut text = "\nThe way to the server\n".to_owned();
+    let ceiling = nfs_ceiling(nfs);
+    for (name, says) in assay_report::network::path_facts(path, ceiling.clone()) {
+        text.push_str(&line(name, &says));
+    }
+    if let Some(ceiling) = ceiling {
+        text.push_str(&line("", &format!("for reads of 32 KiB; {}", ceiling.rate_from)));
+        text.push_str(&line("", SHARED));
+    }
+    for fault in path_faults(&nfs.paths) {
+        text.push_str(&format!("\n{}", wrapped(&format!("Fault: {}", fault.says), "  ")));
+        text.push_str(&wrapped(&format!("  -> {}", fault.next), "     "));
+    }
+    text
 }
 
 fn export_words(export: &Export) -> String {

@@ -192,6 +192,19 @@ pub(crate) fn remotes(paths: &[LunPathFacts]) -> Vec<SocketAddr> {
     paths.iter().filter_map(remote).collect()
 }
 
+/// The way to an NFS server over a connection that is open.
+pub(crate) fn way(local: Option<SocketAddr>, remote: SocketAddr) -> LunPathFacts {
+    LunPathFacts {
+        portal: remote.to_string(),
+        is_up: true,
+        local: local.map(|local| local.to_string()),
+        remote: Some(remote.to_string()),
+        tcp: local.and_then(|local| assay_host::tcp_path(local, remote)),
+        net: assay_host::net_paths(&[remote.ip()]).pop().map(Box::new),
+        ..LunPathFacts::default()
+    }
+}
+
 /// The network to portals that could not be logged in to; a name without an address has none.
 #[must_use]
 pub fn portal_networks(portals: &[String]) -> Vec<(String, Option<NetPathFacts>)> {

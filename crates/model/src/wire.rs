@@ -24,6 +24,9 @@ pub const VLAN_TAG: f64 = 4.0;
 const ISCSI_BHS: f64 = 48.0;
 /// CRC32C of a PDU's data segment.
 const DATA_DIGEST: f64 = 4.0;
+/// What goes before the data of an NFSv3 READ over TCP: record mark 4 and RPC reply 24 (RFC 5531), then status 4,
+/// attributes 88, and count, end mark and length 12 (RFC 1813). Every known server sends the attributes.
+const NFS_READ_REPLY: f64 = 132.0;
 /// ONC RPC record mark, RPC header, NFSv3 READ/WRITE header and attributes: about this per 64 KiB call.
 const NFS_HEADER: f64 = 200.0;
 
@@ -68,6 +71,12 @@ pub fn tcp_efficiency(link: &Link) -> f64 {
 pub fn pdu_header_bytes(size_bytes: f64, segment_bytes: f64, has_data_digest: bool) -> f64 {
     let per_pdu = ISCSI_BHS + if has_data_digest { DATA_DIGEST } else { 0.0 };
     (size_bytes / segment_bytes).ceil().max(1.0) * per_pdu
+}
+
+/// Bytes of headers that an NFSv3 read of `size_bytes` needs: one reply for each call of at most `call_bytes`.
+#[must_use]
+pub fn nfs_read_header_bytes(size_bytes: f64, call_bytes: f64) -> f64 {
+    (size_bytes / call_bytes).ceil().max(1.0) * NFS_READ_REPLY
 }
 
 /// Payload ceiling of one path in one direction, MB/s (10^6), for transfers of `size_bytes`.

@@ -61,6 +61,12 @@ impl Server {
         self.nfs.address
     }
 
+    /// Our side of the connection to NFS; `None` once it is broken.
+    #[must_use]
+    pub fn local_address(&self) -> Option<SocketAddr> {
+        self.nfs.stream.local_addr().ok()
+    }
+
     fn mount_channel(&mut self) -> Result<&mut Channel, CallError> {
         if self.mount.is_none() {
             let port = match self.config.mount_port {

@@ -84,6 +84,18 @@ pub struct MemberFacts {
     pub nfs: Option<Box<crate::NfsFacts>>,
 }
 
+impl MemberFacts {
+    /// The ways to it over a network; none of what is reached without one.
+    #[must_use]
+    pub fn paths(&self) -> &[LunPathFacts] {
+        match (&self.lun, &self.nfs) {
+            (Some(lun), _) => &lun.paths,
+            (None, Some(nfs)) => &nfs.paths,
+            (None, None) => &[],
+        }
+    }
+}
+
 /// Where the used part of a member lies on the whole disk or LUN, partitions counted in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Placement {
@@ -128,10 +140,10 @@ pub struct LunFacts {
     pub paths: Vec<LunPathFacts>,
 }
 
-/// One path as it was when the run was prepared.
+/// One path to a LUN, or the way to an NFS server, as it was when the run was prepared.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct LunPathFacts {
-    /// Portal as given.
+    /// Portal as given; of an NFS server the address and port.
     pub portal: String,
     /// Whether it served I/O.
     pub is_up: bool,
@@ -139,9 +151,9 @@ pub struct LunPathFacts {
     pub local: Option<String>,
     /// The target's address, while connected.
     pub remote: Option<String>,
-    /// Access state (ALUA): `optimized`, `non-optimized`, …
+    /// Access state (ALUA): `optimized`, `non-optimized`, …; empty for NFS, which knows none.
     pub access: String,
-    /// What login agreed on, while connected.
+    /// What an iSCSI login agreed on, while connected.
     pub agreed: Option<Agreed>,
     /// What the kernel says of the connection, where it does.
     pub tcp: Option<TcpPathFacts>,

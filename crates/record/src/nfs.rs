@@ -29,6 +29,9 @@ pub struct NfsFacts {
     pub write_bytes_preferred: u32,
     /// Median round trip of a few calls that do nothing, before the run, µs.
     pub round_trip_us: u64,
+    /// The way to the server, which all connections share; none where nobody looked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<crate::LunPathFacts>,
 }
 
 /// What became of the writes of a job over NFS, from the opening of the target to the end of the step, all workers

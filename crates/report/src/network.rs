@@ -1,6 +1,6 @@
-//! A path to a LUN in words: the same for `assay check` and for the report of a run.
+//! A path to a LUN, or the way to an NFS server, in words: the same for `assay check` and for the report of a run.
 
-use assay_analysis::{Ceiling, ceiling};
+use assay_analysis::Ceiling;
 use assay_record::{
     Agreed, FrameFacts, FrameOutcome, FrameProbe, InterfaceFacts, LinkState, LunPathFacts, RouteFacts,
 };
@@ -8,7 +8,7 @@ use assay_spec::units::Bytes;
 
 /// Everything known of a path, each with its name, in the order in which packets meet it.
 #[must_use]
-pub fn path_facts(path: &LunPathFacts) -> Vec<(&'static str, String)> {
+pub fn path_facts(path: &LunPathFacts, ceiling: Option<Ceiling>) -> Vec<(&'static str, String)> {
     let mut facts = vec![("addresses", addresses(path))];
     if let Some(net) = &path.net {
         let route = net.route.as_ref().map_or_else(|| "none: this host has no way there".to_owned(), route);
@@ -23,13 +23,14 @@ pub fn path_facts(path: &LunPathFacts) -> Vec<(&'static str, String)> {
     }
     facts.push(("round trip", round_trip(path)));
     facts.push(("TCP", tcp(path)));
-    facts.push(("ceiling", ceiling(path).map_or_else(String::new, |Ceiling { arithmetic, .. }| arithmetic)));
+    facts.push(("ceiling", ceiling.map_or_else(String::new, |ceiling| ceiling.arithmetic)));
     facts.retain(|(_, says)| !says.is_empty());
     facts
 }
 
 fn addresses(path: &LunPathFacts) -> String {
     match (&path.local, &path.remote) {
+        (Some(local), Some(remote)) if path.access.is_empty() => format!("{local} -> {remote}"),
         (Some(local), Some(remote)) => format!("{local} -> {remote}, {}", path.access),
         _ => format!("{} is down", path.portal),
     }

@@ -37,8 +37,13 @@ pub(super) fn retransmits(case: StepCase<'_>) -> Option<Fired> {
 
 /// What `assay check` would have said.
 pub(super) fn path_fault(run: Run<'_>) -> Option<Fired> {
-    let luns = run.storage().filter_map(|member| member.lun.as_deref());
-    let faults: Vec<String> = luns.flat_map(|lun| path_faults(&lun.paths)).map(|fault| fault.says).collect();
+    let mut faults: Vec<String> = Vec::new();
+    for fault in run.storage().flat_map(|member| path_faults(member.paths())) {
+        // Files on one server share the way there, and its faults.
+        if !faults.contains(&fault.says) {
+            faults.push(fault.says);
+        }
+    }
     if faults.is_empty() {
         return None;
     }

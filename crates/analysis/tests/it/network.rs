@@ -1,9 +1,12 @@
 //! Ceilings and faults of paths, and the rules that speak of them.
 
-use assay_analysis::{RunSummary, Severity, TcpSummary, ceiling, ceiling_together, path_faults, unreachable};
+use assay_analysis::{
+    RunSummary, Severity, TcpSummary, ceiling, ceiling_together, nfs_ceiling, path_faults, unreachable,
+};
 use assay_record::{
     Agreed, FrameFacts, FrameOutcome, FrameProbe, FrameTry, InterfaceFacts, LinkState, LunFacts,
-    LunPathFacts, MemberKind, NetPathFacts, RouteFacts, RunHeader, ShaperFacts, TcpPathFacts, TcpSample,
+    LunPathFacts, MemberKind, NetPathFacts, NfsFacts, RouteFacts, RunHeader, ShaperFacts, TcpPathFacts,
+    TcpSample,
 };
 
 use crate::{found, run};
@@ -82,6 +85,22 @@ fn ceilings_are_those_of_the_wire_to_the_last_digit() {
     small.agreed.as_mut().unwrap().max_recv_segment_bytes = 8192;
     small.agreed.as_mut().unwrap().data_digest = true;
     assert!((mb_per_s(&small) - 125.0 * 1448.0 / 1538.0 * 32_768.0 / (32_768.0 + 4.0 * 52.0)).abs() < 1e-9);
+}
+
+#[test]
+fn the_ceiling_of_nfs_counts_a_reply_for_each_call() {
+    let nfs = |read_bytes_max| NfsFacts {
+        read_bytes_max,
+        connections: 4,
+        paths: vec![LunPathFacts { agreed: None, ..path(1, 1500) }],
+        ..NfsFacts::default()
+    };
+    let allowed = |calls: f64| 125.0 * 1448.0 / 1538.0 * 32_768.0 / (32_768.0 + 132.0 * calls);
+    for (read_bytes_max, calls) in [(1 << 20, 1.0), (32_768, 1.0), (32_767, 2.0), (8192, 4.0), (0, 4.0)] {
+        let told = nfs_ceiling(&nfs(read_bytes_max)).unwrap();
+        assert!((told.mb_per_s.unwrap() - allowed(calls)).abs() < 1e-9, "{read_bytes_max}: {told:?}");
+    }
+    assert_eq!(nfs_ceiling(&NfsFacts::default()), None, "a run of an earlier version, where nobody looked");
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! What `assay check` sees of the network before any load.
 
+use std::process::{Command, Stdio};
+
 use serde_json::Value;
 
 use crate::lab;
@@ -196,4 +198,44 @@ fn targets_and_all_their_portals_are_found_by_asking() {
     let paths = checked["lun"]["paths"].as_array().unwrap();
     let remotes: Vec<&str> = paths.iter().map(|path| path["remote"].as_str().unwrap()).collect();
     assert_eq!(remotes, ["10.77.1.2:3261", "10.77.2.2:3261", "10.77.3.2:3261", "10.77.4.2:3261"]);
+}
+
+#[test]
+fn an_nfs_server_is_told_with_route_frames_and_the_ceiling_of_its_own_headers() {
+    let Some(lab) = lab::up() else { return };
+    if Command::new("sh")
+        .args(["-c", "command -v ganesha.nfsd"])
+        .stdout(Stdio::null())
+        .status()
+        .is_ok_and(|s| !s.success())
+    {
+        eprintln!("skipped: nfs-ganesha is not installed");
+        return;
+    }
+    let story = lab.story();
+    // 132 bytes of record mark, RPC and NFS go before the data of each READ.
+    let allowed = |mtu: f64| 125.0 * (mtu - 52.0) / (mtu + 14.0) * 32_768.0 / 32_900.0;
+    let check = ["check", "nfs://10.77.1.2/rw?connections=4", "--json"];
+    let checked = json(&story.assay(&check), 0);
+    let path = &checked["nfs"]["paths"][0];
+    assert_eq!((path["portal"].as_str(), faults(&checked)), (Some("10.77.1.2:2049"), Vec::new()), "{path:#}");
+    assert_eq!(
+        (path["net"]["route"]["device"].as_str(), path["net"]["frames"]["largest_bytes"].as_u64()),
+        (Some("c1"), Some(9000))
+    );
+    assert!(
+        is_near(&checked["ceiling"]["together"]["mb_per_s"], allowed(9000.0)),
+        "{:#}",
+        checked["ceiling"]
+    );
+
+    lab.does("mtu 1 1500 server");
+    let checked = json(&story.assay(&check), 0);
+    let told = faults(&checked);
+    assert!(told.len() == 1 && told[0].contains("the target's side is set to 1500"), "{told:?}");
+    assert!(
+        is_near(&checked["ceiling"]["together"]["mb_per_s"], allowed(1500.0)),
+        "{:#}",
+        checked["ceiling"]
+    );
 }

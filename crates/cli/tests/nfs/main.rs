@@ -14,7 +14,7 @@ mod story;
 
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use ganesha::Ganesha;
 use story::{BAD_INPUT, DONE, ERRORS, Story, count, rules, tests};
@@ -156,6 +156,55 @@ fn check_tells_what_is_there_and_touches_nothing() {
     );
     let told = story.assay(&["check", &at(&server, "/rw/assay.dat", "")]).ends(DONE);
     assert!(told.out.contains("made by Assay") && told.out.contains("UNSTABLE"), "{}", told.out);
+}
+
+#[test]
+fn the_way_to_the_server_is_told_by_a_check_and_kept_with_a_run() {
+    let Some(server) = ganesha::start() else { return };
+    let story = Story::new();
+    let checked = story.assay(&["check", &at(&server, "/rw", ""), "--json"]).ends(DONE).json();
+    let remote = format!("127.0.0.1:{}", server.port);
+    let is_told = |paths: &Value| {
+        let [path] = paths.as_array().unwrap().as_slice() else { panic!("one way: {paths:#}") };
+        let net = &path["net"];
+        assert_eq!(path["remote"].as_str(), Some(&*remote), "{path:#}");
+        assert!(path["local"].as_str().unwrap().starts_with("127.0.0.1:"), "{path:#}");
+        assert!(path["tcp"]["send_mss_bytes"].as_u64() > Some(1000), "{path:#}");
+        assert_eq!(
+            (net["route"]["device"].as_str(), net["interface"]["name"].as_str()),
+            (Some("lo"), Some("lo"))
+        );
+        assert!(net["interface"]["mtu_bytes"].as_u64() >= Some(1500), "{path:#}");
+    };
+    is_told(&checked["nfs"]["paths"]);
+    assert_eq!(
+        (&checked["path_faults"], checked["ceiling"]["paths"].as_array().unwrap().len()),
+        (&json!([]), 1)
+    );
+    let arithmetic = checked["ceiling"]["together"]["arithmetic"].as_str().unwrap();
+    assert!(
+        arithmetic.starts_with("unknown rate")
+            && arithmetic.contains("32768/32900 (data, RPC and NFS headers)"),
+        "{arithmetic}"
+    );
+    let told = story.assay(&["check", &at(&server, "/rw", "")]).ends(DONE).out;
+    for words in ["The way to the server", "through lo", "MTU", "ceiling", "round trip", "it counts once"] {
+        assert!(told.contains(words), "{words}: {told}");
+    }
+    let wide: Vec<&str> = told.lines().skip(1).filter(|line| line.chars().count() > 80).collect();
+    assert!(wide.is_empty(), "lines wider than 80: {wide:#?}");
+
+    story.write("timed.toml", VERIFY.replace("500ms", "2500ms"));
+    let file = at(&server, "/rw/t.dat", "&connections=2");
+    let document = story.assay(&["run", "timed.toml", &file, "--json"]).ends(DONE).json();
+    is_told(&document["targets"][0]["member"]["nfs"]["paths"]);
+    let [tcp] = document["tests"][0]["tcp"].as_array().unwrap().as_slice() else { panic!("one server") };
+    assert_eq!(
+        (tcp["remote"].as_str(), tcp["connections_max"].as_u64()),
+        (Some(&*remote), Some(2)),
+        "{tcp:#}"
+    );
+    assert!(!tcp["series"].as_array().unwrap().is_empty(), "{tcp:#}");
 }
 
 #[test]

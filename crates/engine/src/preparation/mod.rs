@@ -273,8 +273,7 @@ impl PreparedTargets {
     /// The other sides of every connection that the targets make.
     #[must_use]
     pub fn remotes(&self) -> Vec<SocketAddr> {
-        let luns = self.targets.iter().filter_map(|t| t.facts.member.lun.as_deref());
-        luns.flat_map(|lun| crate::paths::remotes(&lun.paths)).collect()
+        self.targets.iter().flat_map(|t| crate::paths::remotes(t.facts.member.paths())).collect()
     }
 
     /// Kernel names of every block device under the targets, as in /proc/diskstats.

@@ -4,7 +4,9 @@
 use std::fs::File;
 use std::path::Path;
 
-use assay_record::{Content, FilesystemFacts, HostFacts, MemberFacts, MemberKind, NfsFacts, Warning};
+use assay_record::{
+    Content, FilesystemFacts, HostFacts, LunPathFacts, MemberFacts, MemberKind, NfsFacts, Warning,
+};
 use assay_spec::units::Bytes;
 use assay_spec::{NfsAddress, NfsSync, Plan};
 use assay_target::file::{Lock, Marker};
@@ -31,7 +33,13 @@ pub(super) struct NfsPlan {
     state: FileState,
     pub(super) span_bytes: u64,
     durability: Durability,
+    seen: Seen,
+}
+
+/// What stands between here and the server.
+struct Seen {
     round_trip_us: u64,
+    path: LunPathFacts,
 }
 
 /// Remembers what to write down when the run is over.
@@ -62,7 +70,7 @@ pub struct NfsInspection {
 /// Looks at a place without changing it.
 pub fn inspect_nfs(address: &NfsAddress) -> Result<NfsInspection, PrepareError> {
     let mut place = locate(address)?;
-    let round_trip_us = round_trip_us(&mut place)?;
+    let seen = see(&mut place)?;
     let marker = place.marker()?;
     let is_ours = marker.is_some_and(|marker| marker.created);
     let state = match place.file {
@@ -76,7 +84,7 @@ pub fn inspect_nfs(address: &NfsAddress) -> Result<NfsInspection, PrepareError> 
     }
     let size = place.file.map_or(0, |file| file.attributes.size_bytes);
     Ok(NfsInspection {
-        facts: facts(&place, size, round_trip_us, Durability::Device),
+        facts: facts(&place, size, seen, Durability::Device),
         exists: place.file.is_some(),
         is_ours,
         attributes: place.file.map(|file| file.attributes),
@@ -84,8 +92,11 @@ pub fn inspect_nfs(address: &NfsAddress) -> Result<NfsInspection, PrepareError> 
     })
 }
 
-fn round_trip_us(place: &mut Place) -> Result<u64, PrepareError> {
-    Ok(u64::try_from(place.round_trip()?.as_micros()).unwrap_or(u64::MAX))
+/// Looks at the way there over the connection that the place was found with: those of the workers take the same.
+fn see(place: &mut Place) -> Result<Seen, PrepareError> {
+    let round_trip_us = u64::try_from(place.round_trip()?.as_micros()).unwrap_or(u64::MAX);
+    let path = crate::paths::way(place.local_address(), place.server_address());
+    Ok(Seen { round_trip_us, path })
 }
 
 pub(super) fn inspect(
@@ -122,9 +133,9 @@ pub(super) fn inspect(
         });
     }
     let span_bytes = inspect::file_span(plan.span, &state, holds, path, options.too_small, host)?;
-    let round_trip_us = round_trip_us(&mut place)?;
+    let seen = see(&mut place)?;
     let (address, durability) = (address.to_string(), options.durability);
-    Ok(Inspected::Nfs(Box::new(NfsPlan { address, place, state, span_bytes, durability, round_trip_us })))
+    Ok(Inspected::Nfs(Box::new(NfsPlan { address, place, state, span_bytes, durability, seen })))
 }
 
 impl NfsPlan {
@@ -192,7 +203,7 @@ fn filesystem(place: &Place) -> FilesystemFacts {
     }
 }
 
-fn facts(place: &Place, span_bytes: u64, round_trip_us: u64, durability: Durability) -> MemberFacts {
+fn facts(place: &Place, span_bytes: u64, seen: Seen, durability: Durability) -> MemberFacts {
     let limits = place.limits;
     let is_file_sync = place.address.sync == NfsSync::File || durability == Durability::Sync;
     let nfs = NfsFacts {
@@ -207,7 +218,8 @@ fn facts(place: &Place, span_bytes: u64, round_trip_us: u64, durability: Durabil
         read_bytes_preferred: limits.read_preferred,
         write_bytes_max: limits.write_max,
         write_bytes_preferred: limits.write_preferred,
-        round_trip_us,
+        round_trip_us: seen.round_trip_us,
+        paths: vec![seen.path],
     };
     MemberFacts {
         path: place.address.to_string(),
@@ -226,7 +238,7 @@ fn facts(place: &Place, span_bytes: u64, round_trip_us: u64, durability: Durabil
 
 impl Making<'_> {
     pub(super) fn open_nfs(&mut self, plan: NfsPlan) -> Result<Made, PrepareError> {
-        let NfsPlan { address, mut place, state, span_bytes, durability, round_trip_us } = plan;
+        let NfsPlan { address, mut place, state, span_bytes, durability, seen } = plan;
         let is_new = state == FileState::New;
         let (access, lock) = match state {
             FileState::Foreign => (AccessMode::ReadOnly, Lock::Shared),
@@ -261,7 +273,7 @@ impl Making<'_> {
             write_bytes_max: call_bytes(place.limits.write_max),
             address: place.address.clone(),
         };
-        let facts = facts(&place, span_bytes, round_trip_us, durability);
+        let facts = facts(&place, span_bytes, seen, durability);
         let (used_bytes, size_bytes) = (file.attributes.used_bytes, file.attributes.size_bytes);
         let hold = NfsHold { _lock: lock, marker, used_bytes, size_bytes };
         Ok(Made::new(address, facts, Prepared::Nfs { member: Box::new(member), hold }))

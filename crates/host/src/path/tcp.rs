@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::net::SocketAddr;
 
-use assay_record::TcpSample;
+use assay_record::{TcpPathFacts, TcpSample};
 use netlink_packet_core::NLM_F_DUMP;
 use netlink_packet_sock_diag::SockDiagMessage;
 use netlink_packet_sock_diag::constants::{AF_INET, AF_INET6, IPPROTO_TCP};
@@ -93,14 +93,8 @@ fn own_sockets() -> HashSet<u32> {
 }
 
 fn connections_of(kernel: &mut Netlink, is_v4: bool) -> io::Result<Vec<Connection>> {
-    let question = InetRequest {
-        family: if is_v4 { AF_INET } else { AF_INET6 },
-        protocol: IPPROTO_TCP,
-        extensions: ExtensionFlags::INFO,
-        states: StateFlags::ESTABLISHED,
-        socket_id: if is_v4 { SocketId::new_v4() } else { SocketId::new_v6() },
-    };
-    let answer = kernel.ask(SockDiagMessage::InetRequest(question), NLM_F_DUMP)?;
+    let all = if is_v4 { SocketId::new_v4() } else { SocketId::new_v6() };
+    let answer = kernel.ask(SockDiagMessage::InetRequest(question(is_v4, all)), NLM_F_DUMP)?;
     let connection = |message| match message {
         SockDiagMessage::InetResponse(response) => connection(&response),
         _ => None,
@@ -108,8 +102,42 @@ fn connections_of(kernel: &mut Netlink, is_v4: bool) -> io::Result<Vec<Connectio
     Ok(answer.into_iter().filter_map(connection).collect())
 }
 
-fn connection(response: &InetResponse) -> Option<Connection> {
-    let id = &response.header.socket_id;
+fn question(is_v4: bool, socket_id: SocketId) -> InetRequest {
+    InetRequest {
+        family: if is_v4 { AF_INET } else { AF_INET6 },
+        protocol: IPPROTO_TCP,
+        extensions: ExtensionFlags::INFO,
+        states: StateFlags::ESTABLISHED,
+        socket_id,
+    }
+}
+
+/// What TCP agreed on for the connection between these two addresses; `None` where there is none, or the kernel does
+/// not tell.
+#[must_use]
+pub fn tcp_path(local: SocketAddr, remote: SocketAddr) -> Option<TcpPathFacts> {
+    let is_v4 = local.is_ipv4();
+    let this = SocketId {
+        source_port: local.port(),
+        source_address: local.ip(),
+        destination_port: remote.port(),
+        destination_address: remote.ip(),
+        // Whichever socket has these addresses.
+        cookie: [0xff; 8],
+        ..if is_v4 { SocketId::new_v4() } else { SocketId::new_v6() }
+    };
+    let mut kernel = Netlink::open(Some(rustix::net::netlink::SOCK_DIAG)).ok()?;
+    let answer = kernel.ask(SockDiagMessage::InetRequest(question(is_v4, this)), 0).ok()?;
+    answer.into_iter().find_map(|message| match message {
+        SockDiagMessage::InetResponse(response) => Some(tcp_info(&response)?.1),
+        _ => None,
+    })
+}
+
+/// The inode of a connection's socket, and what the kernel tells of the connection.
+fn tcp_info(response: &InetResponse) -> Option<(u32, TcpPathFacts)> {
+    /// Bit of the sixth byte.
+    const TCPI_OPT_TIMESTAMPS: u8 = 1;
     let info = response.nlas.iter().find_map(|nla| match nla {
         Nla::TcpInfo(bytes) => Some(bytes),
         _ => None,
@@ -119,13 +147,28 @@ fn connection(response: &InetResponse) -> Option<Connection> {
     let word = |index: usize| {
         info.get(8 + index * 4..).and_then(|rest| rest.first_chunk()).map(|w| u32::from_ne_bytes(*w))
     };
-    Some(Connection {
-        inode: response.header.inode,
-        remote: SocketAddr::new(id.destination_address, id.destination_port),
+    let facts = TcpPathFacts {
         send_mss_bytes: word(2)?,
+        receive_mss_bytes: word(3)?,
+        path_mtu_bytes: word(13)?,
         rtt_us: word(15)?,
         congestion_window_segments: word(18)?,
         retransmits: word(23)?,
+        timestamps: info.get(5)? & TCPI_OPT_TIMESTAMPS != 0,
+    };
+    Some((response.header.inode, facts))
+}
+
+fn connection(response: &InetResponse) -> Option<Connection> {
+    let id = &response.header.socket_id;
+    let (inode, tcp) = tcp_info(response)?;
+    Some(Connection {
+        inode,
+        remote: SocketAddr::new(id.destination_address, id.destination_port),
+        send_mss_bytes: tcp.send_mss_bytes,
+        rtt_us: tcp.rtt_us,
+        congestion_window_segments: tcp.congestion_window_segments,
+        retransmits: tcp.retransmits,
     })
 }
 
@@ -147,7 +190,12 @@ mod tests {
         assert_eq!(sample.len(), 1, "{sample:?}");
         assert_eq!((sample[0].remote.as_str(), sample[0].connections), (&*remote.to_string(), 2));
         assert!(sample[0].send_mss_bytes >= 512 && sample[0].congestion_window_segments > 0, "{sample:?}");
+        let local = open[0].local_addr().unwrap();
+        let told = tcp_path(local, remote).unwrap();
+        assert_eq!((told.send_mss_bytes, told.retransmits), (sample[0].send_mss_bytes, 0), "{told:?}");
+        assert!(told.path_mtu_bytes > told.send_mss_bytes, "{told:?}");
         drop(open);
+        assert_eq!(tcp_path(local, other.local_addr().unwrap()), None, "no such connection");
         assert_eq!(watch.sample()[0].connections, 0);
         assert!(TcpWatch::open(Vec::new()).is_none());
     }

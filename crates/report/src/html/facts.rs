@@ -1,5 +1,6 @@
 //! What a reader needs to judge or repeat the run: targets, host, plan, seed, versions, notes.
 
+use assay_analysis::Ceiling;
 use assay_record::{Content, LunPathFacts, MemberFacts, RunHeader, TargetFacts};
 use assay_spec::{Access, Job, Pacing, Semantics, Span, Step};
 
@@ -17,12 +18,15 @@ pub(super) fn all(header: &RunHeader) -> String {
             escape(&target.address),
             table(&target_facts(target))
         ));
-        let paths = target.member.lun.iter().flat_map(|lun| lun.paths.iter().enumerate());
-        for (index, path) in paths {
+        for (index, path) in target.member.paths().iter().enumerate() {
+            let ceiling = match &target.member.nfs {
+                Some(nfs) => assay_analysis::nfs_ceiling(nfs),
+                None => assay_analysis::ceiling(path),
+            };
             text.push_str(&format!(
                 "<h4>Path {index}, {}</h4>\n{}",
                 escape(&path.portal),
-                table(&path_facts(path))
+                table(&path_facts(path, ceiling))
             ));
         }
     }
@@ -53,9 +57,9 @@ fn fact(name: &str, value: impl Into<String>) -> Fact {
 }
 
 /// As `assay check` tells them.
-fn path_facts(path: &LunPathFacts) -> Vec<Fact> {
+fn path_facts(path: &LunPathFacts, ceiling: Option<Ceiling>) -> Vec<Fact> {
     let mut facts: Vec<Fact> =
-        crate::network::path_facts(path).into_iter().map(|(name, says)| fact(name, says)).collect();
+        crate::network::path_facts(path, ceiling).into_iter().map(|(name, says)| fact(name, says)).collect();
     facts.extend(path.agreed.as_ref().map(|agreed| fact("agreed on", crate::network::agreed(agreed))));
     facts
 }

@@ -65,6 +65,12 @@ impl Place {
         self.server.address()
     }
 
+    /// Our side of the connection to it; `None` once that is broken.
+    #[must_use]
+    pub fn local_address(&self) -> Option<std::net::SocketAddr> {
+        self.server.local_address()
+    }
+
     /// Keeps runs on this machine apart on the file, which must be there: as a LUN has no lock that they could share, an
     /// NFSv3 server has none without its lock manager. `None` when another run has it.
     pub fn hold(&self, lock: Lock) -> std::io::Result<Option<std::fs::File>> {
