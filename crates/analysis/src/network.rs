@@ -8,8 +8,9 @@ use serde::Serialize;
 
 /// The I/O that ceilings are told for, bytes: what the forum suites stream with.
 pub const CEILING_IO_BYTES: u32 = 32 << 10;
-/// IPv4 and TCP headers, bytes.
+/// Headers of IPv4 and TCP, and what those of IPv6 are longer, bytes.
 const HEADERS_BYTES: u32 = 40;
+const IPV6_MORE_BYTES: u32 = 20;
 const TIMESTAMP_BYTES: u32 = 12;
 /// What every NFS server takes in one call, where it does not say more, bytes.
 const NFS_CALL_BYTES: u32 = 8 << 10;
@@ -65,13 +66,16 @@ pub fn nfs_ceiling(nfs: &NfsFacts) -> Option<Ceiling> {
 
 /// `headers_bytes` go with each I/O of [`CEILING_IO_BYTES`]; `headers_of` names them.
 fn reckoned(path: &LunPathFacts, headers_bytes: f64, headers_of: &str) -> Option<Ceiling> {
-    let interface = path.net.as_ref()?.interface.as_ref()?;
-    let tcp = path.tcp.as_ref()?;
+    let net = path.net.as_ref()?;
+    let (interface, tcp) = (net.interface.as_ref()?, path.tcp.as_ref()?);
     let rate = rate(interface);
+    let packet = packet_bytes(net, tcp);
+    // The model knows the headers of IPv4; what those of IPv6 are longer is no payload either.
+    let more = more_bytes(net);
     let frames = Frames {
-        mtu_bytes: f64::from(packet_bytes(tcp)),
+        mtu_bytes: f64::from(packet - more),
         timestamps: tcp.timestamps,
-        around_bytes: rate.around_bytes,
+        around_bytes: rate.around_bytes + f64::from(more),
     };
     let size = f64::from(CEILING_IO_BYTES);
     let of_frames = frames.payload_bytes() / frames.wire_bytes();
@@ -80,8 +84,8 @@ fn reckoned(path: &LunPathFacts, headers_bytes: f64, headers_of: &str) -> Option
         "{}/{} (payload of a full frame: IP packet {}, {} around it) x {}/{} (data, {headers_of})",
         frames.payload_bytes(),
         frames.wire_bytes(),
-        frames.mtu_bytes,
-        frames.around_bytes,
+        packet,
+        rate.around_bytes,
         CEILING_IO_BYTES,
         size + headers_bytes,
     );
@@ -171,8 +175,15 @@ fn rate(interface: &InterfaceFacts) -> Rate {
 }
 
 /// The IP packet that TCP's full segments travel in, bytes.
-fn packet_bytes(tcp: &TcpPathFacts) -> u32 {
-    tcp.send_mss_bytes + HEADERS_BYTES + if tcp.timestamps { TIMESTAMP_BYTES } else { 0 }
+fn packet_bytes(net: &NetPathFacts, tcp: &TcpPathFacts) -> u32 {
+    let time_stamp = if tcp.timestamps { TIMESTAMP_BYTES } else { 0 };
+    tcp.send_mss_bytes + HEADERS_BYTES + more_bytes(net) + time_stamp
+}
+
+/// What the headers of a packet are longer than those of IPv4, bytes.
+fn more_bytes(net: &NetPathFacts) -> u32 {
+    let source = net.route.as_ref().and_then(|route| route.source.as_deref());
+    if source.is_some_and(|address| address.contains(':')) { IPV6_MORE_BYTES } else { 0 }
 }
 
 fn device(path: &LunPathFacts) -> Option<&str> {
@@ -252,7 +263,7 @@ pub fn lossy_frames(name: &str, net: &NetPathFacts, tcp: Option<&TcpPathFacts>) 
         return None;
     }
     let fitting = if STANDARD_BYTES.contains(&largest) { *STANDARD_BYTES.start() } else { largest };
-    Some(match tcp.map(packet_bytes) {
+    Some(match tcp.map(|tcp| packet_bytes(net, tcp)) {
         Some(packet) if packet > largest => PathFault::new(
             format!(
                 "{name}: {device} and the target both use frames of {packet} bytes, but nothing larger than {largest} \
@@ -287,7 +298,7 @@ pub fn lossy_frames(name: &str, net: &NetPathFacts, tcp: Option<&TcpPathFacts>) 
 fn without_echo(name: &str, path: &LunPathFacts) -> Option<PathFault> {
     let net = path.net.as_ref()?;
     let (mtu, tcp) = (net.interface.as_ref()?.mtu_bytes, path.tcp.as_ref()?);
-    let packet = packet_bytes(tcp);
+    let packet = packet_bytes(net, tcp);
     let is_unknown = matches!(net.frames.how, FrameProbe::Unanswered | FrameProbe::NotAllowed);
     // Loopback's MTU is larger than any segment.
     if !is_unknown || packet >= mtu || mtu >= 65_535 {

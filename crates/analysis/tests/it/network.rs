@@ -81,6 +81,14 @@ fn ceilings_are_those_of_the_wire_to_the_last_digit() {
     plain.tcp.as_mut().unwrap().timestamps = false;
     plain.tcp.as_mut().unwrap().send_mss_bytes = 1460;
     assert!((mb_per_s(&plain) - 125.0 * 1460.0 / 1538.0 * 32_768.0 / 32_816.0).abs() < 1e-9);
+    // IPv6: 20 bytes more of headers in a packet of 1500.
+    let mut six = path(1, 1500);
+    six.tcp.as_mut().unwrap().send_mss_bytes = 1428;
+    net(&mut six).route.as_mut().unwrap().source = Some("fd00::1".into());
+    assert!((mb_per_s(&six) - 125.0 * 1428.0 / 1538.0 * 32_768.0 / 32_816.0).abs() < 1e-9);
+    assert!(ceiling(&six).unwrap().arithmetic.contains("IP packet 1500, 38 around it"));
+    net(&mut six).frames.how = FrameProbe::Unanswered;
+    assert_eq!(says(&[six]), [""; 0], "TCP agreed on full packets");
     let mut small = path(1, 1500);
     small.agreed.as_mut().unwrap().max_recv_segment_bytes = 8192;
     small.agreed.as_mut().unwrap().data_digest = true;
