@@ -209,3 +209,22 @@ fn a_target_that_is_killed_and_restarted_loses_nothing() {
     assert!(live < 8, "the time line shows the gap: {:#}", test["series"]);
     assert!(err(&output).contains("went down") && err(&output).contains("is up"), "{}", err(&output));
 }
+
+#[test]
+fn a_target_that_stays_away_costs_every_io_in_flight_and_each_is_counted() {
+    const OUTSTANDING: u64 = 100;
+    let Some(mut tgt) = tgt::start(1) else { return };
+    let (story, lun) = (Story::new(), tgt.address("", "no_path=1"));
+    let plan = story.write(
+        "read.toml",
+        "name=\"r\"\n[[test]]\nname=\"t\"\nerror_limit=100000\naccess=[{size=\"4KiB\",read=100,random=100}]\n\
+         outstanding=100\nrun=\"6s\"\n",
+    );
+    let mut command = story.command(&["run", &plan, &lun, "--json"]);
+    let running = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(Duration::from_secs(2));
+    tgt.kill();
+    let document = json(&running.wait_with_output().unwrap(), 1);
+    let test = &document["tests"][0];
+    assert_eq!(test["errors"], OUTSTANDING, "none vanishes: {test:#}");
+}

@@ -244,10 +244,18 @@ impl Making<'_> {
             FileState::Foreign => (AccessMode::ReadOnly, Lock::Shared),
             _ => (AccessMode::ReadWrite, Lock::Exclusive),
         };
-        let lock = self.hold_nfs(&place, lock)?;
         if is_new {
             place.create()?;
         }
+        let lock = match self.hold_nfs(&place, lock) {
+            Ok(lock) => lock,
+            Err(error) => {
+                if is_new {
+                    place.discard();
+                }
+                return Err(error);
+            }
+        };
         let mut marker = match state {
             FileState::New => Some(Marker::new(true)),
             FileState::Ours(marker) => Some(marker),
@@ -279,7 +287,7 @@ impl Making<'_> {
         Ok(Made::new(address, facts, Prepared::Nfs { member: Box::new(member), hold }))
     }
 
-    /// The name is locked before the file is made, so that a refusal leaves nothing behind.
+    /// A file that is not there yet has no number to lock it by.
     fn hold_nfs(&mut self, place: &Place, lock: Lock) -> Result<Option<File>, PrepareError> {
         let name = place.address.to_string();
         match place.hold(lock) {
