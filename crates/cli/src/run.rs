@@ -15,6 +15,7 @@ use assay_report::text::{Color, TextOptions};
 use assay_spec::units::SizeSpec;
 use assay_spec::{Address, Overrides, Plan};
 use assay_store::{RunWriter, Store};
+use assay_target::nfs::{self, NfsMember, Removal};
 use assay_target::{Caching, Durability};
 
 use crate::args::{Io, IoArgs, RunArgs};
@@ -92,10 +93,13 @@ pub(crate) fn execute(
     let Measured { collector, failed } =
         measure(writer, &header, &mut targets, &simulated, stop.clone(), progress);
     drop(awake);
-    let paths = created_paths(&targets);
-    targets.close()?;
+    let (paths, on_servers) = (created_paths(&targets), targets.nfs_members());
+    for warning in targets.close()? {
+        note!("{} {}", warning.says, warning.next);
+    }
     if io.remove {
         remove(&paths)?;
+        on_servers.iter().try_for_each(remove_on_server)?;
     }
     Ok(Done { header, collector, truths: simulated.truths(), failed })
 }
@@ -302,10 +306,7 @@ fn created_paths(targets: &PreparedTargets) -> Vec<String> {
 /// Only files that carry Assay's mark of having created them are removed.
 fn remove(paths: &[String]) -> anyhow::Result<()> {
     for path in paths {
-        if let Ok(Address::Nfs(file)) = path.parse() {
-            if !assay_target::nfs::remove(&file)? {
-                note!("kept {path}: Assay did not create it");
-            }
+        if matches!(path.parse(), Ok(Address::Nfs(_))) {
             continue;
         }
         let path = Path::new(path);
@@ -316,6 +317,18 @@ fn remove(paths: &[String]) -> anyhow::Result<()> {
             note!("kept {}: Assay did not create it", path.display());
         }
     }
+    Ok(())
+}
+
+/// As above, for a file on an NFS server.
+fn remove_on_server(member: &NfsMember) -> anyhow::Result<()> {
+    let why = match nfs::remove(member)? {
+        Removal::Removed => return Ok(()),
+        Removal::NotOurs => "Assay did not create it",
+        Removal::Elsewhere => "its name leads to another file by now, or to none",
+        Removal::InUse => "another run uses it",
+    };
+    note!("kept {}: {why}", member.address);
     Ok(())
 }
 

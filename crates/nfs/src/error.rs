@@ -135,8 +135,8 @@ pub enum IoError {
         /// How the last try ended.
         last: String,
     },
-    /// No connection came back in time.
-    #[error("no connection to the server for {waited_s} s")]
+    /// No answer came in time, on any connection.
+    #[error("no answer from the server for {waited_s} s")]
     NoServer {
         /// How long was waited, s.
         waited_s: u64,
@@ -146,9 +146,9 @@ pub enum IoError {
     Invalid(&'static str),
 }
 
-/// No connection came back in time; all later calls say the same.
+/// No answer came in time, on any connection; all later calls say the same.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("the server is lost: no connection for {waited_s} s, last error: {last}")]
+#[error("the server is lost: no answer for {waited_s} s, last error: {last}")]
 pub struct Lost {
     /// How long was waited, s.
     pub waited_s: u64,

@@ -159,6 +159,15 @@ pub enum OpenError {
         /// Why not.
         why: String,
     },
+    /// A file on an NFS server was replaced.
+    #[error(
+        "{file}: the name leads to another file by now, or to none: somebody moved, replaced or removed the file since \
+         it was opened; what stands there now is left alone"
+    )]
+    NfsElsewhere {
+        /// Its address.
+        file: String,
+    },
     /// A file on an NFS server cannot be reached or used.
     #[error("{file}: {why}")]
     Nfs {

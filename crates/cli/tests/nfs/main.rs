@@ -328,6 +328,51 @@ fn two_runs_on_one_machine_do_not_write_to_one_file() {
     story.assay(&["run", "write.toml", &file, "--size", "1MiB"]).ends(DONE);
 }
 
+/// Somebody on the server moves a file of their own to the name that is being measured: over the file, beside which it
+/// is moved, and with or without `--remove` the name is not taken for the file.
+#[test]
+fn a_file_that_takes_the_place_of_the_measured_one_is_neither_marked_nor_removed() {
+    let Some(server) = ganesha::start() else { return };
+    let story = Story::new();
+    story.write("write.toml", WRITE);
+    story.write("long.toml", WRITE.replace("ops = 400", "run = \"60s\""));
+    let content: Vec<u8> = (0..1 << 20).map(|at: u32| at.to_le_bytes()[1]).collect();
+    for (name, is_kept, removes) in
+        [("a", false, false), ("b", false, true), ("c", true, false), ("d", true, true)]
+    {
+        let (real, precious) =
+            (server.file(&format!("rw/{name}.dat")), server.file(&format!("rw/{name}.own")));
+        std::fs::write(&precious, &content).unwrap();
+        let file = at(&server, &format!("/rw/{name}.dat"), "");
+        let mut run = vec!["run", "long.toml", &file, "--size", "1MiB", "--json"];
+        run.extend(removes.then_some("--remove"));
+        let mut running = story.start(&run);
+        story.wait_for(|run| {
+            run["targets"][0]["member"]["path"]
+                .as_str()
+                .is_some_and(|path| path.contains(&format!("{name}.dat")))
+                && run["tests"][0]["series"].as_array().is_some_and(|series| !series.is_empty())
+        });
+        if is_kept {
+            std::fs::rename(&real, server.file(&format!("rw/{name}.old"))).unwrap();
+        }
+        std::fs::rename(&precious, &real).unwrap();
+        running.signal("INT");
+        let told = running.end();
+        assert!(told.err.contains("leads to another file"), "{name}: {}", told.err);
+        assert!(!removes || told.err.contains("kept nfs://"), "{name}: {}", told.err);
+        // Nothing says that it is ours: it is not written to, and not removed.
+        for more in [&[][..], &["--remove"]] {
+            let again = ["run", "write.toml", &file, "--size", "1MiB"];
+            let told = story.assay(&[&again[..], more].concat()).ends(BAD_INPUT);
+            assert!(told.err.contains("was not made by Assay"), "{name}: {}", told.err);
+        }
+        story.write("read.toml", READ);
+        story.assay(&["run", "read.toml", &file, "--remove"]).ends(DONE);
+        assert!(std::fs::read(&real).unwrap() == content, "{name}: neither changed nor removed");
+    }
+}
+
 /// A namespace of its own, where the server has the known ports and a port mapper, as servers have.
 struct Namespace(String);
 

@@ -392,16 +392,14 @@ fn kind_name(data: Data) -> String {
 }
 
 impl PreparedTarget {
-    pub(super) fn close(&mut self) -> Result<(), PrepareError> {
+    pub(super) fn close(&mut self) -> Result<Option<Warning>, PrepareError> {
         match &mut self.kind {
             Prepared::Path { member, hold: Hold { file, marker: Some(marker) } } => {
-                marker.write(&member.path, file, false).map_err(io_error("mark", &member.path))
+                marker.write(&member.path, file, false).map_err(io_error("mark", &member.path))?;
+                Ok(None)
             }
-            Prepared::Nfs { member, hold } => {
-                hold.close(member);
-                Ok(())
-            }
-            _ => Ok(()),
+            Prepared::Nfs { member, hold } => Ok(hold.close(member)),
+            _ => Ok(None),
         }
     }
 }

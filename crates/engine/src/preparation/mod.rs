@@ -286,11 +286,26 @@ impl PreparedTargets {
         names
     }
 
-    /// The run is over: marks files as closed. The first error is told, all are tried.
-    pub fn close(mut self) -> Result<(), PrepareError> {
-        let mut result = Ok(());
+    /// The files on NFS servers among them: whoever removes one must know which it was, not only its name.
+    #[must_use]
+    pub fn nfs_members(&self) -> Vec<NfsMember> {
+        let member = |target: &PreparedTarget| match &target.kind {
+            Prepared::Nfs { member, .. } => Some((**member).clone()),
+            _ => None,
+        };
+        self.targets.iter().filter_map(member).collect()
+    }
+
+    /// The run is over: marks files as closed, and says what is no more as it was left. The first error is told, all are
+    /// tried.
+    pub fn close(mut self) -> Result<Vec<Warning>, PrepareError> {
+        let mut result = Ok(Vec::new());
         for target in &mut self.targets {
-            result = result.and(target.close());
+            let closed = target.close();
+            result = result.and_then(|mut warnings| {
+                warnings.extend(closed?);
+                Ok(warnings)
+            });
         }
         result
     }
@@ -304,14 +319,14 @@ impl PreparedTargets {
         for mut target in self.targets {
             // The failure that led here is what is told; these are only attempts to leave things tidy.
             let _ = target.close();
-            if let Prepared::Nfs { member, hold } = &target.kind {
-                hold.abandon(member);
-            }
-            if let Prepared::Path { member, hold: Hold { marker: Some(marker), .. } } = target.kind
-                && marker.created
-                && marker.filled_bytes == 0
-            {
-                let _ = std::fs::remove_file(member.path);
+            match target.kind {
+                Prepared::Nfs { member, hold } => hold.abandon(&member),
+                Prepared::Path { member, hold: Hold { marker: Some(marker), .. } }
+                    if marker.created && marker.filled_bytes == 0 =>
+                {
+                    let _ = std::fs::remove_file(member.path);
+                }
+                _ => {}
             }
         }
     }

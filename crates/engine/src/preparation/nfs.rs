@@ -319,17 +319,17 @@ impl Making<'_> {
                 marker.kinds = vec![self.fill_kind().to_owned()];
             }
             marker.filled_bytes = from;
-            nfs::mark(&member.address, marker, true)?;
+            nfs::mark(member, marker, true)?;
             let written = self.write(Filled::Nfs(member), from);
             marker.filled_bytes = written.as_ref().map_or_else(|done| done.0, |()| member.span_bytes);
-            nfs::mark(&member.address, marker, true)?;
+            nfs::mark(member, marker, true)?;
             written?;
         }
         // From now on the run writes its own kinds of data.
         marker.kinds.extend(self.written_kinds());
         marker.kinds.sort();
         marker.kinds.dedup();
-        Ok(nfs::mark(&member.address, marker, true)?)
+        Ok(nfs::mark(member, marker, true)?)
     }
 
     fn warn_holes(&mut self, facts: &MemberFacts, used_bytes: u64) {
@@ -352,17 +352,28 @@ impl Making<'_> {
 
 impl NfsHold {
     /// Writes down how the file is left. Where the server cannot be reached the mark says what it says after a run
-    /// that was killed, and the file is still ours.
-    pub(super) fn close(&mut self, member: &NfsMember) {
-        if let Some(marker) = &mut self.marker {
-            let _ = nfs::mark(&member.address, marker, false);
+    /// that was killed, and the file is still ours. Where the name leads to another file by now nothing is marked, and
+    /// that is told.
+    pub(super) fn close(&mut self, member: &NfsMember) -> Option<Warning> {
+        match nfs::mark(member, self.marker.as_mut()?, false) {
+            Err(error @ OpenError::NfsElsewhere { .. }) => Some(Warning {
+                rule: "file-replaced".into(),
+                says: format!("{error}."),
+                next: "See on the server who moves files there while they are measured; what stands there now was \
+                       neither written to nor marked."
+                    .into(),
+            }),
+            _ => None,
         }
     }
 
     /// Removes what was created and holds nothing.
-    pub(super) fn abandon(&self, member: &NfsMember) {
-        if self.marker.as_ref().is_some_and(|marker| marker.created && marker.filled_bytes == 0) {
-            let _ = nfs::remove(&member.address);
+    pub(super) fn abandon(self, member: &NfsMember) {
+        let Self { _lock: lock, marker, .. } = self;
+        // Whoever removes takes the lock itself.
+        drop(lock);
+        if marker.as_ref().is_some_and(|marker| marker.created && marker.filled_bytes == 0) {
+            let _ = nfs::remove(member);
         }
     }
 }

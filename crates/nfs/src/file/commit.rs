@@ -28,7 +28,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         self.write_call(call);
         self.homeless.push_back(call);
         let began = Instant::now();
-        // Every call ends: with an answer, by its time limits, or when no connection comes back.
+        // Every call ends: with an answer, by its time limits, or when the server says nothing for too long.
         self.is_committing = true;
         let answer = loop {
             if let Some(answer) = self.commit_answer.take() {

@@ -8,7 +8,7 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use super::path::{Path, State};
 use super::table::{Owner, Place};
 use super::{File, Kind, PATHS_MAX};
-use crate::transport::{Patience, READ_LIMIT};
+use crate::transport::{Patience, READ_LIMIT, WireError};
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
     /// Sends what can be sent, waits up to `wait` for something to come, takes it, and reacts.
@@ -182,6 +182,11 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         let now = if patience == Patience::Wait { Instant::now() } else { now };
         if let Ok(true) = result {
             wire.received_at = now;
+        }
+        // Nonsense, too, is said by a server that is there; a connection that ends is not.
+        let is_silent = matches!(result, Ok(false) | Err(WireError::Closed | WireError::Io(_)));
+        if !is_silent || !answers.is_empty() {
+            self.heard(now);
         }
         // What came before an error still counts.
         for (call, answer) in answers.drain(..) {

@@ -106,7 +106,12 @@ pub struct File<B: AsRef<[u8]> + AsMut<[u8]>> {
     is_committing: bool,
 
     next_tick_at: Instant,
-    all_down_since: Option<Instant>,
+    /// When the server said anything last.
+    heard_at: Instant,
+    /// Since when an answer is awaited and nothing comes.
+    silent_since: Option<Instant>,
+    /// It was told that all connections are down, and the server said nothing since.
+    is_down_told: bool,
     /// When JUKEBOX was told last.
     jukebox_at: Option<Instant>,
     lost: Option<Lost>,
@@ -163,7 +168,9 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
             commit_answer: None,
             is_committing: false,
             next_tick_at: now,
-            all_down_since: Some(now),
+            heard_at: now,
+            silent_since: None,
+            is_down_told: true,
             jukebox_at: None,
             lost: None,
             config,

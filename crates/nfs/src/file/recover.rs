@@ -9,8 +9,9 @@ use crate::error::{IoError, Lost};
 use crate::events::EventKind;
 use crate::transport::{Connecting, Rx, Tx};
 
-/// A call that was sent so often without an answer fails.
-const ATTEMPTS_MAX: u32 = 8;
+/// A call fails when its time is over, but not before it was sent so often: the first connection may have been all that
+/// was wrong.
+const ATTEMPTS_MIN: u32 = 2;
 
 /// What a connection's timers ask for.
 enum Due {
@@ -141,9 +142,9 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
             ping: None,
             next_ping_at: now,
         }));
-        (path.backoff, path.was_up, path.last_error) = (std::time::Duration::ZERO, true, None);
+        // That a port takes connections says nothing of the server behind it: only an answer ends the pauses.
+        (path.was_up, path.last_error) = (true, None);
         let index = path.index;
-        self.all_down_since = None;
         self.log.push(now, Some(index), EventKind::Up);
         self.move_bound(index, Some(index));
     }
@@ -205,9 +206,13 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
             }
             count += 1;
             let attempts = call.attempts;
+            let first_at = call.first_at.unwrap_or(now);
+            let is_late = now.saturating_duration_since(first_at) >= self.config.timeouts.no_server;
+            // A server that said nothing since is given up as a whole.
+            let is_over = is_late && attempts >= ATTEMPTS_MIN && self.heard_at > first_at;
             call.place = Place::Bound { path: index };
             self.paths[at].stats.retries += 1;
-            if attempts >= ATTEMPTS_MAX || self.lost.is_some() {
+            if is_over || self.lost.is_some() {
                 let last = self.paths[at].last_error.clone().unwrap_or_default();
                 self.give_up_call(at, index_of_call, IoError::GivenUp { attempts, last }, now);
             }
@@ -215,17 +220,21 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         count
     }
 
-    /// Notes when the last connection goes, and gives up after the limit.
+    /// Notes when the last connection goes, and gives up after the limit on a server that says nothing: whether its port
+    /// takes connections meanwhile or not.
     fn watch_paths(&mut self, now: Instant) {
-        if self.paths.iter().any(super::Path::is_up) {
-            self.all_down_since = None;
+        let is_up = self.paths.iter().any(super::Path::is_up);
+        if !is_up && !self.is_down_told {
+            self.is_down_told = true;
+            self.log.push(now, None, EventKind::AllDown);
+        }
+        // What the server asked to be sent later is no reason to hear from it.
+        let awaits = |place| !matches!(place, Place::Paused { .. } | Place::Answered);
+        if is_up && !self.tables.live().any(|(_, call)| awaits(call.place)) {
+            self.silent_since = None;
             return;
         }
-        let Some(since) = self.all_down_since else {
-            self.all_down_since = Some(now);
-            return self.log.push(now, None, EventKind::AllDown);
-        };
-        let waited = now.duration_since(since);
+        let waited = now.duration_since(*self.silent_since.get_or_insert(now));
         // Before the first connection was up, `open` has its own limit.
         let was_up = self.paths.iter().any(|path| path.was_up);
         if was_up && self.lost.is_none() && waited >= self.config.timeouts.no_server {
@@ -233,10 +242,16 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         }
     }
 
-    /// No connection came back: everything fails, and the file stays lost.
+    /// The server said something.
+    pub(super) fn heard(&mut self, now: Instant) {
+        (self.heard_at, self.silent_since, self.is_down_told) = (now, None, false);
+    }
+
+    /// No answer came: everything fails, and the file stays lost.
     fn give_up(&mut self, waited_s: u64, now: Instant) {
         let last = self.paths.iter().find_map(|path| path.last_error.clone());
-        self.lost = Some(Lost { waited_s, last: last.unwrap_or_else(|| "none".into()) });
+        let last = last.unwrap_or_else(|| "none; the server takes connections and says nothing".into());
+        self.lost = Some(Lost { waited_s, last });
         let calls: Vec<u32> = self.tables.live().map(|(index, _)| index).collect();
         for call in calls {
             self.give_up_call(0, call, IoError::NoServer { waited_s }, now);
@@ -249,5 +264,11 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         self.waiting.clear();
         self.homeless.clear();
         self.paused_count = 0;
+        // They still hold the beginning of calls that are no more.
+        for at in 0..self.paths.len() {
+            if self.paths[at].is_up() {
+                self.fail_path(at, "the server is silent", now);
+            }
+        }
     }
 }

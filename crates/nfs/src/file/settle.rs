@@ -26,7 +26,12 @@ enum Rest {
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
     pub(super) fn settle(&mut self, at: usize, call: u32, answer: &Answer, now: Instant) {
-        match self.tables.call(call).owner {
+        let owner = self.tables.call(call).owner;
+        if owner != Owner::Ping {
+            // A server may answer pings, and hang up at every other call: pings do not shorten the pauses.
+            self.paths[at].backoff = Duration::ZERO;
+        }
+        match owner {
             Owner::Ping => self.settle_ping(at, call, now),
             _ if *answer == Answer::Status(NfsStatus::JUKEBOX) => self.pause(at, call, now),
             Owner::Commit => self.settle_commit(call, answer),

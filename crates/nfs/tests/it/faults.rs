@@ -126,7 +126,43 @@ fn silence_and_hang_ups_make_a_call_go_out_again_unchanged() {
         assert_eq!((file.stats()[0].stats.retries, file.stats()[0].stats.failures), (1, 1));
     }
     let server = Scripted::start(|_, _| Answer::Hang);
-    assert!(matches!(one(&mut open(&server), Kind::Read, 0, vec![0; 512]).0, Err(IoError::GivenUp { .. })));
+    let ended = one(&mut open(&server), Kind::Read, 0, vec![0; 512]).0;
+    assert!(matches!(ended, Err(IoError::GivenUp { .. } | IoError::NoServer { .. })), "{ended:?}");
+}
+
+/// A port that takes connections is no server: what counts is how long no answer came, not how often it was tried.
+#[test]
+fn a_server_that_takes_connections_and_says_nothing_is_given_up_when_its_time_is_over() {
+    for is_mute in [true, false] {
+        for commits in [false, true] {
+            let server = Scripted::start(|_, _| Answer::Good);
+            let mut file = open(&server);
+            one(&mut file, Kind::Write, 0, vec![1; 512]).0.unwrap();
+            let flag = if is_mute { &server.stage.is_mute } else { &server.stage.closes };
+            flag.store(true, Ordering::SeqCst);
+            let began = Instant::now();
+            let error = match commits {
+                true => file.commit().unwrap_err(),
+                false => one(&mut file, Kind::Read, 0, vec![0; 512]).0.unwrap_err(),
+            };
+            assert!(matches!(error, IoError::NoServer { .. }), "{is_mute} {commits}: {error:?}");
+            assert!(began.elapsed() >= quick().no_server - Duration::from_millis(100), "not before its time");
+            let lost = file.poll(Some(Duration::ZERO), &mut Vec::new());
+            assert!(lost.unwrap_err().to_string().contains("no answer"), "later calls end at once");
+            assert!(file.submit(command(1, Kind::Read, 0, vec![0; 512])).is_err());
+        }
+    }
+}
+
+/// One that only hangs up for a while, more often than eight times, loses nothing.
+#[test]
+fn a_server_that_hangs_up_often_within_its_time_loses_nothing() {
+    let server = Scripted::start(|_, count| if count < 12 { Answer::Hang } else { Answer::Good });
+    let mut config = config(&server);
+    config.timeouts.no_server = Duration::from_secs(30);
+    let mut file: File<Vec<u8>> = File::open(config).unwrap();
+    assert_eq!(one(&mut file, Kind::Write, 0, pattern(0, 4096)).0, Ok(4096));
+    assert_eq!((server.seen(WRITE).len(), file.stats()[0].stats.failures), (13, 12));
 }
 
 #[test]

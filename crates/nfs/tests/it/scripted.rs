@@ -56,6 +56,10 @@ pub struct Stage {
     pub seen: Mutex<Vec<Seen>>,
     pub disk: Mutex<Vec<u8>>,
     pub verifier: AtomicU32,
+    /// Connections are taken, and nothing is answered any more, pings neither.
+    pub is_mute: AtomicBool,
+    /// Connections are taken and closed.
+    pub closes: AtomicBool,
     stop: AtomicBool,
 }
 
@@ -76,6 +80,8 @@ impl Scripted {
             seen: Mutex::new(Vec::new()),
             disk: Mutex::new(vec![0; DISK_BYTES]),
             verifier: AtomicU32::new(1),
+            is_mute: AtomicBool::new(false),
+            closes: AtomicBool::new(false),
             stop: AtomicBool::new(false),
         });
         let shared = stage.clone();
@@ -84,6 +90,7 @@ impl Scripted {
             let mut threads = Vec::new();
             while !shared.stop.load(Ordering::SeqCst) {
                 match listener.accept() {
+                    Ok(_) if shared.closes.load(Ordering::SeqCst) => {}
                     Ok((stream, peer)) => {
                         let (stage, count) = (shared.clone(), count.clone());
                         threads.push(std::thread::spawn(move || serve(stream, peer, &stage, &count)));
@@ -147,6 +154,12 @@ fn serve(mut stream: TcpStream, peer: SocketAddr, stage: &Stage, count: &AtomicU
     while let Some(mark) = read(&mut stream, stage, 4) {
         let Some(call) = read(&mut stream, stage, (word(&mark, 0) & !(1 << 31)) as usize) else { return };
         let (xid, procedure) = (word(&call, 0), word(&call, 20));
+        if stage.is_mute.load(Ordering::SeqCst) {
+            continue;
+        }
+        if stage.closes.load(Ordering::SeqCst) {
+            return;
+        }
         if procedure == 0 {
             let _ = stream.write_all(&record(&words(&[xid, 1, 0, 0, 0, 0])));
             continue;

@@ -5,14 +5,16 @@ use std::ffi::OsStr;
 
 use assay_nfs::CallError;
 use assay_nfs::nfs3::{Attributes, FileKind, Handle, NfsStatus, Stable};
-use assay_spec::NfsAddress;
 
+use super::NfsMember;
 use super::place::{FoundFile, Place, failed, locate};
 use crate::OpenError;
-use crate::file::{MARKER_BYTES_MAX, Marker, beside_name, beside_text, is_marker, marker_beside};
+use crate::file::{Lock, MARKER_BYTES_MAX, Marker, beside_name, beside_text, is_marker, marker_beside};
 
 /// Who may do what with a file that Assay made.
 const MODE: u32 = 0o644;
+/// What some servers say of a handle whose file is gone, NFS3ERR_BADHANDLE.
+const BADHANDLE: u32 = 10_001;
 
 impl Place {
     fn failed(&self, error: &CallError) -> OpenError {
@@ -49,9 +51,46 @@ impl Place {
     /// Takes back a file that was created a moment ago and holds nothing.
     pub fn discard(&mut self) {
         let (directory, name) = (self.directory, self.name.clone());
+        let Some(file) = self.file.take() else { return };
         // What led here is what is told; this is only an attempt to leave things tidy.
-        let _ = self.server.remove(&directory, &name);
-        self.file = None;
+        if matches!(self.leads_to(&file.handle), Ok(true)) {
+            let _ = self.server.remove(&directory, &name);
+        }
+    }
+
+    /// Looks the name up again: does it still lead to the file `known`? Somebody on the server may have moved another
+    /// one there since, which is neither ours to mark nor to remove.
+    fn leads_to(&mut self, known: &Handle) -> Result<bool, OpenError> {
+        let (directory, name) = (self.directory, self.name.clone());
+        let found = self.server.lookup(&directory, &name).map_err(|e| self.failed(&e))?;
+        let Some((handle, there)) = found else { return Ok(false) };
+        if handle == *known {
+            return Ok(true);
+        }
+        // A server may have two handles for one file. Where the known one still works its file is still there, so that
+        // no other can have got its number.
+        match self.server.attributes(known) {
+            Ok(ours) => Ok((ours.fsid, ours.fileid) == (there.fsid, there.fileid)),
+            Err(error) if is_gone(error.status()) => {
+                self.void_mark(&there)?;
+                Ok(false)
+            }
+            Err(error) => Err(self.failed(&error)),
+        }
+    }
+
+    /// File systems give the number of a removed file to the next one. Our open mark would take that one for ours: it
+    /// is emptied.
+    fn void_mark(&mut self, there: &Attributes) -> Result<(), OpenError> {
+        let (directory, beside) = (self.directory, self.beside());
+        let found = self.server.lookup(&directory, &beside).map_err(|e| self.failed(&e))?;
+        let Some((mark, _)) = found.filter(|(_, a)| a.kind == FileKind::Regular) else { return Ok(()) };
+        let most = u32::try_from(MARKER_BYTES_MAX).expect("a few KiB");
+        let text = self.server.read(&mark, 0, most).map_err(|e| self.failed(&e))?;
+        match marker_beside(&text, there.fileid) {
+            Some(_) => self.server.set_size(&mark, 0).map_err(|e| self.failed(&e)),
+            None => Ok(()),
+        }
     }
 
     /// Looks at the file again.
@@ -123,20 +162,60 @@ impl Place {
     }
 }
 
-/// Writes the marker of a file on a connection of its own: the server may have restarted since the last.
-pub fn mark(address: &NfsAddress, marker: &mut Marker, is_open: bool) -> Result<(), OpenError> {
-    let mut place = locate(address)?;
-    match place.file {
-        Some(_) => place.mark(marker, is_open),
-        None => Err(OpenError::Nfs { file: address.to_string(), why: "somebody removed it".into() }),
-    }
+/// What became of a file that was to be removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Removal {
+    /// It is gone, and its mark with it.
+    Removed,
+    /// Assay did not create it, or somebody changed it since.
+    NotOurs,
+    /// Its name leads to another file by now, or to none; nothing was removed.
+    Elsewhere,
+    /// Another run on this machine uses it; nothing was removed.
+    InUse,
 }
 
-/// Removes a file that Assay created, with its marker. `false` when it is not ours to remove, or gone already.
-pub fn remove(address: &NfsAddress) -> Result<bool, OpenError> {
-    let mut place = locate(address)?;
+/// True for what a server says of a file that is there no more.
+fn is_gone(status: Option<NfsStatus>) -> bool {
+    matches!(status, Some(NfsStatus::STALE | NfsStatus::NOENT | NfsStatus(BADHANDLE)))
+}
+
+/// Writes the marker of a file on a connection of its own: the server may have restarted since the last. Where the name
+/// leads to another file by now that one is not marked: [`OpenError::NfsElsewhere`].
+pub fn mark(member: &NfsMember, marker: &mut Marker, is_open: bool) -> Result<(), OpenError> {
+    let mut place = locate(&member.address)?;
+    let Some(file) = place.file else { return Err(elsewhere(member)) };
+    if !place.leads_to(&member.handle)? {
+        return Err(elsewhere(member));
+    }
+    // The mark says how the file looks that was opened, whatever happens to its name meanwhile.
+    place.file = Some(FoundFile { handle: member.handle, ..file });
+    place.mark(marker, is_open)
+}
+
+fn elsewhere(member: &NfsMember) -> OpenError {
+    OpenError::NfsElsewhere { file: member.address.to_string() }
+}
+
+/// Removes the file that was opened, with its marker, where Assay created it. Other runs on this machine are kept away
+/// meanwhile. NFSv3 removes by name: what somebody moves there between the last look and the removal, one round trip
+/// later, is not protected.
+pub fn remove(member: &NfsMember) -> Result<Removal, OpenError> {
+    let mut place = locate(&member.address)?;
+    let Some(file) = place.file else { return Ok(Removal::Elsewhere) };
+    let broken =
+        |why: std::io::Error| OpenError::Nfs { file: member.address.to_string(), why: why.to_string() };
+    let Some(_lock) = place.hold(Lock::Exclusive).map_err(broken)? else { return Ok(Removal::InUse) };
+    if !place.leads_to(&member.handle)? {
+        return Ok(Removal::Elsewhere);
+    }
+    place.file = Some(FoundFile { handle: member.handle, ..file });
+    place.refresh()?;
     match place.marker()? {
-        Some(marker) if marker.created => place.remove().map(|()| true),
-        _ => Ok(false),
+        Some(marker) if marker.created && place.leads_to(&member.handle)? => {
+            place.remove().map(|()| Removal::Removed)
+        }
+        Some(marker) if marker.created => Ok(Removal::Elsewhere),
+        _ => Ok(Removal::NotOurs),
     }
 }

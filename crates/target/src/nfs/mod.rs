@@ -24,7 +24,7 @@ use crate::{
 
 pub use assay_nfs::nfs3::{Attributes, FsInfo, FsStat, Rights};
 pub use assay_nfs::{WriteStats, mount::Export};
-pub use marker::{mark, remove};
+pub use marker::{Removal, mark, remove};
 pub use place::{FoundFile, Place, credentials, exports, locate};
 
 /// Most the client takes.
