@@ -194,6 +194,12 @@ fn the_way_to_the_server_is_told_by_a_check_and_kept_with_a_run() {
     let wide: Vec<&str> = told.lines().skip(1).filter(|line| line.chars().count() > 80).collect();
     assert!(wide.is_empty(), "lines wider than 80: {wide:#?}");
 
+    let closed = story.assay(&["check", "nfs://127.0.0.1:9/rw?mountport=9"]).ends(BAD_INPUT).err;
+    assert!(
+        closed.contains("cannot connect") && closed.lines().any(|line| line.starts_with("  - ")),
+        "{closed}"
+    );
+
     story.write("timed.toml", VERIFY.replace("500ms", "2500ms"));
     let file = at(&server, "/rw/t.dat", "&connections=2");
     let document = story.assay(&["run", "timed.toml", &file, "--json"]).ends(DONE).json();
