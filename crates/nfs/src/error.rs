@@ -39,6 +39,16 @@ pub enum CallError {
         /// What can be done.
         next: &'static str,
     },
+    /// What was tried instead of the port that the port mapper would have told failed.
+    #[error(
+        "the port mapper of {host} does not answer; give port= and mountport= (tried without it: {source})"
+    )]
+    MapperSilent {
+        /// Of the server.
+        host: String,
+        /// What the guess led to.
+        source: Box<CallError>,
+    },
     /// The connection broke, or no answer came.
     #[error("{what}: {source}")]
     Io {

@@ -23,6 +23,8 @@ const SKIPPED_MAX: u32 = 64;
 /// How often a server that says "later" is asked again.
 const LATER_MAX: u32 = 20;
 const LATER_PAUSE: Duration = Duration::from_millis(250);
+/// Longest wait for the port mapper, which has next to nothing to do; firewalls that let nobody through to it are common.
+const MAPPER_PATIENCE: Duration = Duration::from_secs(3);
 
 /// A server: NFS, and MOUNT beside it.
 #[derive(Debug)]
@@ -30,11 +32,14 @@ pub struct Server {
     config: ServerConfig,
     nfs: Channel,
     mount: Option<Channel>,
+    /// The port mapper did not answer: ports are guesses, and it is not asked again.
+    is_mapper_silent: bool,
 }
 
 impl Server {
     /// Finds NFS and connects to it.
     pub fn connect(config: ServerConfig) -> Result<Self, CallError> {
+        let mut is_mapper_silent = false;
         let port = match config.port {
             Some(port) => port,
             None => match ask_port(&config, nfs3::PROGRAM, nfs3::VERSION) {
@@ -48,11 +53,19 @@ impl Server {
                     });
                 }
                 // Servers without a port mapper listen on the known port.
-                Err(_) => nfs3::PORT,
+                Err(error) => {
+                    is_mapper_silent = is_silence(&error);
+                    nfs3::PORT
+                }
             },
         };
-        let nfs = Channel::open(&config, "NFS", port)?;
-        Ok(Self { config, nfs, mount: None })
+        match Channel::open(&config, "NFS", port) {
+            Ok(nfs) => Ok(Self { config, nfs, mount: None, is_mapper_silent }),
+            Err(error) if is_mapper_silent => {
+                Err(CallError::MapperSilent { host: config.host, source: Box::new(error) })
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// Where NFS listens.
@@ -67,43 +80,74 @@ impl Server {
         self.nfs.stream.local_addr().ok()
     }
 
+    /// Where MOUNT listens, once it was asked anything.
+    #[must_use]
+    pub fn mount_port(&self) -> Option<u16> {
+        self.mount.as_ref().map(|mount| mount.address.port())
+    }
+
     fn mount_channel(&mut self) -> Result<&mut Channel, CallError> {
         if self.mount.is_none() {
-            let port = match self.config.mount_port {
-                Some(port) => port,
-                None => match ask_port(&self.config, mount::PROGRAM, mount::VERSION) {
-                    Ok(Some(port)) => port,
-                    Ok(None) => {
-                        let (host, next) = (self.config.host.clone(), "give its port: mountport=PORT");
-                        return Err(CallError::NotServed { host, what: "MOUNT version 3 over TCP", next });
-                    }
-                    // Some servers have both on one port and need no port mapper.
-                    Err(_) => self.nfs.address.port(),
-                },
-            };
+            let port = self.find_mount()?;
             self.mount = Some(Channel::open(&self.config, "MOUNT", port)?);
         }
         Ok(self.mount.as_mut().expect("it was made above"))
     }
 
+    fn find_mount(&mut self) -> Result<u16, CallError> {
+        // Some servers have both on one port and need no port mapper.
+        let guess = self.nfs.address.port();
+        match self.config.mount_port {
+            Some(port) => return Ok(port),
+            None if self.is_mapper_silent => return Ok(guess),
+            None => {}
+        }
+        match ask_port(&self.config, mount::PROGRAM, mount::VERSION) {
+            Ok(Some(port)) => Ok(port),
+            Ok(None) => {
+                let (host, next) = (self.config.host.clone(), "give its port: mountport=PORT");
+                Err(CallError::NotServed { host, what: "MOUNT version 3 over TCP", next })
+            }
+            Err(error) => {
+                self.is_mapper_silent = is_silence(&error);
+                Ok(guess)
+            }
+        }
+    }
+
+    /// One call of MOUNT. Where its port is only a guess, because the port mapper is silent, that is why it fails.
+    fn call_mount(
+        &mut self,
+        what: &'static str,
+        procedure: Procedure,
+        arguments: &[u8],
+    ) -> Result<Vec<u8>, CallError> {
+        let results = self.mount_channel().and_then(|mount| mount.call(what, procedure, arguments));
+        let is_guess = self.is_mapper_silent && self.config.mount_port.is_none();
+        results.map_err(|error| match is_guess {
+            true => CallError::MapperSilent { host: self.config.host.clone(), source: Box::new(error) },
+            false => error,
+        })
+    }
+
     /// What is exported.
     pub fn exports(&mut self) -> Result<Vec<Export>, CallError> {
         let what = "the list of exports";
-        let results = self.mount_channel()?.call(what, mount::EXPORT, &[])?;
+        let results = self.call_mount(what, mount::EXPORT, &[])?;
         mount::exports(&results).map_err(|source| CallError::Answer { what, source })
     }
 
     /// The handle of an export's root, or of a directory below it where the server allows that.
     pub fn mount(&mut self, path: &str) -> Result<Mounted, CallError> {
         let what = "the mount";
-        let results = self.mount_channel()?.call(what, mount::MNT, &mount::directory(path))?;
+        let results = self.call_mount(what, mount::MNT, &mount::directory(path))?;
         let mounted = mount::mounted(&results).map_err(|source| CallError::Answer { what, source })?;
         mounted.map_err(|status| CallError::Mount { path: path.to_owned(), status })
     }
 
     /// Takes our entry off the server's list of mounts, which is only for show.
     pub fn unmount(&mut self, path: &str) -> Result<(), CallError> {
-        self.mount_channel()?.call("the unmount", mount::UMNT, &mount::directory(path)).map(drop)
+        self.call_mount("the unmount", mount::UMNT, &mount::directory(path)).map(drop)
     }
 
     /// A round trip.
@@ -233,11 +277,22 @@ impl Server {
 
 /// Asks the port mapper.
 fn ask_port(config: &ServerConfig, program: u32, version: u32) -> Result<Option<u16>, CallError> {
-    let mut mapper = Channel::open(config, "the port mapper", portmap::PORT)?;
+    let config = ServerConfig { patience: config.patience.min(MAPPER_PATIENCE), ..config.clone() };
+    let mut mapper = Channel::open(&config, "the port mapper", portmap::PORT)?;
     mapper.credentials = None;
     let what = "the question to the port mapper";
     let results = mapper.call(what, portmap::GETPORT, &portmap::getport(program, version))?;
     portmap::port(&results).map_err(|source| CallError::Answer { what, source })
+}
+
+/// True where nobody answered, as opposed to one that says no at once.
+fn is_silence(error: &CallError) -> bool {
+    match error {
+        CallError::Connect { source, .. } | CallError::Io { source, .. } => {
+            matches!(source.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock)
+        }
+        _ => false,
+    }
 }
 
 /// One connection on which one call at a time is made.

@@ -12,6 +12,10 @@ mod ganesha;
 #[expect(dead_code, reason = "the stories on files and devices use more of it")]
 mod story;
 
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -377,6 +381,51 @@ fn a_file_that_takes_the_place_of_the_measured_one_is_neither_marked_nor_removed
         story.assay(&["run", "read.toml", &file, "--remove"]).ends(DONE);
         assert!(std::fs::read(&real).unwrap() == content, "{name}: neither changed nor removed");
     }
+}
+
+/// A port mapper that answers the second question it is asked, with this port, and no other; it counts them.
+fn mapper_of_one_word(port: u16) -> Option<Arc<AtomicUsize>> {
+    let listener = TcpListener::bind("127.0.0.1:111")
+        .map_err(|error| eprintln!("skipped: no port mapper can be played here: {error}"))
+        .ok()?;
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counted = asked.clone();
+    // Ends with the test program.
+    std::thread::spawn(move || {
+        let mut silent = Vec::new();
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { continue };
+            if counted.fetch_add(1, Ordering::SeqCst) != 1 {
+                silent.push(stream);
+                continue;
+            }
+            let mut call = [0; 60];
+            if stream.read_exact(&mut call).is_ok() {
+                let words = [1 << 31 | 28, 0, 1, 0, 0, 0, 0, u32::from(port)];
+                let mut reply: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
+                reply[4..8].copy_from_slice(&call[4..8]);
+                let _ = stream.write_all(&reply);
+            }
+        }
+    });
+    Some(asked)
+}
+
+#[test]
+fn a_silent_port_mapper_is_named_and_asked_once() {
+    let Some(server) = ganesha::start() else { return };
+    let story = Story::new();
+    story.write("write.toml", WRITE);
+    let Some(asked) = mapper_of_one_word(server.mount_port) else { return };
+    let told = story.assay(&["check", &format!("nfs://127.0.0.1:{}/rw", server.port)]).ends(BAD_INPUT);
+    let told = told.says(&["port mapper of 127.0.0.1 does not answer; give port= and mountport="]);
+    assert_eq!(asked.load(Ordering::SeqCst), 1, "{}", told.err);
+
+    // What it said once is enough for the mark, which is written several times, and the removal.
+    let file = format!("nfs://127.0.0.1:{}/rw/t.dat", server.port);
+    story.assay(&["run", "write.toml", &file, "--size", "1MiB", "--remove"]).ends(DONE);
+    assert_eq!(asked.load(Ordering::SeqCst), 2);
+    assert_eq!(std::fs::read_dir(server.file("rw")).unwrap().count(), 0, "removed, and its mark");
 }
 
 /// A namespace of its own, where the server has the known ports and a port mapper, as servers have.

@@ -272,6 +272,7 @@ impl Making<'_> {
         let file = place.file.expect("it was there, or was made above");
         let member = NfsMember {
             server: place.server_address(),
+            mount_port: place.mount_port(),
             handle: file.handle,
             credentials: place.credentials.clone(),
             access,

@@ -7,7 +7,7 @@ use assay_nfs::CallError;
 use assay_nfs::nfs3::{Attributes, FileKind, Handle, NfsStatus, Stable};
 
 use super::NfsMember;
-use super::place::{FoundFile, Place, failed, locate};
+use super::place::{FoundFile, Place, failed, locate_again};
 use crate::OpenError;
 use crate::file::{Lock, MARKER_BYTES_MAX, Marker, beside_name, beside_text, is_marker, marker_beside};
 
@@ -183,7 +183,7 @@ fn is_gone(status: Option<NfsStatus>) -> bool {
 /// Writes the marker of a file on a connection of its own: the server may have restarted since the last. Where the name
 /// leads to another file by now that one is not marked: [`OpenError::NfsElsewhere`].
 pub fn mark(member: &NfsMember, marker: &mut Marker, is_open: bool) -> Result<(), OpenError> {
-    let mut place = locate(&member.address)?;
+    let mut place = locate_again(member)?;
     let Some(file) = place.file else { return Err(elsewhere(member)) };
     if !place.leads_to(&member.handle)? {
         return Err(elsewhere(member));
@@ -201,7 +201,7 @@ fn elsewhere(member: &NfsMember) -> OpenError {
 /// meanwhile. NFSv3 removes by name: what somebody moves there between the last look and the removal, one round trip
 /// later, is not protected.
 pub fn remove(member: &NfsMember) -> Result<Removal, OpenError> {
-    let mut place = locate(&member.address)?;
+    let mut place = locate_again(member)?;
     let Some(file) = place.file else { return Ok(Removal::Elsewhere) };
     let broken =
         |why: std::io::Error| OpenError::Nfs { file: member.address.to_string(), why: why.to_string() };

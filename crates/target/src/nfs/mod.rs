@@ -39,6 +39,8 @@ pub struct NfsMember {
     pub address: NfsAddress,
     /// Where the server's NFS listens.
     pub server: SocketAddr,
+    /// Where its MOUNT listens, to find the file again after the run.
+    pub mount_port: Option<u16>,
     /// The server's name for the file: whatever happens to names, I/O stays on it.
     pub handle: Handle,
     /// Who we say we are.

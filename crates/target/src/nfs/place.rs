@@ -8,6 +8,7 @@ use assay_nfs::rpc::Credentials;
 use assay_nfs::{CallError, Server, ServerConfig};
 use assay_spec::NfsAddress;
 
+use super::NfsMember;
 use crate::OpenError;
 use crate::file::Lock;
 
@@ -71,6 +72,12 @@ impl Place {
         self.server.local_address()
     }
 
+    /// Where its MOUNT listens.
+    #[must_use]
+    pub fn mount_port(&self) -> Option<u16> {
+        self.server.mount_port()
+    }
+
     /// Keeps runs on this machine apart on the file, which must be there: as a LUN has no lock that they could share, an
     /// NFSv3 server has none without its lock manager. `None` when another run has it.
     pub fn hold(&self, lock: Lock) -> std::io::Result<Option<std::fs::File>> {
@@ -116,7 +123,7 @@ fn connect(address: &NfsAddress) -> Result<Server, OpenError> {
         port: address.port,
         mount_port: address.mount_port,
         credentials: credentials(address),
-        patience: PATIENCE,
+        patience: PATIENCE.min(Duration::from_secs(address.timeout_s.max(1).into())),
     };
     Server::connect(config).map_err(|error| failed(address, &error))
 }
@@ -157,6 +164,21 @@ pub fn locate(address: &NfsAddress) -> Result<Place, OpenError> {
         space: server.fsstat(&directory).map_err(failed)?,
         server,
     })
+}
+
+/// Finds the place of a file again, by the ports that were found: the port mapper is only asked where the server listens
+/// there no more.
+pub(super) fn locate_again(member: &NfsMember) -> Result<Place, OpenError> {
+    let address = &member.address;
+    let known = NfsAddress {
+        port: Some(member.server.port()),
+        mount_port: member.mount_port.or(address.mount_port),
+        ..address.clone()
+    };
+    match locate(&known) {
+        Err(_) if known != *address => locate(address),
+        result => result,
+    }
 }
 
 /// The end of a path.

@@ -75,6 +75,7 @@ fn open(address: &NfsAddress, call_bytes_max: u32) -> AnyTarget {
     let member = NfsMember {
         address: address.clone(),
         server: place.server_address(),
+        mount_port: place.mount_port(),
         handle: place.file.unwrap().handle,
         credentials: credentials(address),
         access: AccessMode::ReadWrite,
