@@ -160,7 +160,8 @@ fn a_crash_of_the_server_is_survived_and_told() {
         file.submit(command(tag, Kind::Write, tag * 4096, pattern(tag * 4096, 4096))).unwrap();
     }
     let mut done = Vec::new();
-    file.poll(Some(Duration::from_millis(700)), &mut done).unwrap();
+    // Longer than a second: ganesha's verifier is the second of its start.
+    file.poll(Some(Duration::from_millis(1100)), &mut done).unwrap();
     assert!(done.is_empty(), "nobody answers");
     ganesha.restart();
     let after = collect(&mut file, 32);
