@@ -1,5 +1,5 @@
-//! Design invariant 1 for files over NFS: once it runs, nothing is allocated for an I/O. Against a real nfs-ganesha;
-//! where that cannot be started it says so.
+//! Design invariant 1 for targets on other machines: once it runs, nothing is allocated for an I/O. Against a real
+//! nfs-ganesha and a real tgt; where they cannot be started it says so.
 #![expect(
     clippy::unwrap_used,
     clippy::print_stderr,
@@ -9,12 +9,16 @@
 #[path = "../../../nfs/tests/it/ganesha.rs"]
 #[expect(dead_code, reason = "the tests of the client use more of it")]
 mod ganesha;
+#[path = "../../../iscsi/tests/it/tgt.rs"]
+#[expect(dead_code, reason = "the tests of the initiator use more of it")]
+mod tgt;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-use assay_spec::{Address, NfsAddress};
+use assay_spec::{Address, IscsiAddress, NfsAddress};
+use assay_target::lun::LunMember;
 use assay_target::nfs::{NfsMember, credentials, locate};
 use assay_target::{
     AccessMode, AnyTarget, Completion, Durability, IoBuf, IoEngine, Op, OpKind, OpenRequest, Target, Wait,
@@ -122,30 +126,62 @@ fn drive(target: &mut AnyTarget, bufs: &mut Vec<IoBuf>, size: u32, time: Duratio
     }
 }
 
+/// That a target takes I/O of `size` for longer than the time between two pings, and what that allocates.
+fn holds(mut target: AnyTarget, size: u32, what: &str) {
+    let mut bufs: Vec<IoBuf> = IoBuf::many(DEPTH, size);
+    // The whole span is written once, so that every read later finds all its bytes.
+    for offset_bytes in (0..SPAN).step_by(size as usize) {
+        let buf = bufs.pop().unwrap();
+        let op = Op { tag: 0, member: 0, kind: OpKind::Write, size_bytes: size, offset_bytes, buf };
+        target.submit(op).unwrap();
+        let mut done = Vec::new();
+        while done.is_empty() {
+            target.poll(Wait::One, &mut done).unwrap();
+        }
+        bufs.push(done.pop().unwrap().buf);
+    }
+    assert!(ALLOCATIONS.get() > 0, "the counter counts");
+    drive(&mut target, &mut bufs, size, Duration::from_millis(100));
+    let (ended, allocations) = drive(&mut target, &mut bufs, size, Duration::from_millis(1300));
+    assert!(ended > 100, "{ended}");
+    assert_eq!(allocations, 0, "{what} {size}: {ended} I/Os");
+}
+
 #[test]
 fn no_io_over_nfs_allocates() {
     let Some(server) = ganesha::start() else { return };
     for (more, size, call_bytes_max) in
         [("", 4096, 1 << 20), ("&connections=3", 4096, 1 << 20), ("", 256 << 10, 64 << 10)]
     {
-        let mut target = open(&address(&server, more), call_bytes_max);
-        let mut bufs: Vec<IoBuf> = (0..DEPTH).map(|slot| IoBuf::new(slot, size)).collect();
-        // The whole span is written once, so that every read later finds all its bytes.
-        for offset_bytes in (0..SPAN).step_by(size as usize) {
-            let buf = bufs.pop().unwrap();
-            let op = Op { tag: 0, member: 0, kind: OpKind::Write, size_bytes: size, offset_bytes, buf };
-            target.submit(op).unwrap();
-            let mut done = Vec::new();
-            while done.is_empty() {
-                target.poll(Wait::One, &mut done).unwrap();
-            }
-            bufs.push(done.pop().unwrap().buf);
-        }
-        assert!(ALLOCATIONS.get() > 0, "the counter counts");
-        drive(&mut target, &mut bufs, size, Duration::from_millis(100));
-        // Longer than the time between two pings.
-        let (ended, allocations) = drive(&mut target, &mut bufs, size, Duration::from_millis(1300));
-        assert!(ended > 100, "{ended}");
-        assert_eq!(allocations, 0, "{more} {size}: {ended} I/Os");
+        holds(open(&address(&server, more), call_bytes_max), size, more);
+    }
+}
+
+#[test]
+fn no_io_over_iscsi_allocates() {
+    let Some(server) = tgt::start(2) else { return };
+    let both = format!("?portal={}", server.portals[1]);
+    for (more, size) in [("", 4096), (both.as_str(), 4096), (both.as_str(), 256 << 10)] {
+        let text = format!("{}/{}/1{more}", server.portals[0], tgt::TARGET);
+        let member = LunMember {
+            address: IscsiAddress::parse(&text).unwrap(),
+            credentials: None,
+            access: AccessMode::ReadWrite,
+            durability: Durability::Device,
+            span_bytes: SPAN,
+            block_bytes: 512,
+            transfer_bytes_max: 1 << 20,
+        };
+        let request = OpenRequest {
+            members: &[],
+            null_members: &[],
+            simulated: &[],
+            luns: std::slice::from_ref(&member),
+            nfs: &[],
+            depth: DEPTH,
+            engine: IoEngine::Uring,
+            buffers: &[],
+        };
+        holds(assay_target::open(&request).unwrap(), size, more);
     }
 }
