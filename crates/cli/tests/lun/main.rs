@@ -55,6 +55,24 @@ fn a_lun_is_checked_refused_without_its_identity_and_measured_with_it() {
 }
 
 #[test]
+fn one_serial_that_two_luns_have_allows_neither() {
+    let (Some(one), Some(other)) = (tgt::start(1), tgt::start(1)) else { return };
+    let (story, luns) = (Story::new(), [one.address("", ""), other.address("", "")]);
+    let serials = luns.clone().map(|lun| json(&story.assay(&["check", &lun, "--json"]), 0)["serial"].clone());
+    assert_eq!(serials[0], serials[1], "tgt numbers its units alike everywhere");
+    let before = [&one, &other].map(|tgt| std::fs::read(tgt.disk()).unwrap());
+    let job =
+        |n: u32| format!("[[test.job]]\nname=\"j{n}\"\ntargets=[{n}]\naccess=[{{size=\"4KiB\",read=0}}]\n");
+    let plan =
+        format!("name=\"w\"\nsize=\"16MiB\"\n[[test]]\nname=\"t\"\nrun=\"200ms\"\n{}{}", job(0), job(1));
+    let plan = story.write("write.toml", &plan);
+    let run = ["run", &plan, &luns[0], &luns[1], "--overwrite"];
+    let told = story.assay(&[&run[..], &[serials[0].as_str().unwrap()]].concat());
+    refused(&told, 2, &["names iscsi://", " and iscsi://", "say which", "Nothing was written"]);
+    assert!(before == [&one, &other].map(|tgt| std::fs::read(tgt.disk()).unwrap()), "nothing was written");
+}
+
+#[test]
 fn a_lun_that_holds_a_file_system_is_read_and_never_written() {
     let Some(tgt) = tgt::start(1) else { return };
     let made = Command::new("mkfs.ext4")
