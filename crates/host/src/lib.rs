@@ -13,6 +13,7 @@ mod awake;
 #[cfg(test)]
 mod captured;
 mod cgroup;
+mod clock;
 mod content;
 mod cpu;
 mod device;
