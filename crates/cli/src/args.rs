@@ -172,7 +172,7 @@ pub(crate) enum Io {
 #[derive(Debug, Args)]
 pub(crate) struct StoreArgs {
     /// Where runs are kept. [default: assay/runs.sqlite in the XDG data folder]
-    #[arg(long, value_name = "FILE", env = "ASSAY_STORE", hide_env_values = true)]
+    #[arg(long, global = true, value_name = "FILE", env = "ASSAY_STORE", hide_env_values = true)]
     pub(crate) store: Option<PathBuf>,
 }
 
