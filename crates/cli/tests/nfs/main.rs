@@ -246,6 +246,55 @@ fn where_writes_were_kept_is_in_the_result() {
     }
 }
 
+/// What is written before the measured window is part of no figure of it; that the COMMIT had to write it too is told.
+#[test]
+fn writes_of_the_warm_up_are_not_counted() {
+    let Some(server) = ganesha::start() else { return };
+    let story = Story::new();
+    let plan = WRITE.replace("ops = 400", "ops = 400\nwarmup = \"300ms\"").replace("read = 50", "read = 0");
+    for semantics in ["assay", "iometer"] {
+        story.write("warm.toml", format!("semantics = \"{semantics}\"\n{plan}"));
+        let run = ["run", "warm.toml", &at(&server, "/rw/t.dat", ""), "--size", "1MiB", "--json"];
+        let document = story.assay(&run).ends(DONE).json();
+        let (writes, ops) = (&document["tests"][0]["writes"][0], count(&document, "/tests/0/write/ops"));
+        let number = |name: &str| writes[name].as_u64().unwrap();
+        let kept: u64 = ["unstable", "data_sync", "file_sync"].map(number).iter().sum();
+        // Under Iometer's rules what is in flight between the two is counted on neither side.
+        assert!(
+            kept >= ops && kept - ops <= if semantics == "assay" { 0 } else { 1 },
+            "{kept} {ops} {writes:#}"
+        );
+        assert_eq!(number("committed_bytes"), number("unstable") * 8192, "{writes:#}");
+        if number("unstable") > 0 {
+            assert_eq!(number("commits"), 1, "{writes:#}");
+            assert!(
+                number("committed_before_bytes") > 0,
+                "the warm-up lasts longer than any write: {writes:#}"
+            );
+        }
+    }
+}
+
+/// A simulated array beside it has the run driven by another kind of target, which must not swallow the COMMIT.
+#[test]
+fn writes_are_committed_beside_a_simulated_array_too() {
+    let Some(server) = ganesha::start() else { return };
+    let story = Story::new();
+    let job = |target| {
+        format!(
+            "[[test.job]]\ntargets = [{target}]\naccess = [{{ size = \"8KiB\", read = 0, random = 100 }}]\n"
+        )
+    };
+    story.write("two.toml", format!("[[test]]\nname = \"t\"\nops = 50\n{}{}", job(0), job(1)));
+    let (array, file) = ("sim:ix4-200d", at(&server, "/rw/t.dat", ""));
+    let run = ["run", "two.toml", array, &file, "--size", "1MiB", "--json"];
+    let document = story.assay(&run).ends(DONE).json();
+    let writes = &document["tests"][0]["writes"][0];
+    let number = |name: &str| writes[name].as_u64().unwrap();
+    assert_eq!(number("unstable") + number("data_sync") + number("file_sync"), 50, "{writes:#}");
+    assert_eq!(number("commits"), u64::from(number("unstable") > 0), "{writes:#}");
+}
+
 #[test]
 fn a_byte_that_changed_on_the_server_is_found() {
     let Some(server) = ganesha::start() else { return };
