@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 use assay_model::array::Array;
 use assay_model::des::{Simulation, SubmitError, VirtualOp};
 use assay_model::raid::Kind;
-use assay_target::lun::{PathEvent, PathReport};
 use assay_target::nfs::{WriteReport, WriteStats};
+use assay_target::remote::{PathEvent, PathReport};
 use assay_target::{
     AnyTarget, BATCH_MAX, Completion, Geometry, Op, OpKind, OpenError, OpenRequest, SimulatedMember, Target,
     TargetLost, Wait,

@@ -3,11 +3,11 @@
 use std::net::{IpAddr, SocketAddr};
 
 use assay_record::{
-    Agreed, Latency, LunPathFacts, NetPathFacts, PathEnd, PingFacts, RunEvent, TcpPathFacts, Warning,
-    WriteEnd,
+    Agreed, Latency, LunPathFacts, NetPathFacts, PathEnd, PingFacts, RunEvent, Warning, WriteEnd,
 };
-use assay_target::lun::{self, Negotiated, PathReport, TcpFacts};
+use assay_target::lun::{self, Negotiated};
 use assay_target::nfs::{WriteReport, WriteStats};
+use assay_target::remote::{PathEvent, PathReport};
 
 use crate::clock::Clock;
 use crate::events::{Emitter, RunError};
@@ -20,7 +20,7 @@ const EVENTS_MAX: usize = 32;
 pub(crate) struct WorkerPaths {
     pub(crate) before: Vec<PathReport>,
     pub(crate) after: Vec<PathReport>,
-    pub(crate) events: Vec<lun::PathEvent>,
+    pub(crate) events: Vec<PathEvent>,
     /// What became of writes, where the target may hold them in memory: when the measured window began, and after it.
     pub(crate) writes_before: Option<WriteStats>,
     pub(crate) writes: Option<WriteReport>,
@@ -61,7 +61,7 @@ fn path_end(job: u32, member: &str, after: &PathReport, before: Option<&PathRepo
         ping: distribution(
             after.stats.ping_ns.iter_recorded().map(|v| (v.value_iterated_to(), v.count_at_value())),
         ),
-        tcp: after.tcp.map(tcp),
+        tcp: after.tcp.map(assay_host::tcp_facts),
     }
 }
 
@@ -112,7 +112,7 @@ fn merge(sum: &mut PathEnd, one: &PathEnd) {
 
 /// Tells what happened to the paths, each with its time, in the order in which it happened.
 pub(crate) fn tell(
-    mut events: Vec<(String, lun::PathEvent)>,
+    mut events: Vec<(String, PathEvent)>,
     clock: Clock,
     emitter: &mut Emitter<'_>,
 ) -> Result<(), RunError> {
@@ -226,9 +226,9 @@ fn facts(path: &PathReport) -> LunPathFacts {
         is_up: path.is_up,
         local: path.addresses.map(|(local, _)| local.to_string()),
         remote: path.addresses.map(|(_, remote)| remote.to_string()),
-        access: lun::access_words(path.access).to_owned(),
+        access: path.access.map(lun::access_words).unwrap_or_default().to_owned(),
         agreed: path.agreed.as_ref().map(|of| agreed(of, path.command_window.unwrap_or(0))),
-        tcp: path.tcp.map(tcp),
+        tcp: path.tcp.map(assay_host::tcp_facts),
         ping: ping(path),
         net: None,
     }
@@ -257,17 +257,5 @@ fn agreed(of: &Negotiated, command_window: u32) -> Agreed {
         first_burst_bytes: of.first_burst_bytes,
         max_outstanding_r2t: of.max_outstanding_r2t,
         command_window,
-    }
-}
-
-fn tcp(of: TcpFacts) -> TcpPathFacts {
-    TcpPathFacts {
-        rtt_us: of.rtt_us,
-        retransmits: of.retransmits_total,
-        send_mss_bytes: of.send_mss_bytes,
-        receive_mss_bytes: of.receive_mss_bytes,
-        path_mtu_bytes: of.path_mtu_bytes,
-        congestion_window_segments: of.congestion_window_segments,
-        timestamps: of.timestamps,
     }
 }

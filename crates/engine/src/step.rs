@@ -9,7 +9,7 @@ use assay_record::{
     Interval, JobEnd, PathEnd, Phase, RunEvent, StepCpu, StepEnd, StepId, StepReason, WriteEnd,
 };
 use assay_spec::{Job, Pacing, Semantics, Step};
-use assay_target::lun::PathEvent;
+use assay_target::remote::PathEvent;
 use assay_target::{IoBuf, OpenError, OpenRequest, Target};
 
 use crate::control::{Control, StopSignal, Ticket};

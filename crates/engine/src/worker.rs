@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use assay_record::{Failure, Interval, Mismatch, StepEnd};
 use assay_spec::{Job, Semantics};
-use assay_target::lun::PathChange;
+use assay_target::remote::PathChange;
 use assay_target::{BATCH_MAX, Completion, IoBuf, Op, OpKind, Target, TargetLost, Wait};
 
 use crate::control::{Control, Ticket};

@@ -29,6 +29,6 @@ pub use cpu::{CpuSnapshot, cpu_snapshot};
 pub use device::{PlaceOnDisk, cached_loops, device_of, identities, is_identity_of, place_on_disk};
 pub use facts::host_facts;
 pub use mounts::filesystem_of;
-pub use path::{net_paths, tcp_path};
+pub use path::{net_paths, tcp_facts, tcp_path};
 pub use probe::{Hold, HoldKind, ProbeError, file_users, probe};
 pub use sampler::{Sampler, Watched};

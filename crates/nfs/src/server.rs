@@ -4,6 +4,8 @@ use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
+use assay_tcp::{connect, resolve};
+
 use crate::config::ServerConfig;
 use crate::error::CallError;
 use crate::mount::{self, Export, Mounted};
@@ -13,7 +15,6 @@ use crate::nfs3::{
 };
 use crate::portmap;
 use crate::rpc::{Credentials, LAST_FRAGMENT, Procedure, read_reply, write_call};
-use crate::transport::{connect, resolve};
 use crate::xdr::{Reader, Writer, XdrError};
 
 /// Longest answer that is taken: a list of exports, or one read of 1 MiB, with room to spare.

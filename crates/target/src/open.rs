@@ -328,11 +328,11 @@ impl Target for AnyTarget {
         each!(self, t => t.writes())
     }
 
-    fn paths(&mut self) -> Vec<crate::lun::PathReport> {
+    fn paths(&mut self) -> Vec<crate::remote::PathReport> {
         each!(self, t => t.paths())
     }
 
-    fn path_events(&mut self) -> Vec<crate::lun::PathEvent> {
+    fn path_events(&mut self) -> Vec<crate::remote::PathEvent> {
         each!(self, t => t.path_events())
     }
 }

@@ -15,7 +15,7 @@ use std::net::IpAddr;
 use assay_record::{FrameFacts, NetPathFacts};
 
 pub(crate) use tcp::TcpWatch;
-pub use tcp::tcp_path;
+pub use tcp::{tcp_facts, tcp_path};
 
 /// The network to each address, looked at side by side. Takes some milliseconds; seconds where frames get lost.
 #[must_use]

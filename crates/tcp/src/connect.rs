@@ -1,4 +1,4 @@
-//! Opening connections, from a privileged port where the process may: servers take root's word only from there.
+//! Opening connections without blocking, from a privileged port where that is asked for.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, ToSocketAddrs};
@@ -9,23 +9,29 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, sockopt};
 
-/// How long a read that may sleep does so.
-pub(crate) const READ_LIMIT: Duration = Duration::from_millis(50);
+use crate::READ_LIMIT;
+
 /// Ports that only root may use, from where bindresvport(3) begins.
 const PRIVILEGED: std::ops::Range<u16> = 600..1024;
 
 /// A connection that is being opened.
 #[derive(Debug)]
-pub(crate) struct Connecting {
+pub struct Connecting {
     stream: TcpStream,
     port: Option<u16>,
 }
 
 impl Connecting {
-    /// Starts to connect, from `port` if that is given and free, else from any privileged port, else from any.
+    /// Starts to connect, from any port.
+    pub fn begin(address: SocketAddr) -> io::Result<Self> {
+        Self::from_port(address, None)
+    }
+
+    /// Starts to connect, from `port` if that is given and free, else from any privileged port, else from any:
+    /// servers take root's word only from there.
     ///
     /// A server that keeps answers to tell repeated calls knows a client by its port, among others.
-    pub(crate) fn begin(address: SocketAddr, port: Option<u16>) -> io::Result<Self> {
+    pub fn begin_privileged(address: SocketAddr, port: Option<u16>) -> io::Result<Self> {
         if let Some(port) = port {
             match Self::from_port(address, Some(port)) {
                 Err(error) if is_taken(&error) => {}
@@ -49,7 +55,7 @@ impl Connecting {
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let socket: OwnedFd =
             rustix::net::socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
-        // Calls are small and must leave at once; Nagle's algorithm would hold them back.
+        // Commands are small and must leave at once; Nagle's algorithm would hold them back.
         sockopt::set_tcp_nodelay(&socket, true)?;
         if let Some(port) = port {
             sockopt::set_socket_reuseaddr(&socket, true)?;
@@ -65,17 +71,20 @@ impl Connecting {
         }
     }
 
-    pub(crate) fn stream(&self) -> &TcpStream {
+    /// The socket, to be waited for until it is writable.
+    #[must_use]
+    pub fn stream(&self) -> &TcpStream {
         &self.stream
     }
 
     /// The privileged port it comes from, if any.
-    pub(crate) fn port(&self) -> Option<u16> {
+    #[must_use]
+    pub fn port(&self) -> Option<u16> {
         self.port
     }
 
     /// To be called when the socket has become writable.
-    pub(crate) fn finish(self) -> io::Result<TcpStream> {
+    pub fn finish(self) -> io::Result<TcpStream> {
         sockopt::socket_error(&self.stream)??;
         // Linux reports a connection to oneself (same port on both ends) as success.
         if self.stream.peer_addr()? == self.stream.local_addr()? {
@@ -100,9 +109,9 @@ fn random_port() -> u16 {
     PRIVILEGED.start + u16::from_ne_bytes(bytes) % span
 }
 
-/// Connects and waits for it.
-pub(crate) fn connect(address: SocketAddr, patience: Duration) -> io::Result<TcpStream> {
-    let connecting = Connecting::begin(address, None)?;
+/// Connects, from a privileged port where the process may, and waits for it up to `patience`.
+pub fn connect(address: SocketAddr, patience: Duration) -> io::Result<TcpStream> {
+    let connecting = Connecting::begin_privileged(address, None)?;
     let wait = Timespec {
         tv_sec: i64::try_from(patience.as_secs()).unwrap_or(i64::MAX),
         tv_nsec: patience.subsec_nanos().into(),
@@ -114,8 +123,8 @@ pub(crate) fn connect(address: SocketAddr, patience: Duration) -> io::Result<Tcp
     connecting.finish()
 }
 
-/// The address of a host.
-pub(crate) fn resolve(host: &str, port: u16) -> io::Result<SocketAddr> {
+/// The first address of a host: a name, an IPv4 address, an IPv6 address with or without brackets.
+pub fn resolve(host: &str, port: u16) -> io::Result<SocketAddr> {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     let mut found = (bare, port).to_socket_addrs()?;
     found.next().ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "the name has no address"))
@@ -138,17 +147,19 @@ mod tests {
     fn root_comes_from_a_privileged_port_and_comes_again_from_the_same() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let first = Connecting::begin(address, None).unwrap();
+        let first = Connecting::begin_privileged(address, None).unwrap();
         let Some(port) = first.port() else {
-            assert!(rustix::process::geteuid().as_raw() != 0, "root may use privileged ports");
+            assert!(
+                Connecting::from_port(address, Some(PRIVILEGED.start)).is_err(),
+                "who may use privileged ports comes from one"
+            );
             return;
         };
         assert!(PRIVILEGED.contains(&port));
         let stream = first.finish().unwrap();
-        let second = Connecting::begin(address, Some(port)).unwrap();
+        let second = Connecting::begin_privileged(address, Some(port)).unwrap();
         assert_ne!(second.port(), Some(port), "taken, so another one");
-        rustix::net::sockopt::set_socket_linger(&stream, Some(Duration::ZERO)).unwrap();
-        drop(stream);
-        assert_eq!(Connecting::begin(address, Some(port)).unwrap().port(), Some(port));
+        crate::abandon(stream);
+        assert_eq!(Connecting::begin_privileged(address, Some(port)).unwrap().port(), Some(port));
     }
 }
