@@ -383,7 +383,7 @@ fn writes_of(context: &StepContext<'_>, ends: &[WorkerEnd]) -> Vec<WriteEnd> {
     for end in ends {
         let Some(report) = &end.paths.writes else { continue };
         let member = context.targets[end.job as usize].names.first().map_or("", String::as_str);
-        let one = paths::write_end(end.job, member, report);
+        let one = paths::write_end(end.job, member, report, end.paths.writes_before.unwrap_or_default());
         match sums.iter_mut().find(|sum| sum.job == one.job) {
             None => sums.push(one),
             Some(sum) => sum.merge(&one),
