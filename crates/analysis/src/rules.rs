@@ -60,10 +60,11 @@ const RUN_RULES: [(&str, RunRule); 10] = [
     ("path-fault", network::path_fault),
 ];
 
-const STEP_RULES: [(&str, StepRule); 14] = [
+const STEP_RULES: [(&str, StepRule); 15] = [
     ("mismatch", load::mismatch),
     ("uncertain-writes", nfs::uncertain_writes),
     ("errors", load::errors),
+    ("stalled", load::stalled),
     ("missed-rate", load::missed_rate),
     ("rereads-start", queue::rereads_start),
     ("drained-queue", queue::drained_queue),

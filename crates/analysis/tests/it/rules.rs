@@ -1,6 +1,6 @@
 //! Each rule: it fires, it does not, and what it does on the boundary.
 
-use assay_analysis::{DiskBytes, OpSummary, RunSummary, Severity, findings};
+use assay_analysis::{DiskBytes, OpSummary, Point, RunSummary, Severity, findings};
 use assay_record::{
     Content, Failure, MemberKind, Mismatch, NfsFacts, RunHeader, Stamp, StepCpu, StepReason, Warning,
     WriteEnd,
@@ -237,6 +237,27 @@ fn a_rate_is_missed_below_99_percent() {
     assert!(set(9_899));
     assert!(!set(9_900));
     assert!(!fires("missed-rate", |_, s| s.steps[0].jobs[0].due = Some(0)));
+}
+
+#[test]
+fn seconds_without_io_are_a_stall_where_an_io_took_as_long() {
+    let set = |rates: &[f64], slowest_ns: u64| {
+        let (header, mut summary) = clean();
+        {
+            let step = &mut summary.steps[0];
+            let plain = step.series[0].clone();
+            step.series = rates.iter().map(|iops| Point { iops: *iops, ..plain.clone() }).collect();
+            step.total.iops = rates.iter().sum::<f64>() / rates.len() as f64;
+            step.total.service.record(slowest_ns);
+        }
+        found("stalled", &header, &summary)
+    };
+    let told = set(&[900.0, 880.0, 3.0, 0.0, 0.0, 910.0, 0.0, 870.0], 3_400_000_000).unwrap();
+    assert!(told.says.contains("From second 2 to second 5 of the window"), "{}", told.says);
+    assert!(told.says.contains("took 3.4 s"), "{}", told.says);
+    assert_eq!(told.evidence[0].value, 3.0);
+    assert!(set(&[900.0, 880.0, 0.0, 910.0], 40_000_000).is_none(), "it was meant to rest");
+    assert!(set(&[900.0, 880.0, 90.0, 910.0], 3_400_000_000).is_none(), "slow is not still");
 }
 
 #[test]
