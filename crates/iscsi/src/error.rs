@@ -73,6 +73,14 @@ pub enum PathError {
         /// The limit, ms.
         limit_ms: u128,
     },
+    /// It said nothing while others did.
+    #[error("{portal} said nothing for {silent_ms} ms, while another path answered")]
+    Silent {
+        /// Portal.
+        portal: String,
+        /// For how long, ms.
+        silent_ms: u128,
+    },
     /// Login failed.
     #[error("login at {portal} failed: {source}")]
     Login {
@@ -110,6 +118,12 @@ impl PathError {
     #[must_use]
     pub fn is_permanent(&self) -> bool {
         matches!(self, Self::Login { source, .. } if source.is_permanent())
+    }
+
+    /// True if the portal answers but does not have the target for us: wrong name, not allowed, or not set up yet.
+    #[must_use]
+    pub fn is_absence(&self) -> bool {
+        matches!(self, Self::Login { source: LoginError::Refused { class: 2, detail: 2..=4 }, .. })
     }
 }
 

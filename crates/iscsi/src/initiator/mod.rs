@@ -13,6 +13,7 @@ mod dispatch;
 mod probe;
 mod recover;
 mod settle;
+mod silence;
 mod tick;
 
 use std::collections::VecDeque;
