@@ -97,6 +97,14 @@ pub enum PathError {
         /// Cause.
         why: String,
     },
+    /// There is no such LUN, or it is no disk.
+    #[error("LUN behind {portal} cannot be used: {why}")]
+    NoUnit {
+        /// Portal.
+        portal: String,
+        /// Cause.
+        why: String,
+    },
     /// The LUN behind this path cannot be used.
     #[error("LUN behind {portal} cannot be used: {why}")]
     Lun {
@@ -120,10 +128,16 @@ impl PathError {
         matches!(self, Self::Login { source, .. } if source.is_permanent())
     }
 
-    /// True if the portal answers but does not have the target for us: wrong name, not allowed, or not set up yet.
+    /// What is not there: wrong name, not allowed, or not set up yet.
     #[must_use]
-    pub fn is_absence(&self) -> bool {
-        matches!(self, Self::Login { source: LoginError::Refused { class: 2, detail: 2..=4 }, .. })
+    pub fn missing(&self) -> Option<Missing> {
+        match self {
+            Self::Login { source: LoginError::Refused { class: 2, detail: 2..=4 }, .. } => {
+                Some(Missing::Target)
+            }
+            Self::NoUnit { .. } => Some(Missing::Unit),
+            _ => None,
+        }
     }
 }
 
@@ -141,8 +155,13 @@ pub enum ConnectError {
         expected: &'static str,
     },
     /// No path came up.
-    #[error("no path to the target came up: {0}")]
-    NoPath(PathErrors),
+    #[error("no path to the target came up: {errors}")]
+    NoPath {
+        /// Why, path by path.
+        errors: PathErrors,
+        /// What the target or its portal does not have, where that is the reason of a path.
+        missing: Option<Missing>,
+    },
     /// The system refuses something basic.
     #[error("the operating system refuses {what}: {source}")]
     System {
@@ -151,6 +170,15 @@ pub enum ConnectError {
         /// Cause.
         source: io::Error,
     },
+}
+
+/// What was asked for and is not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Missing {
+    /// The portal answers, but does not have the target for us. [`crate::discover`] tells what it has.
+    Target,
+    /// The target has no such unit, or none that is a disk. [`crate::units`] tells what it has.
+    Unit,
 }
 
 /// One error per path.

@@ -44,8 +44,9 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         if error.is_permanent() {
             retry_at = now + self.config.timeouts.retry_max;
         }
+        path.missing = error.missing();
         // A target that we had before and that is not there is being set up again, as after a restart.
-        path.is_refused = error.is_permanent() && !(error.is_absence() && self.capacity.is_some());
+        path.is_refused = error.is_permanent() && !(path.missing.is_some() && self.capacity.is_some());
         let old = std::mem::replace(&mut path.state, State::Down { retry_at });
         path.not_before = now;
         if let State::Online(connection) = old {

@@ -9,7 +9,7 @@ use assay_tcp::{Connecting, PathStats};
 use super::connection::{Connection, Phase};
 use super::silence::Pace;
 use crate::config::Timeouts;
-use crate::error::PathError;
+use crate::error::{Missing, PathError};
 use crate::login::LoginConfig;
 use crate::scsi::AccessState;
 use crate::transport::{LoggingIn, resolve};
@@ -75,6 +75,8 @@ pub(crate) struct Path {
     /// The login was refused, and nothing but a changed setting can help.
     pub is_refused: bool,
     pub last_error: Option<String>,
+    /// What the last error says is not there.
+    pub missing: Option<Missing>,
     /// How long its answers take.
     pub pace: Pace,
     pub stats: PathStats,
@@ -107,6 +109,7 @@ impl Path {
             not_before: now,
             is_refused: false,
             last_error: None,
+            missing: None,
             pace: Pace::new(now),
             stats: PathStats::default(),
         }

@@ -7,6 +7,7 @@ mod hold;
 mod look;
 mod portals;
 mod secret;
+mod there;
 
 use std::time::Duration;
 
