@@ -6,7 +6,7 @@ use assay_record::{
     Agreed, Latency, LunPathFacts, NetPathFacts, PathEnd, PingFacts, RunEvent, Warning, WriteEnd,
 };
 use assay_target::lun::{self, Negotiated};
-use assay_target::nfs::WriteReport;
+use assay_target::nfs::{WriteReport, WriteStats};
 use assay_target::remote::{PathEvent, PathReport};
 
 use crate::clock::Clock;
@@ -21,7 +21,8 @@ pub(crate) struct WorkerPaths {
     pub(crate) before: Vec<PathReport>,
     pub(crate) after: Vec<PathReport>,
     pub(crate) events: Vec<PathEvent>,
-    /// What became of writes, where the target may hold them in memory.
+    /// What became of writes, where the target may hold them in memory: when the measured window began, and after it.
+    pub(crate) writes_before: Option<WriteStats>,
     pub(crate) writes: Option<WriteReport>,
 }
 
@@ -64,18 +65,24 @@ fn path_end(job: u32, member: &str, after: &PathReport, before: Option<&PathRepo
     }
 }
 
-/// What became of the writes of one worker.
-pub(crate) fn write_end(job: u32, member: &str, report: &WriteReport) -> WriteEnd {
+/// What became of the writes of one worker in the measured window.
+pub(crate) fn write_end(job: u32, member: &str, report: &WriteReport, before: WriteStats) -> WriteEnd {
     let stats = report.stats;
+    let commits = stats.commits - before.commits;
+    // A restart between has taken the uncommitted writes of the warm-up out of what there was to commit.
+    let is_carried = commits > 0 && stats.restarts == before.restarts;
+    let committed_before_bytes = if is_carried { before.uncommitted_bytes } else { 0 };
     WriteEnd {
         job,
         member: member.to_owned(),
-        unstable: stats.unstable,
-        data_sync: stats.data_sync,
-        file_sync: stats.file_sync,
-        commits: stats.commits,
-        commit_ns: stats.commit_ns,
-        committed_bytes: stats.committed_bytes,
+        unstable: stats.unstable - before.unstable,
+        data_sync: stats.data_sync - before.data_sync,
+        file_sync: stats.file_sync - before.file_sync,
+        commits,
+        commit_ns: stats.commit_ns - before.commit_ns,
+        committed_bytes: stats.committed_bytes - before.committed_bytes - committed_before_bytes,
+        committed_before_bytes,
+        // What a server forgot is lost, whenever that was.
         restarts: stats.restarts,
         uncertain: stats.uncertain,
         uncertain_bytes: stats.uncertain_bytes,

@@ -42,6 +42,8 @@ pub struct WriteStats {
     pub uncertain: u64,
     /// Their bytes.
     pub uncertain_bytes: u64,
+    /// Bytes that are answered UNSTABLE and not committed now.
+    pub uncommitted_bytes: u64,
 }
 
 impl WriteStats {

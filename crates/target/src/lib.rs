@@ -68,6 +68,11 @@ pub trait Target {
         None
     }
 
+    /// What became of writes since the target was opened, with nothing done about it; `None` as above.
+    fn writes(&self) -> Option<nfs::WriteStats> {
+        None
+    }
+
     /// Every way to the storage and what went over it since the target was opened; none where there is only one way
     /// and nothing to tell. Allocates: not to be called while measuring.
     fn paths(&mut self) -> Vec<remote::PathReport> {

@@ -324,6 +324,10 @@ impl Target for AnyTarget {
         each!(self, t => t.make_durable())
     }
 
+    fn writes(&self) -> Option<crate::nfs::WriteStats> {
+        each!(self, t => t.writes())
+    }
+
     fn paths(&mut self) -> Vec<crate::remote::PathReport> {
         each!(self, t => t.paths())
     }

@@ -3,9 +3,8 @@
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::os::fd::OwnedFd;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, sockopt};
 
@@ -13,6 +12,10 @@ use crate::READ_LIMIT;
 
 /// Ports that only root may use, from where bindresvport(3) begins.
 const PRIVILEGED: std::ops::Range<u16> = 600..1024;
+/// Addresses of one name that are tried; more are no server's.
+pub const ADDRESSES_MAX: usize = 16;
+/// How long an address has to itself before the next is tried beside it (RFC 8305, section 8).
+pub const HEAD_START: Duration = Duration::from_millis(250);
 
 /// A connection that is being opened.
 #[derive(Debug)]
@@ -109,25 +112,88 @@ fn random_port() -> u16 {
     PRIVILEGED.start + u16::from_ne_bytes(bytes) % span
 }
 
-/// Connects, from a privileged port where the process may, and waits for it up to `patience`.
-pub fn connect(address: SocketAddr, patience: Duration) -> io::Result<TcpStream> {
-    let connecting = Connecting::begin_privileged(address, None)?;
-    let wait = Timespec {
-        tv_sec: i64::try_from(patience.as_secs()).unwrap_or(i64::MAX),
-        tv_nsec: patience.subsec_nanos().into(),
-    };
-    let mut fds = [PollFd::new(connecting.stream(), PollFlags::OUT)];
-    if rustix::event::poll(&mut fds, Some(&wait))? == 0 {
-        return Err(io::ErrorKind::TimedOut.into());
+/// Connects to the first of several addresses of one host that takes the connection, from a privileged port where the
+/// process may, within `patience`. Where none does: what each said, in the order of the addresses.
+///
+/// An address that says nothing holds up the next for [`HEAD_START`] only: of a name with an IPv6 and an IPv4 address
+/// often one leads nowhere.
+pub fn connect_first(
+    addresses: &[SocketAddr],
+    patience: Duration,
+) -> Result<(SocketAddr, TcpStream), Vec<(SocketAddr, io::Error)>> {
+    let deadline = Instant::now() + patience;
+    let mut tries: Vec<Try> = Vec::with_capacity(addresses.len());
+    let mut next_at = Instant::now();
+    loop {
+        let now = Instant::now();
+        let is_pending = tries.iter().any(|one| matches!(one, Try::Pending(_)));
+        let next = addresses.get(tries.len()).filter(|_| !is_pending || now >= next_at);
+        if let Some(address) = next {
+            tries.push(Connecting::begin_privileged(*address, None).map_or_else(Try::Failed, Try::Pending));
+            next_at = now + HEAD_START;
+            continue;
+        }
+        if !is_pending || now >= deadline {
+            break;
+        }
+        let is_last = tries.len() == addresses.len();
+        let until = if is_last { deadline } else { deadline.min(next_at) };
+        let ready = crate::wait(tries.len(), |at| tries[at].interest(), until.saturating_duration_since(now));
+        for at in (0..tries.len()).filter(|at| ready & 1 << at != 0) {
+            match tries[at].finish() {
+                Ok(stream) => return Ok((addresses[at], stream)),
+                Err(error) => tries[at] = Try::Failed(error),
+            }
+        }
     }
-    connecting.finish()
+    let said = tries.into_iter().map(|one| match one {
+        Try::Pending(_) => io::ErrorKind::TimedOut.into(),
+        Try::Failed(error) => error,
+    });
+    Err(addresses.iter().copied().zip(said).collect())
 }
 
-/// The first address of a host: a name, an IPv4 address, an IPv6 address with or without brackets.
-pub fn resolve(host: &str, port: u16) -> io::Result<SocketAddr> {
+/// One of several addresses.
+enum Try {
+    Pending(Connecting),
+    Failed(io::Error),
+}
+
+impl Try {
+    fn interest(&self) -> Option<(&TcpStream, bool)> {
+        match self {
+            Self::Pending(connecting) => Some((connecting.stream(), true)),
+            Self::Failed(_) => None,
+        }
+    }
+
+    fn finish(&mut self) -> io::Result<TcpStream> {
+        match std::mem::replace(self, Self::Failed(io::ErrorKind::NotConnected.into())) {
+            Self::Pending(connecting) => connecting.finish(),
+            Self::Failed(error) => Err(error),
+        }
+    }
+}
+
+/// Every address of a host, at most [`ADDRESSES_MAX`]: a name, an IPv4 address, an IPv6 address with or without
+/// brackets.
+pub fn resolve_all(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
-    let mut found = (bare, port).to_socket_addrs()?;
-    found.next().ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "the name has no address"))
+    let mut found: Vec<SocketAddr> = Vec::new();
+    for address in (bare, port).to_socket_addrs()? {
+        if !found.contains(&address) && found.len() < ADDRESSES_MAX {
+            found.push(address);
+        }
+    }
+    if found.is_empty() {
+        return Err(io::Error::new(io::ErrorKind::NotFound, "the name has no address"));
+    }
+    Ok(found)
+}
+
+/// The first address of a host.
+pub fn resolve(host: &str, port: u16) -> io::Result<SocketAddr> {
+    resolve_all(host, port).map(|found| found[0])
 }
 
 #[cfg(test)]
@@ -141,6 +207,22 @@ mod tests {
         {
             assert_eq!(resolve(host, 2049).unwrap(), address.parse().unwrap(), "{host}");
         }
+    }
+
+    #[test]
+    fn the_first_address_that_takes_a_connection_has_it_and_else_each_has_its_word() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let (there, patience) = (listener.local_addr().unwrap(), Duration::from_secs(5));
+        let closed: SocketAddr = ([127, 0, 0, 1], 1).into();
+        let (address, stream) = connect_first(&[closed, there], patience).unwrap();
+        assert_eq!((address, stream.peer_addr().unwrap()), (there, there));
+        let said = connect_first(&[closed, closed], patience).unwrap_err();
+        assert!(
+            said.iter().all(|(at, why)| *at == closed && why.kind() == io::ErrorKind::ConnectionRefused),
+            "{said:?}"
+        );
+        assert_eq!(said.len(), 2);
+        assert!(connect_first(&[], patience).unwrap_err().is_empty());
     }
 
     #[test]

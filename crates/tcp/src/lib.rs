@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use rustix::net::{SendAncillaryBuffer, SendFlags};
 
-pub use connect::{Connecting, connect, resolve};
+pub use connect::{ADDRESSES_MAX, Connecting, HEAD_START, connect_first, resolve, resolve_all};
 pub use events::{Event, EventLog};
 pub use facts::{TcpFacts, TcpFactsReader};
 pub use inbox::{DIRECT_BYTES_MIN, Inbox, Patience, READS_MAX, Read};

@@ -309,3 +309,28 @@ fn calibration_recovers_hidden_costs_through_the_whole_tool() {
     assert!(file.contains("# Not to be used for:") && file.contains("calibrated: run"), "{file}");
     assert!(bench.ok(&["predict", &fitted]).contains("limited by"));
 }
+
+#[test]
+fn a_plan_where_an_array_belongs_and_the_other_way_round_are_told_with_what_to_type() {
+    let bench = Bench::new();
+    let plan = bench
+        .write("mine.toml", "[[test]]\nname = \"t\"\naccess = [{ size = \"8KiB\", read = 1 }]\nbogus = 1\n");
+    let array = bench.write("nas.toml", &bench.ok(&["arrays", "show", "ix4-200d"]));
+    let says = bench.refused(&["predict", &plan]);
+    assert!(says.contains("mine.toml is a plan") && says.contains("assay predict ARRAY"), "{says}");
+    let says = bench.refused(&["predict", "vmware", "ix4-200d"]);
+    assert!(says.contains("vmware is a suite") && says.contains("assay predict ARRAY vmware"), "{says}");
+    let says = bench.refused(&["run", &array, "t.dat"]);
+    assert!(says.contains("nas.toml is an array file") && says.contains("assay run SUITE sim:"), "{says}");
+    let says = bench.refused(&["predict", "ix4-200d", "nas-4bay"]);
+    assert!(says.contains("nas-4bay is an array") && says.contains("assay predict nas-4bay"), "{says}");
+}
+
+#[test]
+fn a_sweep_that_runs_downwards_is_told_so() {
+    let bench = Bench::new();
+    let says = bench.refused(&["predict", "ix4-200d", "--sweep", "disks=12..4"]);
+    assert!(says.contains("from 12 to 4") && says.contains("like disks=4..12"), "{says}");
+    let says = bench.refused(&["predict", "ix4-200d", "--sweep", "disks=4..4"]);
+    assert!(says.contains("--with disks=4"), "{says}");
+}

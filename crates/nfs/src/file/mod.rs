@@ -242,7 +242,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
     /// What became of writes so far.
     #[must_use]
     pub fn writes(&self) -> WriteStats {
-        self.writes
+        WriteStats { uncommitted_bytes: self.uncommitted.1, ..self.writes }
     }
 
     /// Every connection as it is now, with its TCP facts. To be called about once a second.

@@ -169,6 +169,10 @@ impl Target for NfsTarget {
         (stats != WriteStats::default() || failure.is_some()).then_some(WriteReport { stats, failure })
     }
 
+    fn writes(&self) -> Option<WriteStats> {
+        Some(self.file.writes())
+    }
+
     fn paths(&mut self) -> Vec<PathReport> {
         let report = |path: assay_nfs::PathReport| PathReport {
             path: path.path,
