@@ -93,11 +93,10 @@ fn apply(header: &RunHeader, summary: &RunSummary) -> Vec<Finding> {
     let mut found: Vec<Finding> =
         RUN_RULES.iter().filter_map(|(name, rule)| rule(run).map(|f| finding(name, f))).collect();
     found.extend(STEP_RULES.iter().filter_map(|(name, rule)| worst_of_steps(name, *rule, run)));
-    for warning in run::warnings(run) {
-        if !found.iter().any(|f| f.rule == warning.rule) {
-            found.push(warning);
-        }
-    }
+    // Only a rule of the same name has better words: of several warnings, as of a path that went and came, all are told.
+    let mut untold = run::warnings(run);
+    untold.retain(|warning| !found.iter().any(|f| f.rule == warning.rule));
+    found.extend(untold);
     found
 }
 

@@ -350,13 +350,16 @@ fn warnings_become_findings_once_unless_a_rule_says_it_better() {
     let (mut header, mut summary) = clean();
     let warning =
         |rule: &str| Warning { rule: rule.into(), says: "It fell back.".into(), next: "Allow it.".into() };
-    summary.warnings = vec![warning("psync-fallback"), warning("psync-fallback"), warning("unwritten")];
+    let again = Warning { says: "It fell again.".into(), ..warning("psync-fallback") };
+    summary.warnings =
+        vec![warning("psync-fallback"), warning("psync-fallback"), again, warning("unwritten")];
     header.targets[0].member.unwritten_bytes = Some(4096);
     let all = findings(&header, &summary);
     let rules: Vec<&str> = all.iter().map(|f| f.rule.as_str()).collect();
-    assert_eq!(rules, ["unwritten", "psync-fallback"]);
+    assert_eq!(rules, ["unwritten", "psync-fallback", "psync-fallback"]);
     assert!(all[0].says.starts_with("0.0 MiB of"), "the rule's own words: {}", all[0].says);
     assert_eq!((all[1].says.as_str(), all[1].next.as_str()), ("It fell back.", "Allow it."));
+    assert_eq!(all[2].says, "It fell again.", "what happens twice is told twice");
 }
 
 #[test]
