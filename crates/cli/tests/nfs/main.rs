@@ -8,6 +8,7 @@
 
 #[path = "../../../nfs/tests/it/ganesha.rs"]
 mod ganesha;
+mod mute;
 mod net;
 #[path = "../it/story.rs"]
 #[expect(dead_code, reason = "the stories on files and devices use more of it")]

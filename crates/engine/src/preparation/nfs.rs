@@ -2,6 +2,7 @@
 //! local one, with the server's words where the kernel's would stand.
 
 use std::fs::File;
+use std::net::SocketAddr;
 use std::path::Path;
 
 use assay_record::{
@@ -50,6 +51,17 @@ pub(super) struct NfsHold {
     marker: Option<Marker>,
     used_bytes: u64,
     size_bytes: u64,
+}
+
+/// How a file was left.
+pub(super) enum NfsClosed {
+    Marked,
+    /// It is only read, and carries no mark.
+    NotOurs,
+    /// Its name leads to another file.
+    Elsewhere(Warning),
+    /// The server did not take the mark.
+    Unreachable(Warning),
 }
 
 /// What a place is and what speaks against writing there: for whoever only wants to know.
@@ -353,18 +365,22 @@ impl Making<'_> {
 
 impl NfsHold {
     /// Writes down how the file is left. Where the server cannot be reached the mark says what it says after a run
-    /// that was killed, and the file is still ours. Where the name leads to another file by now nothing is marked, and
-    /// that is told.
-    pub(super) fn close(&mut self, member: &NfsMember) -> Option<Warning> {
-        match nfs::mark(member, self.marker.as_mut()?, false) {
-            Err(error @ OpenError::NfsElsewhere { .. }) => Some(Warning {
-                rule: "file-replaced".into(),
-                says: format!("{error}."),
-                next: "See on the server who moves files there while they are measured; what stands there now was \
-                       neither written to nor marked."
-                    .into(),
-            }),
-            _ => None,
+    /// that was killed, and the file is still ours. Where the name leads to another file by now nothing is marked. A
+    /// server that was `silent` is not waited for again.
+    pub(super) fn close(&mut self, member: &NfsMember, silent: &mut Vec<SocketAddr>) -> NfsClosed {
+        let Some(marker) = &mut self.marker else { return NfsClosed::NotOurs };
+        if silent.contains(&member.server) {
+            return NfsClosed::Unreachable(unmarked(&member.address.to_string()));
+        }
+        match nfs::mark(member, marker, false) {
+            Ok(()) => NfsClosed::Marked,
+            Err(error @ OpenError::NfsElsewhere { .. }) => NfsClosed::Elsewhere(replaced(&error)),
+            Err(error) => {
+                if matches!(error, OpenError::NfsSilent { .. }) {
+                    silent.push(member.server);
+                }
+                NfsClosed::Unreachable(unmarked(&error.to_string()))
+            }
         }
     }
 
@@ -376,6 +392,24 @@ impl NfsHold {
         if marker.as_ref().is_some_and(|marker| marker.created && marker.filled_bytes == 0) {
             let _ = nfs::remove(member);
         }
+    }
+}
+
+fn replaced(error: &OpenError) -> Warning {
+    Warning {
+        rule: "file-replaced".into(),
+        says: format!("{error}."),
+        next: "See on the server who moves files there while they are measured; what stands there now was neither \
+               written to nor marked."
+            .into(),
+    }
+}
+
+fn unmarked(what: &str) -> Warning {
+    Warning {
+        rule: "unmarked".into(),
+        says: format!("{what}: after the run its mark could not be closed, as if the run had been killed."),
+        next: "The file is still Assay's own; the next run on it, with --remove, takes it away.".into(),
     }
 }
 
