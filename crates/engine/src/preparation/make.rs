@@ -39,6 +39,8 @@ pub(super) struct Making<'m> {
     pub(super) warnings: Vec<Warning>,
     /// Keep other runs away from LUNs for as long as they are open.
     pub(super) locks: Vec<File>,
+    /// Numbers of the marks of files on NFS servers that are open, and the addresses of these.
+    pub(super) nfs_marks: Vec<(String, String)>,
 }
 
 /// A target that is open and locked, and not filled yet.

@@ -181,10 +181,19 @@ pub fn prepare(
         inspected.push(inspect::inspect(plan, index, address, options, host)?);
     }
     inspect::check_overwrite(&options.overwrite, &inspected)?;
+    nfs::check_different(&inspected)?;
     space::check(&inspected)?;
     let memory_bytes = memory::left_for_buffers(plan, &inspected, host)?;
-    let mut making =
-        make::Making { plan, options, engine, stop, progress, warnings: Vec::new(), locks: Vec::new() };
+    let mut making = make::Making {
+        plan,
+        options,
+        engine,
+        stop,
+        progress,
+        warnings: Vec::new(),
+        locks: Vec::new(),
+        nfs_marks: Vec::new(),
+    };
     let mut targets = PreparedTargets {
         targets: Vec::new(),
         warnings: Vec::new(),

@@ -11,7 +11,7 @@ use assay_record::{
 use assay_spec::units::Bytes;
 use assay_spec::{NfsAddress, NfsSync, Plan};
 use assay_target::file::{Lock, Marker};
-use assay_target::nfs::{self, BLOCK_BYTES, NfsMember, Place, locate};
+use assay_target::nfs::{self, BLOCK_BYTES, Identity, NfsMember, Place, locate};
 use assay_target::{AccessMode, Durability, OpenError};
 
 use super::error::PrepareError;
@@ -35,6 +35,8 @@ pub(super) struct NfsPlan {
     pub(super) span_bytes: u64,
     durability: Durability,
     seen: Seen,
+    /// What tells the file from others, where it is there.
+    identity: Option<Identity>,
 }
 
 /// What stands between here and the server.
@@ -45,8 +47,8 @@ struct Seen {
 
 /// Remembers what to write down when the run is over.
 pub(super) struct NfsHold {
-    /// Keeps other runs on this machine away.
-    _lock: Option<File>,
+    /// Keep other runs on this machine away.
+    _locks: Vec<File>,
     /// `None` for foreign files.
     marker: Option<Marker>,
     used_bytes: u64,
@@ -146,8 +148,27 @@ pub(super) fn inspect(
     }
     let span_bytes = inspect::file_span(plan.span, &state, holds, path, options.too_small, host)?;
     let seen = see(&mut place)?;
-    let (address, durability) = (address.to_string(), options.durability);
-    Ok(Inspected::Nfs(Box::new(NfsPlan { address, place, state, span_bytes, durability, seen })))
+    let (address, durability, identity) = (address.to_string(), options.durability, place.identity());
+    Ok(Inspected::Nfs(Box::new(NfsPlan { address, place, state, span_bytes, durability, seen, identity })))
+}
+
+/// A server may have several names, addresses, ports and exports that lead to one file.
+pub(super) fn check_different(inspected: &[Inspected]) -> Result<(), PrepareError> {
+    let plans: Vec<&NfsPlan> = inspected
+        .iter()
+        .filter_map(|one| match one {
+            Inspected::Nfs(plan) => Some(&**plan),
+            _ => None,
+        })
+        .collect();
+    for (at, plan) in plans.iter().enumerate() {
+        let Some(identity) = &plan.identity else { continue };
+        let is_same = |other: &&&NfsPlan| other.identity.as_ref().is_some_and(|of| of.is_same(identity));
+        if let Some(earlier) = plans[..at].iter().find(is_same) {
+            return Err(PrepareError::SameTwice(earlier.address.clone(), plan.address.clone()));
+        }
+    }
+    Ok(())
 }
 
 impl NfsPlan {
@@ -250,17 +271,31 @@ fn facts(place: &Place, span_bytes: u64, seen: Seen, durability: Durability) -> 
 
 impl Making<'_> {
     pub(super) fn open_nfs(&mut self, plan: NfsPlan) -> Result<Made, PrepareError> {
-        let NfsPlan { address, mut place, state, span_bytes, durability, seen } = plan;
+        let NfsPlan { address, mut place, state, span_bytes, durability, seen, .. } = plan;
         let is_new = state == FileState::New;
         let (access, lock) = match state {
             FileState::Foreign => (AccessMode::ReadOnly, Lock::Shared),
             _ => (AccessMode::ReadWrite, Lock::Exclusive),
         };
         if is_new {
-            place.create()?;
+            self.create_nfs(&address, &mut place)?;
         }
-        let lock = match self.hold_nfs(&place, lock) {
-            Ok(lock) => lock,
+        let mut marker = match state {
+            FileState::New => Some(Marker::new(true)),
+            FileState::Ours(marker) => Some(marker),
+            FileState::Allowed => Some(Marker::new(false)),
+            FileState::Foreign => None,
+        };
+        if let (Some(marker), Some(id)) = (&mut marker, place.mark_id()) {
+            // Whoever else holds the file holds it by the mark that is there.
+            id.clone_into(&mut marker.id);
+        }
+        let opened = self.hold_nfs(&mut place, lock, marker.as_ref()).and_then(|locks| {
+            marker.as_mut().map_or(Ok(()), |marker| place.mark(marker, true))?;
+            Ok(locks)
+        });
+        let locks = match opened {
+            Ok(locks) => locks,
             Err(error) => {
                 if is_new {
                     place.discard();
@@ -268,18 +303,8 @@ impl Making<'_> {
                 return Err(error);
             }
         };
-        let mut marker = match state {
-            FileState::New => Some(Marker::new(true)),
-            FileState::Ours(marker) => Some(marker),
-            FileState::Allowed => Some(Marker::new(false)),
-            FileState::Foreign => None,
-        };
-        let marked = marker.as_mut().map_or(Ok(()), |marker| place.mark(marker, true));
-        if let Err(error) = marked {
-            if is_new {
-                place.discard();
-            }
-            return Err(error.into());
+        if let Some(marker) = &marker {
+            self.nfs_marks.push((marker.id.clone(), address.clone()));
         }
         let file = place.file.expect("it was there, or was made above");
         let member = NfsMember {
@@ -296,19 +321,35 @@ impl Making<'_> {
         };
         let facts = facts(&place, span_bytes, seen, durability);
         let (used_bytes, size_bytes) = (file.attributes.used_bytes, file.attributes.size_bytes);
-        let hold = NfsHold { _lock: lock, marker, used_bytes, size_bytes };
+        let hold = NfsHold { _locks: locks, marker, used_bytes, size_bytes };
         Ok(Made::new(address, facts, Prepared::Nfs { member: Box::new(member), hold }))
     }
 
-    /// A file that is not there yet has no number to lock it by.
-    fn hold_nfs(&mut self, place: &Place, lock: Lock) -> Result<Option<File>, PrepareError> {
+    /// Of two targets that are one file nobody could tell before the first of them is there.
+    fn create_nfs(&self, address: &str, place: &mut Place) -> Result<(), PrepareError> {
+        if let Some(Some(id)) = place.appeared()?
+            && let Some((_, earlier)) = self.nfs_marks.iter().find(|(known, _)| *known == id)
+        {
+            return Err(PrepareError::SameTwice(earlier.clone(), address.to_owned()));
+        }
+        Ok(place.create()?)
+    }
+
+    fn hold_nfs(
+        &mut self,
+        place: &mut Place,
+        lock: Lock,
+        marker: Option<&Marker>,
+    ) -> Result<Vec<File>, PrepareError> {
         let name = place.address.to_string();
-        match place.hold(lock) {
-            Ok(Some(file)) => Ok(Some(file)),
+        // One that is only read may be another run's to write.
+        let mark_id = marker.map_or(place.mark_id(), |marker| Some(&*marker.id)).map(str::to_owned);
+        match place.hold(lock, mark_id.as_deref()) {
+            Ok(Some(locks)) => Ok(locks),
             Ok(None) => Err(PrepareError::InUse { path: name }),
             Err(error) => {
                 self.warnings.push(super::make::unlocked(&name, &error));
-                Ok(None)
+                Ok(Vec::new())
             }
         }
     }
@@ -386,9 +427,9 @@ impl NfsHold {
 
     /// Removes what was created and holds nothing.
     pub(super) fn abandon(self, member: &NfsMember) {
-        let Self { _lock: lock, marker, .. } = self;
+        let Self { _locks: locks, marker, .. } = self;
         // Whoever removes takes the lock itself.
-        drop(lock);
+        drop(locks);
         if marker.as_ref().is_some_and(|marker| marker.created && marker.filled_bytes == 0) {
             let _ = nfs::remove(member);
         }

@@ -34,8 +34,27 @@ impl Place {
         let Some((handle, _)) = found.filter(|(_, a)| a.kind == FileKind::Regular) else { return Ok(None) };
         let most = u32::try_from(MARKER_BYTES_MAX).expect("a few KiB");
         let text = self.server.read(&handle, 0, most).map_err(|e| self.failed(&e))?;
-        let marker = marker_beside(&text, attributes.fileid);
-        Ok(marker.and_then(|text| Marker::of_text(&text, attributes.size_bytes, attributes.modified_ns)))
+        let Some(text) = marker_beside(&text, attributes.fileid) else { return Ok(None) };
+        self.mark_id = Marker::id_of_text(&text);
+        Ok(Marker::of_text(&text, attributes.size_bytes, attributes.modified_ns))
+    }
+
+    /// Looks whether a file that was not there is there by now; the number of the mark that it has then.
+    pub fn appeared(&mut self) -> Result<Option<Option<String>>, OpenError> {
+        let (directory, name) = (self.directory, self.name.clone());
+        let found = self.server.lookup(&directory, &name).map_err(|e| self.failed(&e))?;
+        let Some((handle, attributes)) = found else { return Ok(None) };
+        let rights = self.server.access(&handle).map_err(|e| self.failed(&e))?;
+        self.file = Some(FoundFile { handle, attributes, rights });
+        self.marker()?;
+        self.file = None;
+        Ok(Some(self.mark_id.take()))
+    }
+
+    /// The number of the mark beside the file, once [`Place::marker`] has looked.
+    #[must_use]
+    pub fn mark_id(&self) -> Option<&str> {
+        self.mark_id.as_deref()
     }
 
     /// Creates the file, which must not be there yet.
@@ -205,7 +224,10 @@ pub fn remove(member: &NfsMember) -> Result<Removal, OpenError> {
     let Some(file) = place.file else { return Ok(Removal::Elsewhere) };
     let broken =
         |why: std::io::Error| OpenError::Nfs { file: member.address.to_string(), why: why.to_string() };
-    let Some(_lock) = place.hold(Lock::Exclusive).map_err(broken)? else { return Ok(Removal::InUse) };
+    place.marker()?;
+    let mark_id = place.mark_id.clone();
+    let held = place.hold(Lock::Exclusive, mark_id.as_deref()).map_err(broken)?;
+    let Some(_locks) = held else { return Ok(Removal::InUse) };
     if !place.leads_to(&member.handle)? {
         return Ok(Removal::Elsewhere);
     }

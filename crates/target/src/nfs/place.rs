@@ -11,7 +11,6 @@ use assay_spec::NfsAddress;
 
 use super::NfsMember;
 use crate::OpenError;
-use crate::file::Lock;
 
 /// The test file in a directory that is given as a target.
 const FILE_IN_DIRECTORY: &str = "assay.dat";
@@ -47,6 +46,8 @@ pub struct Place {
     pub space: FsStat,
 
     pub(super) server: Server,
+    /// Of the mark beside the file, where one was found, whatever it says.
+    pub(super) mark_id: Option<String>,
 }
 
 /// A file that is there.
@@ -77,14 +78,6 @@ impl Place {
     #[must_use]
     pub fn mount_port(&self) -> Option<u16> {
         self.server.mount_port()
-    }
-
-    /// Keeps runs on this machine apart on the file, which must be there: as a LUN has no lock that they could share, an
-    /// NFSv3 server has none without its lock manager. `None` when another run has it.
-    pub fn hold(&self, lock: Lock) -> std::io::Result<Option<std::fs::File>> {
-        let fileid = self.file.map_or(0, |file| file.attributes.fileid);
-        let server = self.server.address().to_string().replace(['[', ']', ':'], "_");
-        crate::lun::hold_name(&format!("nfs-{server}-{:x}-{fileid:x}", self.fsid), lock)
     }
 
     /// The median of a few round trips.
@@ -170,6 +163,7 @@ fn locate_at(address: &NfsAddress, config: ServerConfig) -> Result<Place, OpenEr
         limits: server.fsinfo(&mounted.handle).map_err(failed)?,
         space: server.fsstat(&directory).map_err(failed)?,
         server,
+        mark_id: None,
     })
 }
 
