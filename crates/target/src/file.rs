@@ -170,6 +170,9 @@ pub struct Marker {
     pub length_bytes: u64,
     /// Set while a run may write: its modification time then says nothing, but its length must be this one.
     pub is_open: bool,
+    /// How long after this record was written the run that opened the file may still write to it, s; 0: nobody says.
+    #[serde(default)]
+    pub open_for_s: u64,
     /// Modification time when Assay last closed it, ns since 1970.
     pub modified_ns: i128,
 }
@@ -191,6 +194,7 @@ impl Marker {
             kinds: Vec::new(),
             length_bytes: 0,
             is_open: true,
+            open_for_s: 0,
             modified_ns: 0,
         }
     }

@@ -10,6 +10,7 @@
 mod ganesha;
 mod mute;
 mod net;
+mod own;
 #[path = "../it/story.rs"]
 #[expect(dead_code, reason = "the stories on files and devices use more of it")]
 mod story;

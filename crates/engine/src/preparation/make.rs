@@ -28,7 +28,7 @@ const FILL_UNIQUE: &str = "unique";
 /// A file must be at least so long for its smallest direct I/O to be found by reading.
 const PROBE_BYTES: usize = 16 << 10;
 /// The same with a stamp in each 512 bytes.
-const FILL_STAMPED: &str = "stamped";
+pub(super) const FILL_STAMPED: &str = "stamped";
 
 pub(super) struct Making<'m> {
     pub(super) plan: &'m Plan,

@@ -9,7 +9,7 @@ use assay_record::{
     Content, FilesystemFacts, HostFacts, LunPathFacts, MemberFacts, MemberKind, NfsFacts, Warning,
 };
 use assay_spec::units::Bytes;
-use assay_spec::{NfsAddress, NfsSync, Plan};
+use assay_spec::{NfsAddress, NfsSync, Plan, Step};
 use assay_target::file::{Lock, Marker};
 use assay_target::nfs::{self, BLOCK_BYTES, Identity, NfsMember, Place, locate};
 use assay_target::{AccessMode, Durability, OpenError};
@@ -17,7 +17,7 @@ use assay_target::{AccessMode, Durability, OpenError};
 use super::error::PrepareError;
 use super::fill::Filled;
 use super::inspect::{self, FileState, Inspected};
-use super::make::{Made, Making};
+use super::make::{FILL_STAMPED, Made, Making};
 use super::space::Need;
 use super::{PrepareOptions, Prepared};
 
@@ -32,11 +32,22 @@ pub(super) struct NfsPlan {
     pub(super) address: String,
     place: Place,
     state: FileState,
+    kept: Option<Kept>,
     pub(super) span_bytes: u64,
     durability: Durability,
     seen: Seen,
     /// What tells the file from others, where it is there.
     identity: Option<Identity>,
+}
+
+/// A file of our own that is only read.
+struct Kept {
+    /// Why.
+    why: String,
+    /// Whether verify mode can check it.
+    is_stamped: bool,
+    /// Bytes from its start that hold data.
+    filled_bytes: u64,
 }
 
 /// What stands between here and the server.
@@ -53,6 +64,8 @@ pub(super) struct NfsHold {
     marker: Option<Marker>,
     used_bytes: u64,
     size_bytes: u64,
+    /// It is ours, and only read.
+    is_kept: bool,
 }
 
 /// How a file was left.
@@ -136,10 +149,12 @@ pub(super) fn inspect(
             FileState::Foreign
         }
     };
+    let (state, kept) = only_read(&place, state, writer);
     if let Some(why) = may_not(&place, &state) {
         return Err(OpenError::Nfs { file: name, why }.into());
     }
-    if plan.verifies() && state == FileState::Foreign {
+    let holds = kept.as_ref().map_or(holds, |kept| holds.min(kept.filled_bytes));
+    if plan.verifies() && state == FileState::Foreign && !kept.as_ref().is_some_and(|kept| kept.is_stamped) {
         let next = "choose another name, which is then filled, or allow this one to be lost: --overwrite ";
         return Err(PrepareError::VerifyUnfilled {
             next: format!("{next}{}", place.address.path),
@@ -149,7 +164,28 @@ pub(super) fn inspect(
     let span_bytes = inspect::file_span(plan.span, &state, holds, path, options.too_small, host)?;
     let seen = see(&mut place)?;
     let (address, durability, identity) = (address.to_string(), options.durability, place.identity());
-    Ok(Inspected::Nfs(Box::new(NfsPlan { address, place, state, span_bytes, durability, seen, identity })))
+    Ok(Inspected::Nfs(Box::new(NfsPlan {
+        address,
+        place,
+        state,
+        kept,
+        span_bytes,
+        durability,
+        seen,
+        identity,
+    })))
+}
+
+/// A file of our own that the server lets us only read is as good as somebody else's for a plan that only reads, and
+/// more is known of it.
+fn only_read(place: &Place, state: FileState, writer: Option<&str>) -> (FileState, Option<Kept>) {
+    match (may_not(place, &state), writer, state) {
+        (Some(why), None, FileState::Ours(marker)) => {
+            let is_stamped = !marker.kinds.is_empty() && marker.kinds.iter().all(|kind| kind == FILL_STAMPED);
+            (FileState::Foreign, Some(Kept { why, is_stamped, filled_bytes: marker.filled_bytes }))
+        }
+        (_, _, state) => (state, None),
+    }
 }
 
 /// A server may have several names, addresses, ports and exports that lead to one file.
@@ -271,7 +307,7 @@ fn facts(place: &Place, span_bytes: u64, seen: Seen, durability: Durability) -> 
 
 impl Making<'_> {
     pub(super) fn open_nfs(&mut self, plan: NfsPlan) -> Result<Made, PrepareError> {
-        let NfsPlan { address, mut place, state, span_bytes, durability, seen, .. } = plan;
+        let NfsPlan { address, mut place, state, kept, span_bytes, durability, seen, .. } = plan;
         let is_new = state == FileState::New;
         let (access, lock) = match state {
             FileState::Foreign => (AccessMode::ReadOnly, Lock::Shared),
@@ -286,9 +322,18 @@ impl Making<'_> {
             FileState::Allowed => Some(Marker::new(false)),
             FileState::Foreign => None,
         };
-        if let (Some(marker), Some(id)) = (&mut marker, place.mark_id()) {
-            // Whoever else holds the file holds it by the mark that is there.
-            id.clone_into(&mut marker.id);
+        if let Some(marker) = &mut marker {
+            if let Some(id) = place.mark_id() {
+                // Whoever else holds the file holds it by the mark that is there.
+                id.clone_into(&mut marker.id);
+            }
+            if !is_new && marker.is_open {
+                self.warn_killed(&address);
+            }
+            marker.open_for_s = open_for_s(self.plan, span_bytes, place.address.timeout_s);
+        }
+        if let Some(kept) = &kept {
+            self.warnings.push(only_read_words(&address, kept));
         }
         let opened = self.hold_nfs(&mut place, lock, marker.as_ref()).and_then(|locks| {
             marker.as_mut().map_or(Ok(()), |marker| place.mark(marker, true))?;
@@ -321,7 +366,7 @@ impl Making<'_> {
         };
         let facts = facts(&place, span_bytes, seen, durability);
         let (used_bytes, size_bytes) = (file.attributes.used_bytes, file.attributes.size_bytes);
-        let hold = NfsHold { _locks: locks, marker, used_bytes, size_bytes };
+        let hold = NfsHold { _locks: locks, marker, used_bytes, size_bytes, is_kept: kept.is_some() };
         Ok(Made::new(address, facts, Prepared::Nfs { member: Box::new(member), hold }))
     }
 
@@ -361,6 +406,9 @@ impl Making<'_> {
         facts: &mut MemberFacts,
     ) -> Result<(), PrepareError> {
         let Some(marker) = &mut hold.marker else {
+            if hold.is_kept {
+                facts.content = Content::Reused;
+            }
             self.warn_holes(facts, hold.used_bytes);
             return Ok(());
         };
@@ -384,6 +432,21 @@ impl Making<'_> {
         marker.kinds.sort();
         marker.kinds.dedup();
         Ok(nfs::mark(member, marker, true)?)
+    }
+
+    /// Of a file whose last run never said that it was over.
+    fn warn_killed(&mut self, address: &str) {
+        if !self.plan.verifies() {
+            return;
+        }
+        self.warnings.push(Warning {
+            rule: "killed-before".into(),
+            says: format!(
+                "The last run on {address} was killed, or its end could not be marked: a write may have been cut off or \
+                 lost then, so a wrong block that is found may be as old as that."
+            ),
+            next: "A new file (--remove, or another name) has no such past.".into(),
+        });
     }
 
     fn warn_holes(&mut self, facts: &MemberFacts, used_bytes: u64) {
@@ -433,6 +496,30 @@ impl NfsHold {
         if marker.as_ref().is_some_and(|marker| marker.created && marker.filled_bytes == 0) {
             let _ = nfs::remove(member);
         }
+    }
+}
+
+/// How long the marks of a run may stay behind its writes: all that the plan may take, and room for what it may not.
+fn open_for_s(plan: &Plan, span_bytes: u64, timeout_s: u32) -> u64 {
+    /// A fill slower than this is none to be waited for.
+    const FILL_BYTES_PER_S: u64 = 10_000_000;
+    const SLACK_S: u64 = 3600;
+    let steps = plan.tests.iter().flat_map(|test| &test.steps);
+    let step_s = |step: &Step| {
+        let planned_ns = step.warmup.0.saturating_add(step.stop.time.0);
+        planned_ns.div_ceil(1_000_000_000).saturating_add(timeout_s.into())
+    };
+    steps.map(step_s).fold(SLACK_S + span_bytes / FILL_BYTES_PER_S, u64::saturating_add)
+}
+
+fn only_read_words(address: &str, kept: &Kept) -> Warning {
+    Warning {
+        rule: "own-file-read-only".into(),
+        says: format!(
+            "{address} was made by Assay and is only read, neither marked nor filled: {}.",
+            kept.why
+        ),
+        next: String::new(),
     }
 }
 

@@ -31,12 +31,15 @@ impl Place {
         let (directory, beside) = (self.directory, self.beside());
         let found = self.server.lookup(&directory, &beside).map_err(|e| self.failed(&e))?;
         // A link, or anything else there, is nothing of ours.
-        let Some((handle, _)) = found.filter(|(_, a)| a.kind == FileKind::Regular) else { return Ok(None) };
+        let Some((handle, mark)) = found.filter(|(_, a)| a.kind == FileKind::Regular) else {
+            return Ok(None);
+        };
         let most = u32::try_from(MARKER_BYTES_MAX).expect("a few KiB");
         let text = self.server.read(&handle, 0, most).map_err(|e| self.failed(&e))?;
         let Some(text) = marker_beside(&text, attributes.fileid) else { return Ok(None) };
         self.mark_id = Marker::id_of_text(&text);
-        Ok(Marker::of_text(&text, attributes.size_bytes, attributes.modified_ns))
+        let marker = Marker::of_text(&text, attributes.size_bytes, attributes.modified_ns);
+        Ok(marker.filter(|marker| !is_left_behind(marker, &attributes, &mark)))
     }
 
     /// Looks whether a file that was not there is there by now; the number of the mark that it has then.
@@ -179,6 +182,13 @@ impl Place {
             _ => Ok(()),
         }
     }
+}
+
+/// A run that was killed leaves its mark open, and the time of its last write is not known. It cannot have written for
+/// longer than it was to last, though: what is newer by more than that, by the server's own clock, is somebody else's.
+fn is_left_behind(marker: &Marker, file: &Attributes, mark: &Attributes) -> bool {
+    let most_ns = i128::from(marker.open_for_s) * 1_000_000_000;
+    marker.is_open && marker.open_for_s > 0 && file.modified_ns > mark.modified_ns + most_ns
 }
 
 /// What became of a file that was to be removed.
