@@ -20,7 +20,7 @@ use crate::paths;
 use crate::planner::{Planner, PlannerSetup};
 use crate::preparation::JobTarget;
 use crate::rng::derive;
-use crate::spares::{Spares, spare_buffers};
+use crate::spares::{Spares, size_max, spare_buffers};
 use crate::tally::{INTERVAL_NS, Tally, TallyDrain, add};
 use crate::worker::{Worker, WorkerEnd, WorkerSetup};
 
@@ -148,10 +148,6 @@ fn pool_of(context: &StepContext<'_>, job_index: u32) -> Pool {
     let job = &context.step.jobs[job_index as usize];
     let seed = derive(context.seed, &[u64::from(test), u64::from(step), u64::from(job_index)]);
     if job.writes() { Pool::new(job.data, size_max(job) as usize, seed) } else { Pool::default() }
-}
-
-pub(crate) fn size_max(job: &Job) -> u32 {
-    u32::try_from(job.size_max().0).expect("the plan keeps I/Os below 64 MiB")
 }
 
 /// The life of a worker thread. `ready` is dropped without a word only by a panic.

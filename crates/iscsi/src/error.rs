@@ -81,6 +81,14 @@ pub enum PathError {
         /// Cause.
         source: LoginError,
     },
+    /// The target closed the connection while it was logged in to, and said nothing.
+    #[error("{portal} closed the connection during the login, without an answer: {hint}")]
+    HungUp {
+        /// Portal.
+        portal: String,
+        /// What it may have wanted.
+        hint: &'static str,
+    },
     /// The connection broke, or the target broke the protocol.
     #[error("connection to {portal} ended: {why}")]
     Connection {

@@ -300,9 +300,18 @@ fn a_wrong_block_is_critical_and_comes_first() {
 
 #[test]
 fn a_run_without_its_end_is_partial() {
-    use assay_analysis::RunStatus::{Done, Failed, Interrupted, Partial};
-    for (status, expected) in [(Done, false), (Failed, false), (Interrupted, true), (Partial, true)] {
-        assert_eq!(fires("partial", |_, s| s.status = status), expected, "{status:?}");
+    use assay_analysis::RunStatus::{Done, Failed, Interrupted, Partial, Running};
+    for (status, expected) in [
+        (Done, None),
+        (Failed, None),
+        (Interrupted, Some(Severity::Warning)),
+        (Partial, Some(Severity::Warning)),
+        (Running, Some(Severity::Info)),
+    ] {
+        let (header, mut summary) = clean();
+        summary.status = status;
+        let severity = found("partial", &header, &summary).map(|finding| finding.severity);
+        assert_eq!(severity, expected, "{status:?}");
     }
 }
 

@@ -311,5 +311,13 @@ pub(crate) fn login_error(portal: String, failure: LoginFailure) -> PathError {
     match failure {
         LoginFailure::Wire(error) => PathError::Connection { portal, why: error.to_string() },
         LoginFailure::Login(source) => PathError::Login { portal, source },
+        LoginFailure::HungUp { has_chap: false } => PathError::HungUp {
+            portal,
+            hint: "some targets, Linux LIO among them, do so when they want CHAP; give a user name (user@host) and the \
+                   secret",
+        },
+        LoginFailure::HungUp { has_chap: true } => {
+            PathError::HungUp { portal, hint: "the target's own log may say what it did not like" }
+        }
     }
 }
