@@ -26,7 +26,7 @@ pub use expected::{Beside, Case, Judgement, Measured, Modelled, judge, judge_pub
 pub use finding::{Evidence, Finding, Severity, findings};
 pub use network::{
     CEILING_IO_BYTES, Ceiling, PathFault, ceiling, ceiling_together, lossy_frames, nfs_ceiling, path_faults,
-    unreachable,
+    step_ceiling, unreachable,
 };
 pub use place::{Place, place_of};
 pub use series::Point;

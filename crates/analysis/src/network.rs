@@ -2,7 +2,8 @@
 
 use assay_model::wire::{ETHERNET_OVERHEAD, Frames, VLAN_TAG, nfs_read_header_bytes, pdu_header_bytes};
 use assay_record::{
-    FrameProbe, InterfaceFacts, LinkState, LunPathFacts, NetPathFacts, NfsFacts, TcpPathFacts,
+    FrameProbe, InterfaceFacts, LinkState, LunPathFacts, NetPathFacts, NfsFacts, RunHeader, StepId,
+    TcpPathFacts,
 };
 use serde::Serialize;
 
@@ -101,9 +102,33 @@ fn reckoned(path: &LunPathFacts, headers_bytes: f64, headers_of: &str) -> Option
 /// What all paths carry together: paths that leave through one interface share it.
 #[must_use]
 pub fn ceiling_together(paths: &[LunPathFacts]) -> Ceiling {
+    sum_of_links(paths.iter().filter_map(|path| Some((device(path)?, ceiling(path)?))))
+}
+
+/// What the links carry that the targets of a step are on, each link once; `None` where one of the targets is not on the
+/// network, or nobody looked at it.
+#[must_use]
+pub fn step_ceiling(header: &RunHeader, step: StepId) -> Option<Ceiling> {
+    let jobs = &header.plan.tests.get(step.test as usize)?.steps.get(step.step as usize)?.jobs;
+    let is_used = |index: u32| jobs.iter().any(|job| job.targets.is_empty() || job.targets.contains(&index));
+    let mut links: Vec<(&str, Ceiling)> = Vec::new();
+    for (_, target) in (0..).zip(&header.targets).filter(|(index, _)| is_used(*index)) {
+        let member = &target.member;
+        match (&member.lun, &member.nfs) {
+            (Some(lun), _) => {
+                links.extend(lun.paths.iter().filter_map(|path| Some((device(path)?, ceiling(path)?))));
+            }
+            (None, Some(nfs)) => links.push((device(nfs.paths.first()?)?, nfs_ceiling(nfs)?)),
+            (None, None) => return None,
+        }
+    }
+    (!links.is_empty()).then(|| sum_of_links(links.into_iter()))
+}
+
+/// `links` are names of interfaces with what a path through them carries.
+fn sum_of_links<'l>(links: impl Iterator<Item = (&'l str, Ceiling)>) -> Ceiling {
     let mut interfaces: Vec<(&str, Option<f64>)> = Vec::new();
-    for path in paths {
-        let (Some(name), Some(ceiling)) = (device(path), ceiling(path)) else { continue };
+    for (name, ceiling) in links {
         if !interfaces.iter().any(|(known, _)| *known == name) {
             interfaces.push((name, ceiling.mb_per_s));
         }
