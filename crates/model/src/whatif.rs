@@ -142,10 +142,19 @@ pub fn sweep(
     }
     let knee = knee(&points);
     let says = match (knee.and_then(|k| points.iter().find(|(v, _)| *v > k)), knee) {
-        (Some((_, beyond)), Some(k)) => {
-            format!("{field} stops paying at {k}: beyond it the load is limited by {}", beyond.limit_name())
+        (Some((_, beyond)), Some(k)) if points.first().is_some_and(|(v, _)| *v == k) => {
+            format!(
+                "raising {field} beyond {k} brings nothing: the load is limited by {}",
+                beyond.limit_name()
+            )
         }
-        _ => format!("{field} pays over the whole range"),
+        (Some((_, beyond)), Some(k)) => {
+            format!(
+                "raising {field} stops paying at {k}: beyond it the load is limited by {}",
+                beyond.limit_name()
+            )
+        }
+        _ => format!("raising {field} pays over the whole range"),
     };
     Ok(Sweep { field, points, knee, says })
 }

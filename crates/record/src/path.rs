@@ -50,6 +50,63 @@ pub struct InterfaceFacts {
     pub offloads: Option<Vec<String>>,
     /// Counters since the interface was made.
     pub counters: InterfaceCounters,
+    /// How a bond spreads packets over its members.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bond: Option<BondFacts>,
+    /// What it stands on: the device under a VLAN, the members of a bond, the port of a bridge that leads there. Empty
+    /// for what stands on nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lower: Vec<InterfaceFacts>,
+}
+
+/// Interfaces stand on each other at most so deep: a VLAN on a bridge on a VLAN on a bond is five.
+const STACK_MAX: usize = 8;
+
+impl InterfaceFacts {
+    /// The `kind` of an interface that lies in another network namespace, where this process sees nothing of it.
+    pub const ELSEWHERE: &'static str = "elsewhere";
+
+    /// What carries its packets in the end: itself where it stands on nothing. Members of a bond that are down carry
+    /// nothing, and of a bond that keeps spares only one member does.
+    #[must_use]
+    pub fn carriers(&self) -> Vec<&InterfaceFacts> {
+        self.carriers_within(STACK_MAX)
+    }
+
+    fn carriers_within(&self, depth: usize) -> Vec<&InterfaceFacts> {
+        let mut found: Vec<&InterfaceFacts> = Vec::new();
+        if depth > 0 {
+            let below = self.serving().into_iter().flat_map(|lower| lower.carriers_within(depth - 1));
+            for carrier in below {
+                if !found.iter().any(|known| known.name == carrier.name) {
+                    found.push(carrier);
+                }
+            }
+        }
+        if found.is_empty() { vec![self] } else { found }
+    }
+
+    /// What of the layer below carries packets now; everything where nothing does.
+    #[must_use]
+    pub fn serving(&self) -> Vec<&InterfaceFacts> {
+        let active = self.bond.as_ref().and_then(|bond| bond.active.as_deref());
+        let serves = |lower: &&InterfaceFacts| {
+            lower.state == LinkState::Up && active.is_none_or(|active| active == lower.name)
+        };
+        let serving: Vec<&InterfaceFacts> = self.lower.iter().filter(serves).collect();
+        if serving.is_empty() { self.lower.iter().collect() } else { serving }
+    }
+}
+
+/// How a bond spreads packets.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct BondFacts {
+    /// `802.3ad`, `active-backup`, `balance-xor`, …
+    pub mode: String,
+    /// What is hashed to choose a member: `layer2` (addresses of Ethernet), `layer3+4` (IP addresses and ports), …
+    pub hash: String,
+    /// The one member in use, where the others are spares.
+    pub active: Option<String>,
 }
 
 /// Whether an interface can carry anything.

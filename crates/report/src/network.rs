@@ -134,13 +134,13 @@ fn route(route: &RouteFacts, local: &str) -> String {
 }
 
 fn interface(of: &InterfaceFacts) -> String {
-    let kind = if of.kind.is_empty() { "hardware" } else { &of.kind };
+    let kind = kind(of);
     let state = match of.state {
         LinkState::Up => "up",
         LinkState::NoCarrier => "no link",
         LinkState::Down => "switched off",
     };
-    let is_virtual = !matches!(of.kind.as_str(), "" | "vlan" | "bond" | "team");
+    let is_virtual = of.lower.is_empty() && !matches!(of.kind.as_str(), "" | "vlan" | "bond" | "team");
     let speed = match of.speed_mbit_s {
         None => ", speed not said".to_owned(),
         Some(mbit) if is_virtual => format!(", {mbit} Mbit/s by name only"),
@@ -153,9 +153,37 @@ fn interface(of: &InterfaceFacts) -> String {
     format!("{kind}, {state}, MTU {}{speed}{duplex}{shaper}", of.mtu_bytes)
 }
 
+/// What it is, down to what it stands on: `vlan on bond0, a bond of eth0 and eth1 (802.3ad, hash layer2)`.
+fn kind(of: &InterfaceFacts) -> String {
+    let own = if of.kind.is_empty() { "hardware" } else { &of.kind };
+    let below = |lower: &InterfaceFacts| {
+        if lower.lower.is_empty() { lower.name.clone() } else { format!("{}, a {}", lower.name, kind(lower)) }
+    };
+    let lower: Vec<String> = of.lower.iter().map(below).collect();
+    match (&of.bond, lower.as_slice()) {
+        (_, []) => own.to_owned(),
+        (Some(bond), lower) => {
+            let active = bond.active.as_ref().map(|name| format!(", {name} in use"));
+            format!(
+                "{own} of {} ({}, hash {}{})",
+                lower.join(" and "),
+                bond.mode,
+                bond.hash,
+                active.unwrap_or_default()
+            )
+        }
+        (None, lower) => format!("{own} on {}", lower.join(" and ")),
+    }
+}
+
 fn pause(of: &InterfaceFacts) -> String {
     let word = |is_on| if is_on { "on" } else { "off" };
-    let says = of.pause.map(|pause| {
+    // Flow control is a matter of cables: a VLAN's driver says nothing of it, its NIC's does.
+    let told = of.pause.or_else(|| match of.carriers().as_slice() {
+        [one] => one.pause,
+        _ => None,
+    });
+    let says = told.map(|pause| {
         format!("pause frames: obeying them {}, sending them {}", word(pause.rx), word(pause.tx))
     });
     says.unwrap_or_else(|| "the driver does not say".into())

@@ -5,7 +5,7 @@ use assay_analysis::{
     unreachable,
 };
 use assay_record::{
-    Agreed, FrameFacts, FrameOutcome, FrameProbe, FrameTry, InterfaceFacts, LinkState, LunFacts,
+    Agreed, BondFacts, FrameFacts, FrameOutcome, FrameProbe, FrameTry, InterfaceFacts, LinkState, LunFacts,
     LunPathFacts, MemberKind, NetPathFacts, NfsFacts, RouteFacts, RunHeader, ShaperFacts, TcpPathFacts,
     TcpSample,
 };
@@ -163,6 +163,155 @@ fn paths_through_one_interface_carry_one_link_together() {
     let shared = says(&[a, b.clone(), b]);
     assert_eq!(shared.len(), 1, "{shared:?}");
     assert!(shared[0].starts_with("paths 1, 2 leave through the same interface, eth2 (subnet 10.0.2.0/24)"));
+}
+
+/// A NIC of the machine.
+fn nic(name: &str, speed_mbit_s: u32) -> InterfaceFacts {
+    InterfaceFacts {
+        name: name.into(),
+        mtu_bytes: 9000,
+        speed_mbit_s: Some(speed_mbit_s),
+        ..InterfaceFacts::default()
+    }
+}
+
+fn bond(mode: &str, hash: &str, active: Option<&str>, lower: Vec<InterfaceFacts>) -> InterfaceFacts {
+    let bond = BondFacts { mode: mode.into(), hash: hash.into(), active: active.map(Into::into) };
+    InterfaceFacts { kind: "bond".into(), bond: Some(bond), lower, ..nic("bond0", 2000) }
+}
+
+/// A path over an interface of this name and kind that stands on `lower`.
+fn path_on(number: u32, name: &str, kind: &str, lower: Vec<InterfaceFacts>) -> LunPathFacts {
+    let mut path = path(number, 9000);
+    name.clone_into(&mut net(&mut path).route.as_mut().unwrap().device);
+    let of = interface(&mut path);
+    name.clone_into(&mut of.name);
+    kind.clone_into(&mut of.kind);
+    of.lower = lower;
+    path
+}
+
+/// What a cable of 1 Gbit/s carries at MTU 9000, with tags in each frame.
+fn cable(tags: f64) -> f64 {
+    125.0 * 8948.0 / (9038.0 + 4.0 * tags) * 32_768.0 / 32_816.0
+}
+
+#[test]
+fn vlans_and_other_virtual_interfaces_of_one_nic_are_one_link() {
+    for (kind, tags) in [("vlan", 1.0), ("macvlan", 0.0), ("ipvlan", 0.0), ("bridge", 0.0), ("veth", 0.0)] {
+        let on = |number, name: &str| path_on(number, name, kind, vec![nic("eth0", 1000)]);
+        let paths = [on(1, "x1"), on(2, "x2"), path(3, 9000)];
+        assert!((mb_per_s(&paths[0]) - cable(tags)).abs() < 1e-9, "{kind}");
+        let together = ceiling_together(&paths);
+        assert!((together.mb_per_s.unwrap() - cable(tags) - cable(0.0)).abs() < 1e-9, "{kind}: {together:?}");
+        assert!(together.arithmetic.starts_with("(x1, x2 on eth0) "), "{kind}: {together:?}");
+        let told = says(&paths);
+        assert_eq!(told.len(), 1, "{kind}: {told:?}");
+        assert!(told[0].starts_with("paths 0, 1 leave through x1 and x2, which share one NIC, eth0:"));
+    }
+    // The NIC itself, and a VLAN on a bridge on it: one link all the same, and each tag costs.
+    let bridge =
+        InterfaceFacts { kind: "bridge".into(), lower: vec![nic("eth1", 1000)], ..InterfaceFacts::default() };
+    let deep = path_on(2, "br0.7", "vlan", vec![bridge]);
+    assert!((mb_per_s(&deep) - cable(1.0)).abs() < 1e-9);
+    let together = ceiling_together(&[path(1, 9000), deep]).mb_per_s.unwrap();
+    assert!((together - cable(0.0)).abs() < 1e-9, "what the better of them gets out of the link: {together}");
+}
+
+#[test]
+fn a_nic_in_another_namespace_is_one_link_as_well() {
+    let elsewhere = || InterfaceFacts {
+        name: "interface 5 of namespace 0".into(),
+        kind: InterfaceFacts::ELSEWHERE.into(),
+        ..InterfaceFacts::default()
+    };
+    let [a, b] = [1, 2].map(|n| path_on(n, &format!("m{n}"), "macvlan", vec![elsewhere()]));
+    assert!((mb_per_s(&a) - cable(0.0)).abs() < 1e-9, "the driver of a macvlan asks the NIC's");
+    let told = says(&[a.clone(), b.clone()]);
+    assert!(told.len() == 1 && told[0].contains("interface 5 of namespace 0"), "{told:?}");
+    assert!((ceiling_together(&[a, b]).mb_per_s.unwrap() - cable(0.0)).abs() < 1e-9);
+}
+
+#[test]
+fn a_bridge_whose_port_is_not_known_has_no_ceiling() {
+    let unclear = path_on(1, "br0", "bridge", vec![nic("eth0", 1000), nic("eth1", 10_000)]);
+    let told = ceiling(&unclear).unwrap();
+    assert_eq!(told.mb_per_s, None);
+    assert!(told.rate_from.contains("which port of the bridge br0"), "{told:?}");
+}
+
+#[test]
+fn a_bond_carries_the_sum_and_one_connection_one_member() {
+    let members = || vec![nic("eth0", 1000), nic("eth1", 1000)];
+    let on = |number, bond: &InterfaceFacts| {
+        let mut path = path_on(number, "bond0", "bond", Vec::new());
+        *interface(&mut path) = bond.clone();
+        path
+    };
+    let hashed = bond("802.3ad", "layer2", None, members());
+    let [a, b, c] = [1, 2, 3].map(|number| on(number, &hashed));
+    assert!((mb_per_s(&a) - cable(0.0)).abs() < 1e-9);
+    let from = ceiling(&a).unwrap().rate_from;
+    assert!(
+        from.contains("bond of eth0 and eth1 (802.3ad, hash layer2)") && from.contains("uses one of them")
+    );
+    let together = |paths: &[LunPathFacts]| ceiling_together(paths).mb_per_s.unwrap();
+    assert!((together(std::slice::from_ref(&a)) - cable(0.0)).abs() < 1e-9, "one path has one member");
+    assert!((together(&[a.clone(), b.clone()]) - 2.0 * cable(0.0)).abs() < 1e-9);
+    assert!((together(&[a.clone(), b.clone(), c]) - 2.0 * cable(0.0)).abs() < 1e-9);
+    let told = says(&[a.clone(), b]);
+    assert!(
+        told.len() == 1 && told[0].contains("through bond0, a bond of eth0 and eth1 (802.3ad)"),
+        "{told:?}"
+    );
+    assert!(told[0].contains("may share one link"), "{told:?}");
+    // NFS may have a connection for each member.
+    let nfs = |connections| NfsFacts {
+        connections,
+        paths: vec![a.clone()],
+        read_bytes_max: 1 << 20,
+        ..NfsFacts::default()
+    };
+    let (one, four) = (nfs_ceiling(&nfs(1)).unwrap(), nfs_ceiling(&nfs(4)).unwrap());
+    assert!((four.mb_per_s.unwrap() / one.mb_per_s.unwrap() - 2.0).abs() < 1e-9);
+
+    let mut lame = members();
+    lame[1].state = LinkState::NoCarrier;
+    let lame = on(1, &bond("802.3ad", "layer3+4", None, lame));
+    assert!(
+        (together(&[lame.clone(), on(2, &bond("802.3ad", "", None, members()))]) - 2.0 * cable(0.0)).abs()
+            < 1e-9
+    );
+    let told = says(std::slice::from_ref(&lame));
+    assert!(told.len() == 1 && told[0].contains("has 2 members, and eth1 has no link"), "{told:?}");
+    assert!((together(&[lame.clone(), lame]) - cable(0.0)).abs() < 1e-9);
+
+    let spare = bond("active-backup", "layer2", Some("eth1"), members());
+    let told = says(&[on(1, &spare), on(2, &spare)]);
+    assert!(told.len() == 1 && told[0].contains("the same interface, bond0"), "{told:?}");
+    assert!((together(&[on(1, &spare), on(2, &spare)]) - cable(0.0)).abs() < 1e-9);
+
+    let striped = on(1, &bond("balance-rr", "layer2", None, members()));
+    assert!((mb_per_s(&striped) - 2.0 * cable(0.0)).abs() < 1e-9);
+    let mut unsaid = members();
+    unsaid[0].speed_mbit_s = None;
+    assert_eq!(ceiling(&on(1, &bond("802.3ad", "", None, unsaid))).unwrap().mb_per_s, None);
+}
+
+#[test]
+fn a_shaper_below_or_above_limits_what_stands_between() {
+    let shaper = |bit_s| Some(ShaperFacts { kind: "htb".into(), bit_s, counted_bytes: 14 });
+    let lower = InterfaceFacts { shaper: shaper(500_000_000), ..nic("eth0", 1000) };
+    let below = path_on(1, "eth0.1", "macvlan", vec![lower]);
+    assert!((mb_per_s(&below) - 62.5 * 8948.0 / 9014.0 * 32_768.0 / 32_816.0).abs() < 1e-9);
+    let mut above = path_on(1, "eth0.1", "macvlan", vec![nic("eth0", 1000)]);
+    interface(&mut above).shaper = shaper(500_000_000);
+    assert!((mb_per_s(&above) - mb_per_s(&below)).abs() < 1e-9);
+    interface(&mut above).shaper = shaper(5_000_000_000);
+    assert!(
+        (mb_per_s(&above) - cable(0.0)).abs() < 1e-9,
+        "a shaper that lets more out than the link limits nothing"
+    );
 }
 
 #[test]

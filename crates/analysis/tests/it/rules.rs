@@ -374,6 +374,9 @@ fn writes_in_the_memory_of_a_server_are_said_with_what_the_commit_took() {
     let rate = summary.steps[0].write.mib_per_s;
     let says = found("unstable-writes", &header, &summary).unwrap().says;
     assert!(says.contains(&format!("come to {:.1} instead of {rate:.1} MiB/s", rate / 2.0)), "{says}");
+    summary.steps[0].writes[0].committed_before_bytes = 3 << 20;
+    let says = found("unstable-writes", &header, &summary).unwrap().says;
+    assert!(says.contains("come to at least") && says.contains("3.0 MiB of the warm-up"), "{says}");
     assert!(!fires("unstable-writes", |_, s| s.steps[0].writes = vec![]));
     assert!(!fires("unstable-writes", |_, s| {
         s.steps[0].writes = vec![WriteEnd { file_sync: 9, ..WriteEnd::default() }];

@@ -119,20 +119,18 @@ fn round_robin_turned_from_1000_to_1_is_the_articles_gain() {
 #[test]
 fn a_sweep_shows_where_it_stops_paying() {
     let bench = Bench::new();
-    let json = bench.json(&[
-        "predict",
-        "nas-4bay",
-        "--only",
-        "Max Throughput-100%Read",
-        "--sweep",
-        "disks=3..24",
-        "--json",
-    ]);
-    let sweep = &json["tests"][0]["sweeps"][0];
-    assert_eq!(sweep["points"].as_array().unwrap().len(), 22);
-    assert!(sweep["says"].as_str().unwrap().contains("stops paying"), "one gigabit fills: {sweep}");
-    let text = bench.ok(&["predict", "nas-4bay", "--only", "100%Read", "--sweep", "disks=3..24"]);
+    let sweep = |array: &str, field: &str| {
+        let args = ["predict", array, "--only", "Max Throughput-100%Read", "--sweep", field];
+        let json = bench.json(&[&args[..], &["--json"]].concat());
+        (json["tests"][0]["sweeps"][0].clone(), bench.ok(&args))
+    };
+    let (json, text) = sweep("openfiler-2.3-4disk", "disks=2..48");
+    assert_eq!(json["points"].as_array().unwrap().len(), 24, "odd numbers cannot be mirrored");
+    assert!(json["says"].as_str().unwrap().contains("stops paying"), "the software fills: {json}");
     assert!(text.contains("<- stops paying"), "{text}");
+    let (json, text) = sweep("nas-4bay", "disks=3..24");
+    assert!(json["says"].as_str().unwrap().contains("brings nothing"), "it was full before: {json}");
+    assert!(!text.contains("<- stops paying"), "{text}");
 }
 
 #[test]

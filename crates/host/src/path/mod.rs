@@ -5,6 +5,7 @@
 
 mod driver;
 mod frames;
+mod link;
 mod netlink;
 mod route;
 mod shaper;
@@ -12,10 +13,13 @@ mod tcp;
 
 use std::net::IpAddr;
 
-use assay_record::{FrameFacts, NetPathFacts};
+use assay_record::{FrameFacts, InterfaceFacts, NetPathFacts};
+
+use link::Link;
+use netlink::Netlink;
 
 pub(crate) use tcp::TcpWatch;
-pub use tcp::tcp_path;
+pub use tcp::{tcp_facts, tcp_path};
 
 /// The network to each address, looked at side by side. Takes some milliseconds; seconds where frames get lost.
 #[must_use]
@@ -28,20 +32,40 @@ pub fn net_paths(to: &[IpAddr]) -> Vec<NetPathFacts> {
 
 fn net_path(to: IpAddr) -> NetPathFacts {
     let mut facts = NetPathFacts::default();
-    let Ok(mut kernel) = netlink::Netlink::open(None) else { return facts };
+    let Ok(mut kernel) = Netlink::open(None) else { return facts };
     let Ok((mut route, index)) = route::route_to(&mut kernel, to) else { return facts };
-    if let Ok(mut interface) = route::interface(&mut kernel, index) {
-        driver::add_to(&mut interface);
-        interface.shaper = shaper::of(&mut kernel, index);
-        route.device.clone_from(&interface.name);
-        facts.frames = match interface.mtu_bytes {
+    let links = link::all(&mut kernel).unwrap_or_default();
+    if let Some(here) = links.iter().find(|link| link.index == index) {
+        route.device.clone_from(&here.facts.name);
+        facts.frames = match here.facts.mtu_bytes {
             0 => FrameFacts::default(),
             mtu_bytes => frames::probe(to, mtu_bytes),
         };
-        facts.interface = Some(interface);
+        // After the echoes: only now the kernel has learnt where the next hop is.
+        let next_hop = route.gateway.as_ref().and_then(|gateway| gateway.parse().ok()).unwrap_or(to);
+        facts.interface = interface(&mut kernel, &links, index, next_hop);
     }
     facts.route = Some(route);
     facts
+}
+
+/// The interface and everything below it.
+fn interface(kernel: &mut Netlink, links: &[Link], index: u32, next_hop: IpAddr) -> Option<InterfaceFacts> {
+    let ports = link::port_towards(kernel, index, next_hop);
+    let port = |bridge| ports.iter().find(|(known, _)| *known == bridge).map(|(_, port)| *port);
+    let mut top = link::stack(links, index, &port)?;
+    let index_of = |name: &str| links.iter().find(|link| link.facts.name == name).map(|link| link.index);
+    add_drivers(kernel, &mut top, &index_of);
+    Some(top)
+}
+
+/// What drivers and shapers say of an interface and of those below it.
+fn add_drivers(kernel: &mut Netlink, of: &mut InterfaceFacts, index_of: &dyn Fn(&str) -> Option<u32>) {
+    // Of what lies in another namespace only the number is known.
+    let Some(index) = index_of(&of.name) else { return };
+    driver::add_to(of);
+    of.shaper = shaper::of(kernel, index);
+    of.lower.iter_mut().for_each(|lower| add_drivers(kernel, lower, index_of));
 }
 
 #[cfg(test)]

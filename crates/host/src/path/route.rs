@@ -3,9 +3,8 @@
 use std::io;
 use std::net::IpAddr;
 
-use assay_record::{InterfaceCounters, InterfaceFacts, LinkState, RouteFacts};
+use assay_record::RouteFacts;
 use netlink_packet_core::NLM_F_DUMP;
-use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkInfo, LinkMessage};
 use netlink_packet_route::route::{RouteAddress, RouteAttribute, RouteFlags, RouteMessage, RouteType};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 
@@ -65,56 +64,6 @@ fn words(address: &RouteAddress) -> Option<String> {
         RouteAddress::Inet6(v6) => Some(v6.to_string()),
         _ => None,
     }
-}
-
-/// What the kernel says of an interface itself; what its driver says is added by the caller.
-pub(super) fn interface(kernel: &mut Netlink, index: u32) -> io::Result<InterfaceFacts> {
-    let mut question = LinkMessage::default();
-    question.header.index = index;
-    let answer = kernel.ask(RouteNetlinkMessage::GetLink(question), 0)?;
-    let link = answer.into_iter().find_map(|message| match message {
-        RouteNetlinkMessage::NewLink(link) => Some(link),
-        _ => None,
-    });
-    link.map(|link| facts(&link)).ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
-}
-
-fn facts(link: &LinkMessage) -> InterfaceFacts {
-    let flags = link.header.flags;
-    let state = match (flags.contains(LinkFlags::Up), flags.contains(LinkFlags::LowerUp)) {
-        (false, _) => LinkState::Down,
-        (true, false) => LinkState::NoCarrier,
-        (true, true) => LinkState::Up,
-    };
-    let mut facts = InterfaceFacts { state, ..InterfaceFacts::default() };
-    if flags.contains(LinkFlags::Loopback) {
-        "loopback".clone_into(&mut facts.kind);
-    }
-    for attribute in &link.attributes {
-        match attribute {
-            LinkAttribute::IfName(name) => facts.name.clone_from(name),
-            LinkAttribute::Mtu(bytes) => facts.mtu_bytes = *bytes,
-            LinkAttribute::LinkInfo(infos) => {
-                let kind = infos.iter().find_map(|info| match info {
-                    LinkInfo::Kind(kind) => Some(kind.to_string()),
-                    _ => None,
-                });
-                facts.kind = kind.unwrap_or_default();
-            }
-            LinkAttribute::Stats64(of) => {
-                facts.counters = InterfaceCounters {
-                    rx_packets: of.rx_packets,
-                    tx_packets: of.tx_packets,
-                    rx_errors: of.rx_errors,
-                    tx_errors: of.tx_errors,
-                    rx_dropped: of.rx_dropped,
-                    tx_dropped: of.tx_dropped,
-                };
-            }
-            _ => {}
-        }
-    }
-    facts
 }
 
 /// Every class of the shapers on an interface.

@@ -7,5 +7,7 @@
 )]
 
 mod loop_device;
+mod namespace;
 mod probing;
 mod sampling;
+mod stacked;

@@ -1,0 +1,298 @@
+//! What is wrong with a path, or with how paths lie to each other.
+
+use assay_record::{
+    BondFacts, FrameProbe, InterfaceFacts, LinkState, LunPathFacts, NetPathFacts, TcpPathFacts,
+};
+
+use super::carrier::{Shared, shared_links};
+use super::{PathFault, packet_bytes};
+
+/// More than this many packets dropped, and than this share of all, is more than strangers' broadcasts and our probes.
+const DROPPED_MIN: u64 = 100;
+const DROPPED_SHARE: f64 = 1e-3;
+/// What switches let pass beside a packet of the standard size: tags.
+const STANDARD_BYTES: std::ops::RangeInclusive<u32> = 1500..=1530;
+
+/// Everything that is wrong, the gravest first.
+#[must_use]
+pub fn path_faults(paths: &[LunPathFacts]) -> Vec<PathFault> {
+    let mut faults: Vec<PathFault> = Vec::new();
+    for (index, path) in paths.iter().enumerate() {
+        let name = format!("path {index} ({})", path.portal);
+        let of_path = [down(&name, path), frames(&name, path), without_echo(&name, path)];
+        faults.extend(of_path.into_iter().flatten());
+    }
+    faults.extend(of_interfaces(paths));
+    faults.extend(different_mtu(paths));
+    faults.extend(shared(paths));
+    faults
+}
+
+/// Why a path is down, as far as this side can see.
+fn down(name: &str, path: &LunPathFacts) -> Option<PathFault> {
+    // Where full frames get lost, that is the reason, and told as such.
+    if path.is_up || path.net.as_ref().is_some_and(|net| net.frames.is_lossy()) {
+        return None;
+    }
+    Some(unreachable(name, path.net.as_deref()))
+}
+
+/// What this side can see of the reason why a portal cannot be used.
+#[must_use]
+pub fn unreachable(name: &str, net: Option<&NetPathFacts>) -> PathFault {
+    let Some(net) = net else {
+        return PathFault::new(format!("{name} is down: its name has no address."), "Mend the name.");
+    };
+    let (Some(route), Some(interface)) = (&net.route, &net.interface) else {
+        return PathFault::new(
+            format!("{name} is down: this host has no route there."),
+            "Give an interface an address in its subnet, or add the route.",
+        );
+    };
+    let device = &route.device;
+    match (interface.state, net.frames.how) {
+        (LinkState::Down, _) => PathFault::new(
+            format!("{name} is down: the interface {device} is switched off."),
+            format!("ip link set {device} up"),
+        ),
+        (LinkState::NoCarrier, _) => PathFault::new(
+            format!("{name} is down: {device} has no link: nothing is at the other end of its cable."),
+            "Look at the cable, the port of the switch and the other side.",
+        ),
+        (LinkState::Up, FrameProbe::Echo) => PathFault::new(
+            format!(
+                "{name} is down, but the host there answers echoes: no iSCSI target listens, or it refuses us."
+            ),
+            "See that the target runs, has this portal, and no firewall is between.",
+        ),
+        (LinkState::Up, _) => PathFault::new(
+            format!("{name} is down: {device} has a link, and nothing there answers."),
+            "Look at the other side: its address, its interface, its switch port, a firewall.",
+        ),
+    }
+}
+
+fn frames(name: &str, path: &LunPathFacts) -> Option<PathFault> {
+    lossy_frames(name, path.net.as_deref()?, path.tcp.as_ref())
+}
+
+/// The classic fault: full frames do not arrive. `tcp` is what a connection agreed on, where there is one.
+#[must_use]
+pub fn lossy_frames(name: &str, net: &NetPathFacts, tcp: Option<&TcpPathFacts>) -> Option<PathFault> {
+    let interface = net.interface.as_ref()?;
+    let (device, mtu, largest) = (&interface.name, interface.mtu_bytes, net.frames.largest_bytes?);
+    if !net.frames.is_lossy() {
+        return None;
+    }
+    let fitting = if STANDARD_BYTES.contains(&largest) { *STANDARD_BYTES.start() } else { largest };
+    Some(match tcp.map(|tcp| packet_bytes(net, tcp)) {
+        Some(packet) if packet > largest => PathFault::new(
+            format!(
+                "{name}: {device} and the target both use frames of {packet} bytes, but nothing larger than {largest} \
+                 arrives: what is between them, a switch as a rule, is not set to jumbo frames. Small I/O works, large I/O \
+                 hangs or crawls."
+            ),
+            format!(
+                "Set every switch port on the way to at least {packet} bytes, or {device} to MTU {fitting}."
+            ),
+        ),
+        Some(packet) => PathFault::new(
+            format!(
+                "{name}: {device} is set to MTU {mtu}, but nothing larger than {largest} bytes arrives: the target's side is \
+                 set to {packet}, and TCP agreed on that. I/O works at the efficiency of the smaller frames."
+            ),
+            format!(
+                "Set the target's interface and every switch port between to {mtu} too, or {device} to {fitting}."
+            ),
+        ),
+        None => PathFault::new(
+            format!(
+                "{name} cannot be used: {device} is set to MTU {mtu}, but nothing larger than {largest} bytes arrives: the \
+                 other side, or a switch between, is not set to jumbo frames. If it is a switch, logins work, and large I/O \
+                 hangs until the path is given up."
+            ),
+            format!("Set both ends and every switch port between to {mtu}, or {device} to {fitting}."),
+        ),
+    })
+}
+
+/// Where no echo can be had, TCP's own agreement still tells of a smaller other side.
+fn without_echo(name: &str, path: &LunPathFacts) -> Option<PathFault> {
+    let net = path.net.as_ref()?;
+    let (mtu, tcp) = (net.interface.as_ref()?.mtu_bytes, path.tcp.as_ref()?);
+    let packet = packet_bytes(net, tcp);
+    let is_unknown = matches!(net.frames.how, FrameProbe::Unanswered | FrameProbe::NotAllowed);
+    // Loopback's MTU is larger than any segment.
+    if !is_unknown || packet >= mtu || mtu >= 65_535 {
+        return None;
+    }
+    Some(PathFault::new(
+        format!(
+            "{name}: our side is set to MTU {mtu}, and TCP agreed on packets of {packet} bytes: the target's side is set \
+             to {packet}. Whether larger frames would pass cannot be tried, as no echo comes back."
+        ),
+        format!("Set the target's interface and every switch port between to {mtu} too."),
+    ))
+}
+
+/// What is wrong with interfaces, each told once for all paths above it.
+fn of_interfaces(paths: &[LunPathFacts]) -> Vec<PathFault> {
+    let mut seen: Vec<(&InterfaceFacts, Vec<usize>)> = Vec::new();
+    for (index, path) in paths.iter().enumerate() {
+        let Some(top) = path.net.as_ref().and_then(|net| net.interface.as_ref()) else { continue };
+        let mut waiting = vec![top];
+        while let Some(one) = waiting.pop() {
+            waiting.extend(&one.lower);
+            match seen.iter_mut().find(|(known, _)| known.name == one.name) {
+                Some((_, above)) if above.contains(&index) => {}
+                Some((_, above)) => above.push(index),
+                None => seen.push((one, vec![index])),
+            }
+        }
+    }
+    let told = seen.iter().flat_map(|(of, above)| {
+        let name = match above.as_slice() {
+            [one] => format!("path {one} ({})", paths[*one].portal),
+            several => format!("paths {}", numbers(several)),
+        };
+        [members_down(&name, of), duplex(&name, of), counters(&name, of)]
+    });
+    told.flatten().collect()
+}
+
+fn numbers(paths: &[usize]) -> String {
+    paths.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+fn members_down(name: &str, bond: &InterfaceFacts) -> Option<PathFault> {
+    let is_bond = matches!(bond.kind.as_str(), "bond" | "team");
+    let down: Vec<&str> = bond
+        .lower
+        .iter()
+        .filter(|member| is_bond && member.state != LinkState::Up)
+        .map(|member| member.name.as_str())
+        .collect();
+    // Where the whole bond is down, that is what is told.
+    if down.is_empty() || down.len() == bond.lower.len() {
+        return None;
+    }
+    Some(PathFault::new(
+        format!(
+            "{name}: {} has {} members, and {} has no link: it carries less than it could, and the next failure more.",
+            bond.name,
+            bond.lower.len(),
+            down.join(" and ")
+        ),
+        "Look at the cable and the switch port of that member.",
+    ))
+}
+
+fn duplex(name: &str, interface: &InterfaceFacts) -> Option<PathFault> {
+    // What stands on others repeats what they say.
+    (interface.lower.is_empty() && interface.duplex.as_deref() == Some("half")).then(|| {
+        PathFault::new(
+            format!("{name}: {} runs half duplex: it cannot send while it receives.", interface.name),
+            "Let both ends negotiate, or fix both to full duplex; replace the cable.",
+        )
+    })
+}
+
+fn counters(name: &str, interface: &InterfaceFacts) -> Option<PathFault> {
+    let of = &interface.counters;
+    let packets = (of.rx_packets + of.tx_packets).max(1) as f64;
+    let (errors, dropped) = (of.rx_errors + of.tx_errors, of.rx_dropped + of.tx_dropped);
+    if errors == 0 && (dropped < DROPPED_MIN || dropped as f64 / packets <= DROPPED_SHARE) {
+        return None;
+    }
+    Some(PathFault::new(
+        format!(
+            "{name}: {} has counted {errors} errors and {dropped} dropped packets among {packets} since it was made.",
+            interface.name
+        ),
+        "Compare again after a run: when they grow, look at cable, transceiver, ring buffers (ethtool -G) and queues.",
+    ))
+}
+
+/// One path that is not like the others.
+fn different_mtu(paths: &[LunPathFacts]) -> Option<PathFault> {
+    let mtu = |path: &LunPathFacts| Some(path.net.as_ref()?.interface.as_ref()?.mtu_bytes);
+    let mtus: Vec<(usize, u32)> =
+        paths.iter().enumerate().filter_map(|(index, path)| Some((index, mtu(path)?))).collect();
+    let most = mtus.iter().map(|(_, mtu)| *mtu).max()?;
+    let smaller: Vec<String> = mtus
+        .iter()
+        .filter(|(_, mtu)| *mtu < most)
+        .map(|(index, mtu)| format!("path {index} ({}) has MTU {mtu}", paths[*index].portal))
+        .collect();
+    (!smaller.is_empty()).then(|| {
+        PathFault::new(
+            format!("{}, while the largest of the others is {most}.", smaller.join(" and ")),
+            format!("Set both ends of every path, and the switch between, to {most}."),
+        )
+    })
+}
+
+/// Paths that are one cable, whatever their interfaces are called, or that a bond spreads as it likes.
+fn shared(paths: &[LunPathFacts]) -> Vec<PathFault> {
+    let shares = shared_links(paths).into_iter().filter(|group| group.paths.len() > 1);
+    shares.filter_map(|group| one_link(paths, &group)).collect()
+}
+
+fn one_link(paths: &[LunPathFacts], group: &Shared<'_>) -> Option<PathFault> {
+    let who = format!("paths {} leave through", numbers(&group.paths));
+    let devices = group.devices.join(" and ");
+    let bond = group.interface.and_then(bond_of);
+    if let (Some((name, bond)), [_, _, ..]) = (bond, group.links.as_slice()) {
+        if bond.mode == "balance-rr" {
+            return None;
+        }
+        return Some(PathFault::new(
+            format!(
+                "{who} {devices}, and so through {name}, a bond of {} ({}): {} decides which of them a path uses, so two \
+                 paths may share one link while another idles.",
+                group.links.join(" and "),
+                bond.mode,
+                hash_words(&bond.hash)
+            ),
+            "Give each path an interface of its own instead: multipathing spreads I/O better than a hash, and survives \
+             failures as well.",
+        ));
+    }
+    if let [device] = group.devices.as_slice() {
+        let subnet = paths[group.paths[0]].net.as_ref().and_then(|net| net.route.as_ref());
+        let subnet = subnet.map_or("", |route| &route.subnet);
+        let why = if subnet.is_empty() { String::new() } else { format!(" (subnet {subnet})") };
+        return Some(PathFault::new(
+            format!(
+                "{who} the same interface, {device}{why}: together they carry no more than one link, and they fail \
+                 together."
+            ),
+            "Give each path an interface and a subnet of its own.",
+        ));
+    }
+    Some(PathFault::new(
+        format!(
+            "{who} {devices}, which share one NIC, {}: together they carry no more than that one link, and they fail \
+             together.",
+            group.links.join(" and ")
+        ),
+        "Give each path a network card or port of its own: VLANs and other virtual interfaces add no bandwidth.",
+    ))
+}
+
+/// The bond among an interface and those below it.
+fn bond_of(interface: &InterfaceFacts) -> Option<(&str, &BondFacts)> {
+    let own = interface.bond.as_ref().map(|bond| (interface.name.as_str(), bond));
+    own.or_else(|| interface.lower.iter().find_map(bond_of))
+}
+
+fn hash_words(hash: &str) -> String {
+    match hash {
+        "" => "its mode".into(),
+        "layer2" => {
+            "a hash of the Ethernet addresses (layer2), the same for all that one gateway or target port has,"
+                .into()
+        }
+        other => format!("a hash ({other})"),
+    }
+}

@@ -1,0 +1,74 @@
+//! Network namespaces of a test's own: links are made with `ip`, and looked at from inside.
+
+use std::fs::File;
+use std::process::Command;
+
+use nix::sched::{CloneFlags, setns};
+
+/// Namespaces that are gone when dropped, whatever became of the test.
+pub struct Namespaces {
+    prefix: String,
+    names: Vec<&'static str>,
+}
+
+/// Runs a command line; what it said where it failed.
+fn run(line: &str) -> Result<(), String> {
+    let mut words = line.split_whitespace();
+    let output = Command::new(words.next().unwrap()).args(words).output();
+    match output {
+        Ok(output) if output.status.success() => Ok(()),
+        Ok(output) => Err(format!("{line}: {}", String::from_utf8_lossy(&output.stderr).trim())),
+        Err(error) => Err(format!("{line}: {error}")),
+    }
+}
+
+impl Namespaces {
+    /// Or why there can be none here, told on stderr.
+    pub fn new(of: &str, names: &[&'static str]) -> Option<Self> {
+        let mut made = Self { prefix: format!("assay-host-{}-{of}", std::process::id()), names: Vec::new() };
+        for name in names {
+            made.names.push(name);
+            let created = run(&format!("ip netns add {}-{name}", made.prefix));
+            if let Err(why) = created.and_then(|()| made.ip(&format!("{name}: link set lo up"))) {
+                eprintln!("skipped: no network namespaces here: {why}");
+                return None;
+            }
+        }
+        Some(made)
+    }
+
+    /// `name: link add …` runs `ip` in that namespace; `@other` in it stands for another one's name.
+    pub fn ip(&self, line: &str) -> Result<(), String> {
+        let (name, rest) = line.split_once(": ").unwrap();
+        run(&format!("ip -n {}-{name} {}", self.prefix, rest.replace('@', &format!("{}-", self.prefix))))
+    }
+
+    /// Lines of [`Self::ip`], none of which may fail.
+    #[track_caller]
+    pub fn all(&self, lines: &str) {
+        for line in lines.lines().map(str::trim).filter(|line| !line.is_empty()) {
+            self.ip(line).unwrap();
+        }
+    }
+
+    /// What `look` sees from inside.
+    pub fn inside<T: Send>(&self, name: &str, look: impl FnOnce() -> T + Send) -> T {
+        let file = File::open(format!("/run/netns/{}-{name}", self.prefix)).unwrap();
+        std::thread::scope(|scope| {
+            let inside = scope.spawn(|| {
+                // Only this thread, which ends here, is moved.
+                setns(file, CloneFlags::CLONE_NEWNET).unwrap();
+                look()
+            });
+            inside.join().unwrap()
+        })
+    }
+}
+
+impl Drop for Namespaces {
+    fn drop(&mut self) {
+        for name in &self.names {
+            let _ = run(&format!("ip netns del {}-{name}", self.prefix));
+        }
+    }
+}
