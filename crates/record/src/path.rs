@@ -86,6 +86,20 @@ impl InterfaceFacts {
         if found.is_empty() { vec![self] } else { found }
     }
 
+    /// The names of this interface and of all below it that this process sees, each once.
+    #[must_use]
+    pub fn names(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        let mut waiting = vec![self];
+        while let Some(one) = waiting.pop() {
+            waiting.extend(&one.lower);
+            if one.kind != Self::ELSEWHERE && !names.contains(&one.name.as_str()) {
+                names.push(&one.name);
+            }
+        }
+        names
+    }
+
     /// What of the layer below carries packets now; everything where nothing does.
     #[must_use]
     pub fn serving(&self) -> Vec<&InterfaceFacts> {
@@ -157,6 +171,56 @@ pub struct InterfaceCounters {
     pub rx_dropped: u64,
     /// To be sent and thrown away.
     pub tx_dropped: u64,
+    /// Bytes received, Ethernet header and all.
+    #[serde(default)]
+    pub rx_bytes: u64,
+    /// Bytes sent.
+    #[serde(default)]
+    pub tx_bytes: u64,
+    /// Of the broken ones, those with a wrong checksum: cables, transceivers, ports.
+    #[serde(default)]
+    pub rx_crc_errors: u64,
+    /// Lost because the receive ring was full: the host was too slow to take them.
+    #[serde(default)]
+    pub rx_overruns: u64,
+}
+
+impl InterfaceCounters {
+    /// What was counted since `before`. A counter that went back, as of an interface made anew, counts as nothing.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        self.with(before, u64::saturating_sub)
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        self.with(other, u64::saturating_add)
+    }
+
+    fn with(&self, other: &Self, of: fn(u64, u64) -> u64) -> Self {
+        Self {
+            rx_packets: of(self.rx_packets, other.rx_packets),
+            tx_packets: of(self.tx_packets, other.tx_packets),
+            rx_errors: of(self.rx_errors, other.rx_errors),
+            tx_errors: of(self.tx_errors, other.tx_errors),
+            rx_dropped: of(self.rx_dropped, other.rx_dropped),
+            tx_dropped: of(self.tx_dropped, other.tx_dropped),
+            rx_bytes: of(self.rx_bytes, other.rx_bytes),
+            tx_bytes: of(self.tx_bytes, other.tx_bytes),
+            rx_crc_errors: of(self.rx_crc_errors, other.rx_crc_errors),
+            rx_overruns: of(self.rx_overruns, other.rx_overruns),
+        }
+    }
+}
+
+/// What an interface under the targets did during about one second, for everybody.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct LinkSample {
+    /// Its name.
+    pub interface: String,
+    /// What it counted in this second.
+    pub counters: InterfaceCounters,
 }
 
 /// Which frames pass to the other side unbroken (do not fragment), and back.

@@ -68,6 +68,7 @@ fn step(step: &StepSummary, judgement: Option<&Judgement>) -> Value {
         "verdict": verdict,
         "paths": step.paths.iter().map(|p| path(p, step)).collect::<Vec<_>>(),
         "tcp": step.tcp,
+        "links": step.links,
         "writes": step.writes,
         "series": step.series.iter().map(point).collect::<Vec<_>>(),
     })

@@ -4,12 +4,12 @@ use assay_analysis::{
     RunSummary, Severity, TcpSummary, ceiling, ceiling_together, nfs_ceiling, path_faults, unreachable,
 };
 use assay_record::{
-    Agreed, BondFacts, FrameFacts, FrameOutcome, FrameProbe, FrameTry, InterfaceFacts, LinkState, LunFacts,
-    LunPathFacts, MemberKind, NetPathFacts, NfsFacts, RouteFacts, RunHeader, ShaperFacts, TcpPathFacts,
-    TcpSample,
+    Agreed, BondFacts, Event, FrameFacts, FrameOutcome, FrameProbe, FrameTry, HostSample, InterfaceCounters,
+    InterfaceFacts, LinkSample, LinkState, LunFacts, LunPathFacts, MemberKind, NetPathFacts, NfsFacts, Phase,
+    RouteFacts, RunEvent, RunHeader, ShaperFacts, StepId, TcpPathFacts, TcpSample,
 };
 
-use crate::{found, run};
+use crate::{found, run, summarize, synthetic};
 
 /// A path over its own gigabit interface, everything at this MTU.
 fn path(number: u32, mtu: u32) -> LunPathFacts {
@@ -161,7 +161,8 @@ fn path_on(number: u32, name: &str, kind: &str, lower: Vec<InterfaceFacts>) -> L
     name.clone_into(&mut net(&mut path).route.as_mut().unwrap().device);
     let of = interface(&mut path);
     name.clone_into(&mut of.name);
-    (kind.clone_into(&mut of.kind), of.lower = lower);
+    kind.clone_into(&mut of.kind);
+    of.lower = lower;
     path
 }
 
@@ -230,7 +231,7 @@ fn a_bond_carries_the_sum_and_one_connection_one_member() {
         from.contains("bond of eth0 and eth1 (802.3ad, hash layer2)") && from.contains("uses one of them")
     );
     let together = |paths: &[LunPathFacts]| ceiling_together(paths).mb_per_s.unwrap();
-    assert!((together(&[a.clone()]) - cable(0.0)).abs() < 1e-9, "one path has one member");
+    assert!((together(std::slice::from_ref(&a)) - cable(0.0)).abs() < 1e-9, "one path has one member");
     assert!((together(&[a.clone(), b.clone()]) - 2.0 * cable(0.0)).abs() < 1e-9);
     assert!((together(&[a.clone(), b.clone(), c]) - 2.0 * cable(0.0)).abs() < 1e-9);
     let told = says(&[a.clone(), b]);
@@ -256,7 +257,7 @@ fn a_bond_carries_the_sum_and_one_connection_one_member() {
         (together(&[lame.clone(), on(2, &bond("802.3ad", "", None, members()))]) - 2.0 * cable(0.0)).abs()
             < 1e-9
     );
-    let told = says(&[lame.clone()]);
+    let told = says(std::slice::from_ref(&lame));
     assert!(told.len() == 1 && told[0].contains("has 2 members, and eth1 has no link"), "{told:?}");
     assert!((together(&[lame.clone(), lame]) - cable(0.0)).abs() < 1e-9);
 
@@ -375,6 +376,64 @@ fn retransmits_are_told_and_warned_of_from_one_a_second() {
     let four = fired(4).unwrap();
     assert_eq!((four.severity, four.evidence[0].value), (Severity::Warning, 4.0));
     assert!(four.says.contains("4 to 10.0.1.2:3260") && four.says.contains("cannot be seen from here"));
+}
+
+#[test]
+fn what_interfaces_lost_meanwhile_is_told_with_its_numbers() {
+    let fired = |counters: InterfaceCounters| {
+        let (header, mut summary) = clean();
+        let quiet = InterfaceCounters { rx_packets: 5000, tx_packets: 100, ..InterfaceCounters::default() };
+        summary.steps[0].links = vec![
+            LinkSample { interface: "eth0".into(), counters: quiet },
+            LinkSample { interface: "eth1".into(), counters: quiet.plus(&counters) },
+        ];
+        summary.steps[0].seconds = 4.0;
+        found("link-errors", &header, &summary)
+    };
+    assert!(fired(InterfaceCounters::default()).is_none());
+    let broken = fired(InterfaceCounters { rx_errors: 3, rx_crc_errors: 2, ..InterfaceCounters::default() });
+    let broken = broken.unwrap();
+    assert_eq!((broken.severity, broken.evidence[0].value), (Severity::Warning, 3.0));
+    let words = "eth1 counted 3 broken packets received (2 with a wrong checksum) among 5100 packets";
+    assert!(broken.says.contains(words) && !broken.says.contains("eth0"), "{broken:?}");
+    let overrun = fired(InterfaceCounters { rx_overruns: 1, ..InterfaceCounters::default() }).unwrap();
+    assert_eq!(overrun.severity, Severity::Warning);
+    let dropped =
+        |tx_dropped| fired(InterfaceCounters { tx_dropped, ..InterfaceCounters::default() }).unwrap();
+    assert_eq!((dropped(3).severity, dropped(4).severity), (Severity::Info, Severity::Warning));
+    assert!(dropped(4).says.contains("4 dropped before sending"), "{:?}", dropped(4));
+}
+
+#[test]
+fn an_error_in_the_first_or_last_second_of_the_window_is_not_lost() {
+    let (header, _) = clean();
+    let mut events = synthetic::events(&header, synthetic::Target::default());
+    let phase = |phase| RunEvent::PhaseStarted { step: StepId { test: 0, step: 0 }, phase };
+    let measure = events.iter().find(|event| event.what == phase(Phase::Measure)).unwrap().at_ns;
+    let end = events.iter().rposition(|event| matches!(event.what, RunEvent::StepEnded(_))).unwrap();
+    let drain = events[end].at_ns;
+    assert!(drain > measure + 2_000_000_000, "{measure} {drain}");
+    let sample = |at_ns, rx_errors| {
+        let counters = InterfaceCounters { rx_errors, rx_packets: 10, ..InterfaceCounters::default() };
+        let links = vec![LinkSample { interface: "eth0".into(), counters }];
+        let sample = HostSample { at_ns, length_ns: 1_000_000_000, links, ..HostSample::default() };
+        Event { at_ns, what: RunEvent::Host(Box::new(sample)) }
+    };
+    // Ends before it, reaches into it, lies in it, reaches out of it, begins after it.
+    let half = 500_000_000;
+    let samples = [
+        sample(measure, 1),
+        sample(measure + half, 10),
+        sample(measure + half + 1_000_000_000, 100),
+        sample(drain + half, 1000),
+        sample(drain + 1_000_000_000, 10_000),
+    ];
+    // As they come: after the phases that they touch.
+    let late = std::iter::once(Event { at_ns: drain, what: phase(Phase::Drain) }).chain(samples);
+    events.splice(end..end, late);
+    let summary = summarize(&header, &events);
+    assert_eq!(summary.steps[0].links[0].counters.rx_errors, 1110, "{:?}", summary.steps[0].links);
+    assert_eq!(summary.steps[0].links[0].counters.rx_packets, 30);
 }
 
 #[test]

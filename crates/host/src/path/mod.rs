@@ -18,6 +18,7 @@ use assay_record::{FrameFacts, InterfaceFacts, NetPathFacts};
 use link::Link;
 use netlink::Netlink;
 
+pub(crate) use link::LinkWatch;
 pub(crate) use tcp::TcpWatch;
 pub use tcp::tcp_path;
 
