@@ -300,7 +300,9 @@ fn against(first: &[&Row], own: &[&Row], comparable: Comparable, is_paced: bool)
     let iops = ratio(geometric_mean(&a), geometric_mean(&b), spreads(&a, &b, within(first).zip(within(own))));
     let p99 = p99(first, own);
     let load_differs = first[0].load_differences(own[0]);
-    let expected = first[0].expected.zip(own[0].expected).map(|(x, y)| y.value / x.value);
+    // Two numbers that are only not to be exceeded say nothing of how many times one is the other.
+    let estimates = first[0].expected.zip(own[0].expected).filter(|_| !first[0].is_bound && !own[0].is_bound);
+    let expected = estimates.map(|(x, y)| y.value / x.value);
     let change = if load_differs.is_empty() && comparable == Comparable::Yes {
         match (is_paced, p99) {
             (true, Some(p99)) => {

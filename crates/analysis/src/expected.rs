@@ -1,11 +1,8 @@
-//! Expected beside measured.
-//!
-//! A [`Case`] holds one measured load ([`Measured`]: a step of a run, or a row of a published table), what the model
-//! expects of it, and the physical facts of its array. The rules in `rules/model` and the verdicts see cases only, so
-//! that both kinds of results are judged by the same words.
+//! Expected beside measured: a run's steps and a table's rows become cases, and cases are judged.
 
 use std::sync::Arc;
 
+use crate::case::{Beside, Case, Measured, Modelled};
 use crate::estimate::Spread;
 use crate::finding::Finding;
 use crate::place::place_of;
@@ -14,125 +11,15 @@ use crate::summary::{RunSummary, StepSummary};
 use crate::verdict::{self, RunVerdict, Verdict};
 use assay_model::array::{Array, ArrayError, parse};
 use assay_model::calibrate::strip_software;
-use assay_model::facts::{Facts, facts};
 use assay_model::from_plan::{TOGETHER_IOS, workloads};
 use assay_model::plant::Tables;
-use assay_model::predict::{Engines, Prediction, predict, predict_inside};
+use assay_model::predict::{Engines, predict_inside};
 use assay_model::published::Published;
-use assay_model::together::{Together, predict_together};
+use assay_model::together::predict_together;
 use assay_model::validate::array_of;
 use assay_model::workload::Workload;
 use assay_record::{MemberFacts, RunHeader, StepId};
 use assay_spec::{Job, Step};
-
-/// What was measured of one load. What is not known is absent, and rules that need it stay silent.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Measured {
-    /// As people call it.
-    pub name: String,
-    /// I/Os per second.
-    pub iops: f64,
-    /// MB/s (10^6) as stated, where it was stated beside the IOPS; not computed from them.
-    pub stated_mb_s: Option<f64>,
-    /// Mean response time, ms.
-    pub mean_ms: Option<f64>,
-    /// Median of reads, ms.
-    pub read_p50_ms: Option<f64>,
-    /// The time that a fifth of the reads does not exceed, ms.
-    pub read_p20_ms: Option<f64>,
-    /// Mean of writes, ms.
-    pub write_mean_ms: Option<f64>,
-    /// Measured time, s.
-    pub seconds: Option<f64>,
-    /// Bytes that were stated to have moved, with the time that it was stated to take, s.
-    pub stated_transfer: Option<(f64, f64)>,
-    /// Whether each write waited until it was durable.
-    pub synced: bool,
-    /// Half of the 95 % interval of the rate, as a share of it: how well the run knows its own mean.
-    pub error: Option<f64>,
-}
-
-/// A measured load beside its expectation.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Case {
-    /// Which step of the run; `None` for a published row.
-    pub step: Option<StepId>,
-    /// What was measured.
-    pub measured: Measured,
-    /// The load; `None` where the model has no way to say it, or where others ran beside it: rules are about one load.
-    pub load: Option<Modelled>,
-    /// What to expect of it beside others.
-    pub beside: Option<Beside>,
-}
-
-/// One of several loads that ran at once.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Beside {
-    /// What to expect of all of them.
-    pub together: Arc<Together>,
-    /// Which of them it is.
-    pub job: usize,
-}
-
-impl Beside {
-    /// What to expect of this one.
-    #[must_use]
-    pub fn expected(&self) -> &assay_model::together::Beside {
-        &self.together.jobs[self.job]
-    }
-}
-
-/// What the model says of a load.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Modelled {
-    /// The load as the model sees it.
-    pub workload: Workload,
-    /// The array under it.
-    pub array: Arc<Array>,
-    /// What to expect.
-    pub prediction: Prediction,
-    /// Physical facts of the array under it.
-    pub facts: Facts,
-    /// Whether it is known where on the array the load lies; else the prediction holds all places.
-    pub is_placed: bool,
-}
-
-impl Modelled {
-    /// What the model says of `workload` on `array`.
-    #[must_use]
-    pub fn new(array: &Arc<Array>, workload: Workload, engines: Engines, tables: &mut Tables) -> Self {
-        Self {
-            prediction: predict(array, &workload, engines, tables),
-            facts: facts(array, &workload, tables),
-            array: Arc::clone(array),
-            workload,
-            is_placed: true,
-        }
-    }
-
-    /// Share of reads, %, over the mix.
-    #[must_use]
-    pub fn read_pct(&self) -> f64 {
-        self.mean_of(|a| a.read_pct)
-    }
-
-    /// Share of random positions, %, over the mix.
-    #[must_use]
-    pub fn random_pct(&self) -> f64 {
-        self.mean_of(|a| a.random_pct)
-    }
-
-    fn mean_of(&self, of: impl Fn(&assay_model::workload::Access) -> f64) -> f64 {
-        let weight: f64 = self.workload.mix.iter().map(|a| a.weight).sum();
-        self.workload.mix.iter().map(|a| of(a) * a.weight).sum::<f64>() / weight
-    }
-
-    /// Rate in MB/s (10^6) of so many I/Os per second.
-    #[must_use]
-    pub fn mb_s(&self, iops: f64) -> f64 {
-        iops * self.workload.mean_size() / 1e6
-    }
-}
 
 /// Everything the model lets one say about results.
 #[derive(Debug, Clone, PartialEq)]

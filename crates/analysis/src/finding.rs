@@ -1,10 +1,7 @@
 //! What a run shows beyond its numbers.
 
-use assay_record::{RunHeader, StepId};
+use assay_record::StepId;
 use serde::Serialize;
-
-use crate::rules;
-use crate::summary::RunSummary;
 
 /// Something a run shows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -66,13 +63,4 @@ impl Evidence {
         let value = if value.is_finite() { value } else { 0.0 };
         Self { label: label.to_owned(), value, unit: unit.to_owned() }
     }
-}
-
-/// Everything the rules find in a run, the gravest first.
-#[must_use]
-pub fn findings(header: &RunHeader, summary: &RunSummary) -> Vec<Finding> {
-    let mut found = rules::apply(header, summary);
-    // A stable sort: within a severity, findings keep the order of the rules.
-    found.sort_by_key(|f| std::cmp::Reverse(f.severity));
-    found
 }

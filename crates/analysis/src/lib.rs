@@ -9,6 +9,7 @@
 //! a rule that lacks a fact stays silent.
 #![forbid(unsafe_code)]
 
+mod case;
 mod collector;
 pub mod compare;
 pub mod estimate;
@@ -21,14 +22,16 @@ mod series;
 mod summary;
 mod verdict;
 
+pub use case::{Beside, Case, Measured, Modelled};
 pub use collector::Collector;
-pub use expected::{Beside, Case, Judgement, Measured, Modelled, judge, judge_published};
-pub use finding::{Evidence, Finding, Severity, findings};
+pub use expected::{Judgement, judge, judge_published};
+pub use finding::{Evidence, Finding, Severity};
 pub use network::{
     CEILING_IO_BYTES, Ceiling, PathFault, ceiling, ceiling_together, lossy_frames, nfs_ceiling, path_faults,
     unreachable,
 };
 pub use place::{Place, place_of};
+pub use rules::findings;
 pub use series::Point;
 pub use summary::{
     Cpu, DiskBytes, HostView, JobSummary, Load, OpSummary, RunStatus, RunSummary, StepSummary, TcpPoint,

@@ -78,8 +78,17 @@ const STEP_RULES: [(&str, StepRule); 15] = [
     ("stable-anyway", nfs::stable_anyway),
 ];
 
+/// Everything the rules find in a run, the gravest first.
+#[must_use]
+pub fn findings(header: &RunHeader, summary: &RunSummary) -> Vec<Finding> {
+    let mut found = apply(header, summary);
+    // A stable sort: within a severity, findings keep the order of the rules.
+    found.sort_by_key(|f| std::cmp::Reverse(f.severity));
+    found
+}
+
 /// Every finding, in the order of the rules; then the warnings that no rule has words of its own for.
-pub(crate) fn apply(header: &RunHeader, summary: &RunSummary) -> Vec<Finding> {
+fn apply(header: &RunHeader, summary: &RunSummary) -> Vec<Finding> {
     let run = Run { header, summary };
     let mut found: Vec<Finding> =
         RUN_RULES.iter().filter_map(|(name, rule)| rule(run).map(|f| finding(name, f))).collect();

@@ -34,7 +34,9 @@ pub enum RunStatus {
     Failed,
     /// Somebody stopped it.
     Interrupted,
-    /// It has no end: it is still running, or it was killed.
+    /// Whoever runs it is still at it. Its events cannot tell: whoever reads them from a store knows.
+    Running,
+    /// It has no end: it was killed, or it is still running and nobody looked.
     Partial,
 }
 
@@ -58,6 +60,7 @@ impl RunStatus {
             Self::Done => "done",
             Self::Failed => "failed",
             Self::Interrupted => "interrupted",
+            Self::Running => "running",
             Self::Partial => "partial",
         }
     }

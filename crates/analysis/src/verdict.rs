@@ -4,7 +4,7 @@ use assay_model::demand::{Resource, ResourceKind};
 use assay_model::plant::Software;
 use assay_model::quantity::Interval;
 
-use crate::expected::{Beside, Case, Measured, Modelled};
+use crate::case::{Beside, Case, Measured, Modelled};
 use crate::rules::model::Found;
 
 /// Measured within this of the expected interval is as expected, on top of the interval itself.

@@ -50,26 +50,35 @@ pub(crate) enum Verb {
     Validate(ValidateArgs),
 }
 
+/// A paragraph after the options is one line here: clap wraps it to the terminal, and lines broken by hand would be broken
+/// twice. Examples are short enough for 80 columns.
 const RUN_EXAMPLES: &str = "\
 Examples:
-  assay run vmware ./t.dat --size 8GiB          the VMware forum's four tests on a file, 2 minutes each
-  assay run vmware ./t.dat --quick              the same, 5 seconds each
-  assay run super-atto /mnt/nas                 throughput by block size, in a test file in that directory
-  assay run my-plan.toml a.dat b.dat            a plan of your own on two files
-  assay run vmware sim:ix4-200d                 on a simulated array, in real time
-  assay run vmware /dev/sdb --overwrite SERIAL  on a whole disk, whose content is lost
-  assay run vmware 'iscsi://USER@nas/iqn.2004-01.example:disk/1?portal=10.0.1.1&rr_ios=1' --overwrite SERIAL
-                                                on a LUN over two portals, without the kernel's initiator
-  assay run vmware 'nfs://nas/vol1/t.dat?connections=4' --size 8GiB
-                                                in a file on an NFS server, without mounting it
+  The VMware forum's four tests on a file, 2 minutes each, and 5 seconds each:
+    assay run vmware ./t.dat --size 8GiB
+    assay run vmware ./t.dat --quick
+  Throughput by block size, in a test file in that directory; then one step of it:
+    assay run super-atto /mnt/nas
+    assay run super-atto /mnt/nas --only size=64KiB
+  A plan of your own on two files:
+    assay run my-plan.toml a.dat b.dat
+  On a simulated array, in real time:
+    assay run vmware sim:ix4-200d
+  On a whole disk, whose content is lost:
+    assay run vmware /dev/sdb --overwrite SERIAL
+  On a LUN over two portals, without the kernel's initiator:
+    assay run vmware 'iscsi://nas/iqn.2004-01.example:d/1?portal=10.0.1.1' \\
+        --overwrite SERIAL
+  In a file on an NFS server, without mounting it:
+    assay run vmware 'nfs://nas/vol1/t.dat?connections=4' --size 8GiB
 
-iSCSI: iscsi://[user@]host[:port]/target-name/lun[?key=value&…] with the keys portal (repeat it), sessions, policy
-(rr, lo, fixed, vmware, vmware-bytes), rr_ios, rr_bytes, header_digest, data_digest, initial_r2t, immediate_data
-(yes or no), initiator, chap_file, no_path (seconds). The CHAP secret comes from chap_file or ASSAY_CHAP_FILE (its
-first line), from ASSAY_CHAP_SECRET, or is asked for; ASSAY_CHAP_MUTUAL_USER and ASSAY_CHAP_MUTUAL_SECRET name what
-the target must prove to know.
+iSCSI: iscsi://[user@]host[:port]/target-name/lun[?key=value&…] with the keys portal (repeat it), sessions, policy (rr, \
+lo, fixed, vmware, vmware-bytes), rr_ios, rr_bytes, header_digest, data_digest, initial_r2t, immediate_data (yes or no), \
+initiator, chap_file, no_path (seconds). The CHAP secret comes from chap_file or ASSAY_CHAP_FILE (its first line), from \
+ASSAY_CHAP_SECRET, or is asked for; ASSAY_CHAP_MUTUAL_USER and ASSAY_CHAP_MUTUAL_SECRET name what the target must prove \
+to know.
 
-NFS: nfs://host[:port]/export/path[?key=value&…] with the keys port, mountport, connections, sync (unstable: one COMMIT
+NFS: nfs://host[:port]/export/path[?key=value&…] with the keys port, mountport, connections, sync (unstable: one COMMIT \
 at the end; file: each write durable), uid, gid, timeout (seconds that I/O waits for a server that is away).
 
 Exit codes: 0 done, 1 run with errors, 2 bad input, 130 interrupted.
@@ -93,7 +102,8 @@ pub(crate) struct RunArgs {
     /// Override a field of every test: outstanding=32, run=20s, size=8KiB, workers=2, …
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Run only tests with this in their name (upper and lower case alike); a full name means that test alone.
+    /// Run only tests with this in their name (upper and lower case alike), or steps of a sweep (size=64KiB); a full
+    /// name means that one alone.
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) only: Vec<String>,
     /// Start of all random sequences, 0 to 2^63-1; the same seed repeats the same I/O. [default: the plan's, else 1]
@@ -172,7 +182,7 @@ pub(crate) enum Io {
 #[derive(Debug, Args)]
 pub(crate) struct StoreArgs {
     /// Where runs are kept. [default: assay/runs.sqlite in the XDG data folder]
-    #[arg(long, value_name = "FILE", env = "ASSAY_STORE", hide_env_values = true)]
+    #[arg(long, global = true, value_name = "FILE", env = "ASSAY_STORE", hide_env_values = true)]
     pub(crate) store: Option<PathBuf>,
 }
 
@@ -250,15 +260,21 @@ pub(crate) struct ReportArgs {
 
 const COMPARE_EXAMPLES: &str = "\
 Examples:
-  assay compare before after                 two labels; runs that share a label are repetitions of it
-  assay compare last~1 last                  the last two runs
-  assay compare nfs iscsi -o compare.html    one box over two protocols, with charts
-  assay compare k7f2,k9b2,kc41 x1y2,x3y4,x5y6
-  assay compare last published:ix4-200d      a run beside the table of an article
-  assay compare office.json last             a document of assay run --json from another machine
+  Two labels; runs that share a label are repetitions of it:
+    assay compare before after
+  The last two runs:
+    assay compare last~1 last
+  One box over two protocols, with charts:
+    assay compare nfs iscsi -o compare.html
+  Three repetitions of each side, by their ids:
+    assay compare k7f2,k9b2,kc41 x1y2,x3y4,x5y6
+  A run beside the table of an article:
+    assay compare last published:ix4-200d
+  A document of assay run --json from another machine:
+    assay compare office.json last
 
-A difference is called real where the 95 % interval of the ratio leaves out 1. Single runs of each side show changes
-of 1.5 times and more; a smaller one needs three runs of each. Where loads, semantics, span, page cache or durability
+A difference is called real where the 95 % interval of the ratio leaves out 1. Single runs of each side show changes of \
+1.5 times and more; a smaller one needs three runs of each. Where loads, semantics, span, page cache or durability \
 differ there is no verdict, and the table says why.";
 
 #[derive(Debug, Args)]
@@ -303,13 +319,17 @@ pub(crate) struct RmArgs {
 
 const PREDICT_EXAMPLES: &str = "\
 Examples:
-  assay predict ix4-200d                                      the VMware forum's four tests, as expected
-  assay predict my-nas.toml super-atto                        another suite, an array file of your own
-  assay predict ix4-200d --what-if raid=10 disks=8            what each change would bring
-  assay predict x4500 --sweep disks=4..48 --only Random       a curve, and where it stops paying
+  The VMware forum's four tests, as expected:
+    assay predict ix4-200d
+  Another suite, an array file of your own:
+    assay predict my-nas.toml super-atto
+  What each change would bring:
+    assay predict ix4-200d --what-if raid=10 disks=8
+  A curve, and where it stops paying:
+    assay predict x4500 --sweep disks=4..48 --only Random
 
-Where the software of a target was never measured, the answer is the bound of its hardware and the words
-\"software cost unknown\"; assay calibrate measures it.";
+Where the software of a target was never measured, the answer is the bound of its hardware and the words \"software cost \
+unknown\"; assay calibrate measures it.";
 
 #[derive(Debug, Args)]
 #[command(after_help = PREDICT_EXAMPLES)]
@@ -338,7 +358,7 @@ pub(crate) struct PredictArgs {
     /// Override a field of every test: outstanding=32, run=20s, size=8KiB, workers=2, …
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Predict only tests with this in their name.
+    /// Predict only tests with this in their name, or steps of a sweep (size=64KiB).
     #[arg(long, value_name = "NAME")]
     pub(crate) only: Vec<String>,
     /// Print one JSON document.
@@ -377,7 +397,7 @@ pub(crate) struct TargetArgs {
 pub(crate) enum TargetVerb {
     /// Say which array a target is on.
     Set {
-        /// A file, a directory or a block device.
+        /// Its address, as assay run takes it.
         target: String,
         /// An array that ships (see `assay arrays`), the path of an array file, or `none`.
         #[arg(long, value_name = "ARRAY")]
@@ -407,17 +427,23 @@ pub(crate) struct ValidateArgs {
 
 const CALIBRATE_EXAMPLES: &str = "\
 Examples:
-  assay calibrate /mnt/nas --array nas-4bay -o my-nas.toml          in a test file in that directory
-  assay calibrate /dev/sdb --overwrite SERIAL --array hdd-7200 -o sdb.toml
+  In a test file in that directory:
+    assay calibrate /mnt/nas --array nas-4bay -o my-nas.toml
+  A whole disk, whose content is lost:
+    assay calibrate /dev/sdb --overwrite SERIAL --array hdd-7200 -o sdb.toml
+  A LUN, and a file on an NFS server; assay run --help explains both addresses:
+    assay calibrate iscsi://nas/iqn.2004-01.example:d/1 --overwrite SERIAL \\
+        --array nas-4bay -o my-nas.toml
+    assay calibrate nfs://nas/vol1/t.dat --array nas-4bay -o my-nas.toml
 
-Takes about six minutes: three rounds of 39 steps and ten other loads, 2 seconds each. Writing is as careful as in
-assay run. At most seven numbers are fitted: never revolutions, seeks, rates or the efficiency of links, which are on
-data sheets. Where the same step differs by more than 15 % between rounds, no accuracy is claimed.";
+Takes about six minutes: three rounds of 39 steps and ten other loads, 2 seconds each. Writing is as careful as in assay \
+run. At most seven numbers are fitted: never revolutions, seeks, rates or the efficiency of links, which are on data \
+sheets. Where the same step differs by more than 15 % between rounds, no accuracy is claimed.";
 
 #[derive(Debug, Args)]
 #[command(after_help = CALIBRATE_EXAMPLES)]
 pub(crate) struct CalibrateArgs {
-    /// Where I/O goes: a file (created if absent), a directory, a block device, or sim:ARRAY.
+    /// Where I/O goes: a file (created if absent), a directory, a block device, iscsi://…, nfs://…, or sim:ARRAY.
     pub(crate) target: String,
     /// What its data sheets say: an array that ships (see `assay arrays`) or the path of an array file.
     #[arg(long, value_name = "ARRAY")]

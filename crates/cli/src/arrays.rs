@@ -3,6 +3,7 @@
 use anyhow::{Context as _, bail};
 use assay_model::array::{Array, parse, shipped};
 use assay_spec::suggest;
+use assay_spec::suites::suite;
 use serde_json::json;
 
 use crate::args::{ArraysArgs, ArraysVerb};
@@ -39,6 +40,9 @@ fn text_of(name: &str) -> anyhow::Result<(String, String)> {
     match std::fs::read_to_string(path) {
         Ok(text) => Ok((name.to_owned(), text)),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+            if suite(name).is_some() {
+                bail!("{}", plan_not_array(name, "a suite"));
+            }
             let names: Vec<&str> = shipped::FILES.iter().map(|(stem, _)| *stem).collect();
             bail!(
                 "{name}: there is no such array file, and no array of that name ships{}",
@@ -51,12 +55,26 @@ fn text_of(name: &str) -> anyhow::Result<(String, String)> {
 
 /// The array that `name` means.
 pub(crate) fn array(name: &str) -> anyhow::Result<Array> {
-    let (file, text) = text_of(name)?;
-    Ok(parse(&file, &text)?)
+    array_text(name).map(|(array, _)| array)
 }
 
 /// The same with its text, to be kept elsewhere.
 pub(crate) fn array_text(name: &str) -> anyhow::Result<(Array, String)> {
     let (file, text) = text_of(name)?;
-    Ok((parse(&file, &text)?, text))
+    match parse(&file, &text) {
+        Ok(array) => Ok((array, text)),
+        Err(_) if has_table(&text, "[[test") => bail!("{}", plan_not_array(name, "a plan")),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn plan_not_array(name: &str, what: &str) -> String {
+    format!(
+        "{name} is {what}, where an array belongs (`assay arrays` lists them); to predict it: assay predict ARRAY {name}"
+    )
+}
+
+/// Whether a line begins with that table's head: tells kinds of files apart, faulty ones too.
+pub(crate) fn has_table(text: &str, head: &str) -> bool {
+    text.lines().any(|line| line.trim_start().starts_with(head))
 }

@@ -26,6 +26,8 @@ struct Checked {
     identities: Vec<String>,
     /// Whether Assay made it, and nobody changed it since; `None` for what is not a file.
     is_ours: Option<bool>,
+    /// Whether the rights of this user let it write at all.
+    may_write: bool,
 }
 
 pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<Exit> {
@@ -81,6 +83,7 @@ fn look_at_device(target: &str, path: &Path) -> anyhow::Result<Checked> {
         device,
         holds,
         is_ours: None,
+        may_write: assay_host::may_write(path),
     })
 }
 
@@ -103,6 +106,7 @@ fn look_at_file(target: &str, path: &Path, kind: &'static str) -> anyhow::Result
             .then(|| is_ours(path))
             .transpose()
             .with_context(|| format!("cannot read {target}"))?,
+        may_write: assay_host::may_write(path),
     })
 }
 
@@ -126,7 +130,7 @@ fn as_json(checked: &Checked) -> Value {
         "identities": checked.identities,
         "holds": checked.holds,
         "made_by_assay": checked.is_ours,
-        "writable": checked.kind != "device" || checked.holds.is_empty(),
+        "writable": checked.may_write && (checked.kind != "device" || checked.holds.is_empty()),
         "filesystem": checked.filesystem,
         "device": checked.device,
     })
@@ -136,14 +140,14 @@ fn as_text(checked: &Checked) -> String {
     let mut lines = vec![format!("{} ({})", checked.target, checked.kind)];
     let mut line = |name: &str, value: String| lines.push(format!("  {name:<20} {value}"));
     if checked.size_bytes > 0 {
-        line("size", Bytes(checked.size_bytes).to_string());
+        line("size", Bytes(checked.size_bytes).rounded());
     }
     if let Some(fs) = &checked.filesystem {
         line("file system", format!("{} on {}, {}", fs.kind, fs.mount_point, fs.options));
         line("free", format!("{:.1} of {:.1} GiB", gib(fs.free_bytes), gib(fs.size_bytes)));
     }
     match checked.smallest_direct_io {
-        Some(bytes) => line("smallest direct I/O", Bytes(u64::from(bytes)).to_string()),
+        Some(bytes) => line("smallest direct I/O", Bytes(u64::from(bytes)).rounded()),
         None if checked.kind == "file" => line("direct I/O", "not supported; use --cached".into()),
         None => {}
     }
@@ -173,6 +177,10 @@ fn as_text(checked: &Checked) -> String {
     }
     for name in checked.device.as_ref().map(|d| assay_host::cached_loops(&d.stack)).unwrap_or_default() {
         line("page cache", format!("{name} goes through it; losetup --direct-io=on /dev/{name} ends that"));
+    }
+    if !checked.may_write {
+        let what = if checked.kind == "directory" { "create files in it" } else { "write to it" };
+        line("rights", format!("this user may not {what}: choose another place, or run as one who may"));
     }
     for hold in &checked.holds {
         line("against writing", hold.clone());

@@ -143,7 +143,7 @@ fn unit_lines(found: &LunInspection, lun: &LunFacts) -> Vec<(&'static str, Strin
     let cache = if device.write_cache.is_empty() { "not said" } else { &device.write_cache };
     let aligned = if found.aligned_lba == 0 { "aligned" } else { "not aligned" };
     vec![
-        ("size", Bytes(facts.capacity_bytes).to_string()),
+        ("size", Bytes(facts.capacity_bytes).rounded()),
         ("device", format!("{} {} {}", lun.vendor, lun.product, lun.revision)),
         (
             "blocks",

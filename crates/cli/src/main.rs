@@ -79,9 +79,27 @@ fn main() -> ExitCode {
 fn told(error: &anyhow::Error) -> String {
     error.chain().fold(String::new(), |said, cause| match cause.to_string() {
         cause if said.is_empty() => cause,
-        cause if said.ends_with(&cause) => said,
+        cause if said.contains(&cause) => said,
         cause => format!("{said}: {cause}"),
-    })
+    }) + next_step(error)
+}
+
+/// What to do about errors of the system that leave a user helpless. Errors of the store say so themselves.
+fn next_step(error: &anyhow::Error) -> &'static str {
+    use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem, StorageFull};
+    let is_told = error.chain().any(|cause| cause.is::<assay_store::StoreError>());
+    let kind = error.chain().find_map(|cause| Some(cause.downcast_ref::<std::io::Error>()?.kind()));
+    match kind.filter(|_| !is_told) {
+        Some(PermissionDenied) => {
+            "; this user has not the rights: choose another place, or run as one who has them (for devices root, or the \
+             group `disk`)"
+        }
+        Some(ReadOnlyFilesystem) => {
+            "; it is mounted read-only: choose another place, or mount it for writing"
+        }
+        Some(StorageFull) => "; free some space, or choose another place or a smaller --size",
+        _ => "",
+    }
 }
 
 /// An error that is not bad input: something went wrong on the way.

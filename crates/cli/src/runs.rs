@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use assay_analysis::{Collector, Finding, Judgement, RunSummary};
+use assay_analysis::{Collector, Finding, Judgement, RunStatus, RunSummary};
 use assay_record::RunHeader;
 use assay_report::{Meta, RunListing};
 use assay_store::{RunRow, Store, StoreError};
@@ -29,6 +29,11 @@ pub(crate) fn existing_store(args: &StoreArgs) -> anyhow::Result<Store> {
     })
 }
 
+/// The store, where there is one.
+pub(crate) fn store_if_any(args: &StoreArgs) -> anyhow::Result<Option<Store>> {
+    Ok(Store::open_existing(store_path(args)?)?)
+}
+
 fn store_path(args: &StoreArgs) -> anyhow::Result<PathBuf> {
     Ok(args.store.clone().map_or_else(assay_store::default_path, Ok)?)
 }
@@ -48,15 +53,17 @@ fn listing(row: &RunRow) -> RunListing<'_> {
     RunListing {
         run: &row.run,
         name: &row.name,
-        status: match row.is_running {
-            true => "running",
-            false => assay_analysis::RunStatus::from(row.status).name(),
-        },
+        status: status(row).name(),
         label: row.label.as_deref(),
         note: row.note.as_deref(),
         started_unix_ms: row.started_unix_ms,
         targets: &row.targets,
     }
+}
+
+/// The store knows what a run's events cannot tell: whether somebody is still at it.
+fn status(row: &RunRow) -> RunStatus {
+    if row.is_running { RunStatus::Running } else { RunStatus::from(row.status) }
 }
 
 /// A stored run, judged anew.
@@ -77,7 +84,10 @@ impl Stored {
         }
         let mut collector = Collector::new(&header);
         store.load(&run)?.iter().for_each(|event| collector.add(event));
-        let summary = collector.summary();
+        let mut summary = collector.summary();
+        if row.is_running {
+            summary.status = status(&row);
+        }
         let (findings, judgement) = judged(&header, &summary)?;
         Ok(Self { row, header, summary, findings, judgement })
     }

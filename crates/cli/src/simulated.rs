@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 use assay_model::array::Array;
 use assay_model::des::{Simulation, SubmitError, VirtualOp};
 use assay_model::raid::Kind;
-use assay_target::lun::{PathEvent, PathReport};
+use assay_target::nfs::{WriteReport, WriteStats};
+use assay_target::remote::{PathEvent, PathReport};
 use assay_target::{
     AnyTarget, BATCH_MAX, Completion, Geometry, Op, OpKind, OpenError, OpenRequest, SimulatedMember, Target,
     TargetLost, Wait,
@@ -296,6 +297,20 @@ impl Target for RunTarget {
         match self {
             Self::Real(target) => target.reopen(member),
             Self::Simulated(target) => target.reopen(member),
+        }
+    }
+
+    fn make_durable(&mut self) -> Option<WriteReport> {
+        match self {
+            Self::Real(target) => target.make_durable(),
+            Self::Simulated(target) => target.make_durable(),
+        }
+    }
+
+    fn writes(&self) -> Option<WriteStats> {
+        match self {
+            Self::Real(target) => target.writes(),
+            Self::Simulated(target) => target.writes(),
         }
     }
 

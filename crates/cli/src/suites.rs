@@ -1,11 +1,13 @@
 //! `assay suites`: what ships with Assay, and where its numbers come from. Also finds the plan a run names.
 
 use anyhow::{Context as _, bail};
+use assay_model::array::shipped;
 use assay_spec::suites::{SUITES, suite};
 use assay_spec::{Overrides, Plan, PlanFile, suggest};
 use serde_json::json;
 
 use crate::args::{SuitesArgs, SuitesVerb};
+use crate::arrays::has_table;
 use crate::{Exit, say};
 
 pub(crate) fn suites(args: &SuitesArgs) -> anyhow::Result<Exit> {
@@ -60,11 +62,27 @@ pub(crate) fn plan_file(name: &str) -> anyhow::Result<PlanFile> {
         return Ok(PlanFile::parse(suite.name, suite.text)?);
     }
     match std::fs::read_to_string(path) {
+        Ok(text)
+            if !has_table(&text, "[[test")
+                && (has_table(&text, "[raid]") || has_table(&text, "[device]")) =>
+        {
+            bail!("{}", array_not_plan(name, "an array file"))
+        }
         Ok(text) => Ok(PlanFile::parse(name, &text)?),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+            if shipped::FILES.iter().any(|(stem, _)| *stem == name) {
+                bail!("{}", array_not_plan(name, "an array"));
+            }
             bail!("{name}: there is no such plan file, and no suite of that name{}", suggest(name, &names()))
         }
         Err(e) if e.kind() == std::io::ErrorKind::InvalidData => bail!("{name}: is not a text file in UTF-8"),
         Err(e) => Err(e).with_context(|| format!("cannot read the plan {name}")),
     }
+}
+
+fn array_not_plan(name: &str, what: &str) -> String {
+    format!(
+        "{name} is {what}, where a suite or a plan belongs (`assay suites` lists them); assay predict {name} predicts it, \
+         assay run SUITE sim:{name} runs on it"
+    )
 }

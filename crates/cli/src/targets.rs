@@ -7,26 +7,29 @@ use serde_json::json;
 use crate::args::{TargetArgs, TargetVerb};
 use crate::arrays::array_text;
 use crate::output::note;
-use crate::runs::open_store;
+use crate::runs::{open_store, store_if_any};
 use crate::{Exit, say};
 
 pub(crate) fn target(args: &TargetArgs) -> anyhow::Result<Exit> {
-    let store = open_store(&args.store)?;
     match &args.verb {
         TargetVerb::Set { target, array } if array == "none" => {
-            store.set_target_array(&key(target), None)?;
+            // Where no store is, there is nothing to take away, and nothing to create for it.
+            if let Some(store) = store_if_any(&args.store)? {
+                store.set_target_array(&key(target), None)?;
+            }
             note!("{target} has no array any more");
         }
         TargetVerb::Set { target, array } => {
             let (parsed, text) = array_text(array)?;
-            store.set_target_array(&key(target), Some(&text))?;
+            open_store(&args.store)?.set_target_array(&key(target), Some(&text))?;
             note!(
                 "{target} is on {}; every run on it is compared with what that lets one expect",
                 parsed.title
             );
         }
         TargetVerb::List { json } => {
-            let known = store.target_arrays()?;
+            let store = store_if_any(&args.store)?;
+            let known = store.map_or(Ok(Vec::new()), |store| store.target_arrays())?;
             let title = |text: &str| {
                 assay_model::array::parse("store", text).map_or_else(|e| e.to_string(), |a| a.title)
             };

@@ -6,7 +6,7 @@ use assay_target::IoBuf;
 
 use crate::flights::depth;
 use crate::planner::least_span;
-use crate::spares::spare_buffers;
+use crate::spares::{size_max, spare_buffers};
 
 /// Whether a step can run.
 pub(crate) enum Fit {
@@ -107,7 +107,7 @@ fn memory_misfit(step: &Step, semantics: Semantics, places: &[Place]) -> Option<
     let (mut slots, mut wanted) = (0, 0);
     for (job, place) in step.jobs.iter().zip(places) {
         let depth = depth(semantics, job, place.spans.len());
-        let of_worker = IoBuf::footprint_bytes(depth + spare_buffers(job, depth), crate::step::size_max(job));
+        let of_worker = IoBuf::footprint_bytes(depth + spare_buffers(job, depth), size_max(job));
         slots += u64::from(depth) * u64::from(job.workers);
         wanted += of_worker * u64::from(job.workers);
     }

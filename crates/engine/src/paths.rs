@@ -3,11 +3,11 @@
 use std::net::{IpAddr, SocketAddr};
 
 use assay_record::{
-    Agreed, Latency, LunPathFacts, NetPathFacts, PathEnd, PingFacts, RunEvent, TcpPathFacts, Warning,
-    WriteEnd,
+    Agreed, Latency, LunPathFacts, NetPathFacts, PathEnd, PingFacts, RunEvent, Warning, WriteEnd,
 };
-use assay_target::lun::{self, Negotiated, PathReport, TcpFacts};
-use assay_target::nfs::WriteReport;
+use assay_target::lun::{self, Negotiated};
+use assay_target::nfs::{WriteReport, WriteStats};
+use assay_target::remote::{PathEvent, PathReport};
 
 use crate::clock::Clock;
 use crate::events::{Emitter, RunError};
@@ -20,8 +20,9 @@ const EVENTS_MAX: usize = 32;
 pub(crate) struct WorkerPaths {
     pub(crate) before: Vec<PathReport>,
     pub(crate) after: Vec<PathReport>,
-    pub(crate) events: Vec<lun::PathEvent>,
-    /// What became of writes, where the target may hold them in memory.
+    pub(crate) events: Vec<PathEvent>,
+    /// What became of writes, where the target may hold them in memory: when the measured window began, and after it.
+    pub(crate) writes_before: Option<WriteStats>,
     pub(crate) writes: Option<WriteReport>,
 }
 
@@ -60,22 +61,28 @@ fn path_end(job: u32, member: &str, after: &PathReport, before: Option<&PathRepo
         ping: distribution(
             after.stats.ping_ns.iter_recorded().map(|v| (v.value_iterated_to(), v.count_at_value())),
         ),
-        tcp: after.tcp.map(tcp),
+        tcp: after.tcp.map(assay_host::tcp_facts),
     }
 }
 
-/// What became of the writes of one worker.
-pub(crate) fn write_end(job: u32, member: &str, report: &WriteReport) -> WriteEnd {
+/// What became of the writes of one worker in the measured window.
+pub(crate) fn write_end(job: u32, member: &str, report: &WriteReport, before: WriteStats) -> WriteEnd {
     let stats = report.stats;
+    let commits = stats.commits - before.commits;
+    // A restart between has taken the uncommitted writes of the warm-up out of what there was to commit.
+    let is_carried = commits > 0 && stats.restarts == before.restarts;
+    let committed_before_bytes = if is_carried { before.uncommitted_bytes } else { 0 };
     WriteEnd {
         job,
         member: member.to_owned(),
-        unstable: stats.unstable,
-        data_sync: stats.data_sync,
-        file_sync: stats.file_sync,
-        commits: stats.commits,
-        commit_ns: stats.commit_ns,
-        committed_bytes: stats.committed_bytes,
+        unstable: stats.unstable - before.unstable,
+        data_sync: stats.data_sync - before.data_sync,
+        file_sync: stats.file_sync - before.file_sync,
+        commits,
+        commit_ns: stats.commit_ns - before.commit_ns,
+        committed_bytes: stats.committed_bytes - before.committed_bytes - committed_before_bytes,
+        committed_before_bytes,
+        // What a server forgot is lost, whenever that was.
         restarts: stats.restarts,
         uncertain: stats.uncertain,
         uncertain_bytes: stats.uncertain_bytes,
@@ -105,7 +112,7 @@ fn merge(sum: &mut PathEnd, one: &PathEnd) {
 
 /// Tells what happened to the paths, each with its time, in the order in which it happened.
 pub(crate) fn tell(
-    mut events: Vec<(String, lun::PathEvent)>,
+    mut events: Vec<(String, PathEvent)>,
     clock: Clock,
     emitter: &mut Emitter<'_>,
 ) -> Result<(), RunError> {
@@ -219,9 +226,9 @@ fn facts(path: &PathReport) -> LunPathFacts {
         is_up: path.is_up,
         local: path.addresses.map(|(local, _)| local.to_string()),
         remote: path.addresses.map(|(_, remote)| remote.to_string()),
-        access: lun::access_words(path.access).to_owned(),
+        access: path.access.map(lun::access_words).unwrap_or_default().to_owned(),
         agreed: path.agreed.as_ref().map(|of| agreed(of, path.command_window.unwrap_or(0))),
-        tcp: path.tcp.map(tcp),
+        tcp: path.tcp.map(assay_host::tcp_facts),
         ping: ping(path),
         net: None,
     }
@@ -250,17 +257,5 @@ fn agreed(of: &Negotiated, command_window: u32) -> Agreed {
         first_burst_bytes: of.first_burst_bytes,
         max_outstanding_r2t: of.max_outstanding_r2t,
         command_window,
-    }
-}
-
-fn tcp(of: TcpFacts) -> TcpPathFacts {
-    TcpPathFacts {
-        rtt_us: of.rtt_us,
-        retransmits: of.retransmits_total,
-        send_mss_bytes: of.send_mss_bytes,
-        receive_mss_bytes: of.receive_mss_bytes,
-        path_mtu_bytes: of.path_mtu_bytes,
-        congestion_window_segments: of.congestion_window_segments,
-        timestamps: of.timestamps,
     }
 }

@@ -49,6 +49,11 @@ impl Spares {
     }
 }
 
+/// Size of each buffer of a job, bytes.
+pub(crate) fn size_max(job: &Job) -> u32 {
+    u32::try_from(job.size_max().0).expect("the plan keeps I/Os below 64 MiB")
+}
+
 /// Buffers beyond those of the slots, for data made ahead.
 pub(crate) fn spare_buffers(job: &Job, depth: u32) -> u32 {
     if job.writes() { depth.min(SPARES_MAX) } else { 0 }

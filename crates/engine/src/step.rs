@@ -9,7 +9,7 @@ use assay_record::{
     Interval, JobEnd, PathEnd, Phase, RunEvent, StepCpu, StepEnd, StepId, StepReason, WriteEnd,
 };
 use assay_spec::{Job, Pacing, Semantics, Step};
-use assay_target::lun::PathEvent;
+use assay_target::remote::PathEvent;
 use assay_target::{IoBuf, OpenError, OpenRequest, Target};
 
 use crate::control::{Control, StopSignal, Ticket};
@@ -20,7 +20,7 @@ use crate::paths;
 use crate::planner::{Planner, PlannerSetup};
 use crate::preparation::JobTarget;
 use crate::rng::derive;
-use crate::spares::{Spares, spare_buffers};
+use crate::spares::{Spares, size_max, spare_buffers};
 use crate::tally::{INTERVAL_NS, Tally, TallyDrain, add};
 use crate::worker::{Worker, WorkerEnd, WorkerSetup};
 
@@ -148,10 +148,6 @@ fn pool_of(context: &StepContext<'_>, job_index: u32) -> Pool {
     let job = &context.step.jobs[job_index as usize];
     let seed = derive(context.seed, &[u64::from(test), u64::from(step), u64::from(job_index)]);
     if job.writes() { Pool::new(job.data, size_max(job) as usize, seed) } else { Pool::default() }
-}
-
-pub(crate) fn size_max(job: &Job) -> u32 {
-    u32::try_from(job.size_max().0).expect("the plan keeps I/Os below 64 MiB")
 }
 
 /// The life of a worker thread. `ready` is dropped without a word only by a panic.
@@ -387,7 +383,7 @@ fn writes_of(context: &StepContext<'_>, ends: &[WorkerEnd]) -> Vec<WriteEnd> {
     for end in ends {
         let Some(report) = &end.paths.writes else { continue };
         let member = context.targets[end.job as usize].names.first().map_or("", String::as_str);
-        let one = paths::write_end(end.job, member, report);
+        let one = paths::write_end(end.job, member, report, end.paths.writes_before.unwrap_or_default());
         match sums.iter_mut().find(|sum| sum.job == one.job) {
             None => sums.push(one),
             Some(sum) => sum.merge(&one),

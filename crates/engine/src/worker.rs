@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use assay_record::{Failure, Interval, Mismatch, StepEnd};
 use assay_spec::{Job, Semantics};
-use assay_target::lun::PathChange;
+use assay_target::remote::PathChange;
 use assay_target::{BATCH_MAX, Completion, IoBuf, Op, OpKind, Target, TargetLost, Wait};
 
 use crate::control::{Control, Ticket};
@@ -224,6 +224,7 @@ impl<'s, T: Target> Worker<'s, T> {
     /// What went over the paths before the measured window does not count; that they came up is no news.
     fn look_at_paths(&mut self) {
         self.paths.before = self.target.paths();
+        self.paths.writes_before = self.target.writes();
         self.paths.events = self.target.path_events();
         self.paths.events.retain(|event| event.change == PathChange::Other);
     }

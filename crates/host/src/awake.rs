@@ -8,12 +8,13 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::{self, JoinHandle};
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
-use rustix::time::{ClockId, clock_gettime};
 use thiserror::Error;
 use thread_priority::{
     NormalThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy, set_thread_priority_and_policy,
     thread_native_id, thread_schedule_policy,
 };
+
+use crate::clock::thread_cpu_ns;
 
 /// Holds one spinner of the lowest priority (SCHED_IDLE) on every allowed CPU while it lives.
 ///
@@ -182,10 +183,6 @@ fn spin(cpu: usize, stop: &AtomicBool) {
         counter.fetch_add(now_ns.saturating_sub(counted_ns), Ordering::Relaxed);
         counted_ns = now_ns;
     }
-}
-
-fn thread_cpu_ns() -> u64 {
-    crate::cpu::to_ns(clock_gettime(ClockId::ThreadCPUTime))
 }
 
 #[cfg(test)]

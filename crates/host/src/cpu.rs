@@ -7,9 +7,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use assay_record::StepCpu;
-use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use crate::awake::awake_ns_by_cpu;
+use crate::clock::process_cpu_ns;
 use crate::machine::Machine;
 
 /// CPU time counted up to one moment. Two of them, at the ends of a window, say what the window cost.
@@ -38,7 +38,7 @@ pub fn cpu_snapshot() -> CpuSnapshot {
     CpuSnapshot {
         cpus: parse_stat(&Machine::this().text("/proc/stat").unwrap_or_default()),
         ticks_per_s: procfs::ticks_per_second(),
-        process_ns: to_ns(clock_gettime(ClockId::ProcessCPUTime)),
+        process_ns: process_cpu_ns(),
         awake_ns: awake_ns_by_cpu(),
     }
 }
@@ -115,12 +115,6 @@ fn share(part: f64, all: f64) -> f64 {
 #[expect(clippy::cast_precision_loss, reason = "ticks and ns of a window are far below 2^53")]
 fn count(value: u64) -> f64 {
     value as f64
-}
-
-pub(crate) fn to_ns(time: Timespec) -> u64 {
-    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
-    let rest = u64::try_from(time.tv_nsec).unwrap_or(0);
-    seconds.saturating_mul(1_000_000_000).saturating_add(rest)
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ mod awake;
 #[cfg(test)]
 mod captured;
 mod cgroup;
+mod clock;
 mod content;
 mod cpu;
 mod device;
@@ -28,7 +29,7 @@ pub use content::content_of;
 pub use cpu::{CpuSnapshot, cpu_snapshot};
 pub use device::{PlaceOnDisk, cached_loops, device_of, identities, is_identity_of, place_on_disk};
 pub use facts::host_facts;
-pub use mounts::filesystem_of;
-pub use path::{net_paths, tcp_path};
+pub use mounts::{filesystem_of, may_write};
+pub use path::{net_paths, tcp_facts, tcp_path};
 pub use probe::{Hold, HoldKind, ProbeError, file_users, probe};
 pub use sampler::{Sampler, Watched};

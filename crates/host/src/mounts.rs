@@ -19,6 +19,12 @@ pub(crate) struct Mount {
     pub(crate) options: String,
 }
 
+/// Whether this user may write to a file or device, or create files in a directory; read-only mounts count.
+#[must_use]
+pub fn may_write(path: &Path) -> bool {
+    rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok()
+}
+
 /// The file system a path is on, or would be on if it does not exist yet.
 ///
 /// # Errors

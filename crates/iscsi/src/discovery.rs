@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec};
+use assay_tcp::{Connecting, Patience};
 
 use crate::chap::ChapConfig;
 use crate::config::Timeouts;
@@ -12,7 +12,7 @@ use crate::login::{DigestOffer, LoginConfig, Negotiated, Offer};
 use crate::pdu::{FLAG_CONTINUE, NO_TAG, Response, TextRequest};
 use crate::session::{OutPdu, Payload};
 use crate::text;
-use crate::transport::{Connecting, LoggingIn, LoginOutcome, NoBuffers, OnePdu, Patience, Wire, resolve};
+use crate::transport::{LoggingIn, LoginOutcome, NoBuffers, OnePdu, Wire, resolve};
 
 /// Text one discovery may bring: about 5000 targets with two portals each.
 const TEXT_BYTES_MAX: usize = 1 << 20;
@@ -69,10 +69,10 @@ fn log_in(
     let address = resolve(&portal).map_err(|source| PathError::Resolve { portal: portal.clone(), source })?;
     let connecting = Connecting::begin(address).map_err(broken)?;
     let deadline = Instant::now() + timeouts.connect;
-    wait(connecting.stream(), PollFlags::OUT, deadline, "connecting", timeouts.connect, &portal)?;
+    wait(connecting.stream(), true, deadline, "connecting", timeouts.connect, &portal)?;
     let stream = connecting.finish().map_err(broken)?;
     let mut random = [0; 19];
-    crate::random_bytes(&mut random).map_err(broken)?;
+    assay_tcp::random_bytes(&mut random).map_err(broken)?;
     let [a, b, c, challenge @ ..] = random;
     let offer = Offer {
         header_digest: DigestOffer::Never,
@@ -98,8 +98,7 @@ fn log_in(
             LoginOutcome::Pending(pending) => login = pending,
         }
         let wire = login.wire();
-        let writable = if wire.wants_to_send() { PollFlags::OUT } else { PollFlags::empty() };
-        wait(wire.stream(), PollFlags::IN | writable, deadline, "the login", timeouts.login, &portal)?;
+        wait(wire.stream(), wire.wants_to_send(), deadline, "the login", timeouts.login, &portal)?;
     }
 }
 
@@ -162,38 +161,26 @@ fn exchange(
         if let Some(pdu) = sink.pdu {
             return Ok(pdu);
         }
-        let writable = if wire.wants_to_send() { PollFlags::OUT } else { PollFlags::empty() };
-        wait(wire.stream(), PollFlags::IN | writable, deadline, "SendTargets", timeouts.login, portal)?;
+        wait(wire.stream(), wire.wants_to_send(), deadline, "SendTargets", timeouts.login, portal)?;
     }
 }
 
 fn wait(
     stream: &std::net::TcpStream,
-    flags: PollFlags,
+    writes: bool,
     deadline: Instant,
     what: &'static str,
     limit: Duration,
     portal: &str,
 ) -> Result<(), PathError> {
-    loop {
-        let left = deadline.saturating_duration_since(Instant::now());
-        let timeout = Timespec {
-            tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
-            tv_nsec: left.subsec_nanos().into(),
-        };
-        match rustix::event::poll(&mut [PollFd::new(stream, flags)], Some(&timeout)) {
-            Ok(1..) => return Ok(()),
-            Err(rustix::io::Errno::INTR) => {}
-            Ok(_) => {
-                return Err(PathError::TimedOut {
-                    what,
-                    portal: portal.to_owned(),
-                    limit_ms: limit.as_millis(),
-                });
-            }
-            Err(error) => return Err(PathError::Connect { portal: portal.to_owned(), source: error.into() }),
+    while let left = deadline.saturating_duration_since(Instant::now())
+        && !left.is_zero()
+    {
+        if assay_tcp::wait(1, |_| Some((stream, writes)), left) != 0 {
+            return Ok(());
         }
     }
+    Err(PathError::TimedOut { what, portal: portal.to_owned(), limit_ms: limit.as_millis() })
 }
 
 /// Reads the answer: a `TargetName`, then its `TargetAddress`es.

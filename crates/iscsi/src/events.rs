@@ -1,23 +1,9 @@
 //! What happened to the paths, each with its time.
 
-use std::collections::VecDeque;
-use std::time::Instant;
-
 use crate::scsi::AccessState;
 
-/// Events kept until they are taken; older ones are dropped and counted.
-const EVENTS_MAX: usize = 4096;
-
-/// Something that happened.
-#[derive(Debug, Clone)]
-pub struct Event {
-    /// When.
-    pub at: Instant,
-    /// Path it happened to, counted from 0.
-    pub path: Option<u8>,
-    /// What.
-    pub kind: EventKind,
-}
+/// Something that happened to a path.
+pub type Event = assay_tcp::Event<EventKind>;
 
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,46 +63,4 @@ pub enum FencedBy {
     ReinstatementElsewhere,
     /// The logical unit was reset through another path.
     LogicalUnitReset,
-}
-
-/// A bounded list of events.
-#[derive(Debug, Default)]
-pub(crate) struct EventLog {
-    events: VecDeque<Event>,
-    dropped: u64,
-}
-
-impl EventLog {
-    pub(crate) fn push(&mut self, at: Instant, path: Option<u8>, kind: EventKind) {
-        if self.events.len() == EVENTS_MAX {
-            self.events.pop_front();
-            self.dropped += 1;
-        }
-        self.events.push_back(Event { at, path, kind });
-    }
-
-    pub(crate) fn take(&mut self) -> Vec<Event> {
-        let mut events: Vec<Event> = self.events.drain(..).collect();
-        if let (Some(first), dropped @ 1..) = (events.first(), std::mem::take(&mut self.dropped)) {
-            events.insert(0, Event { at: first.at, path: None, kind: EventKind::Dropped { count: dropped } });
-        }
-        events
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_log_is_bounded_and_says_what_it_dropped() {
-        let mut log = EventLog::default();
-        for _ in 0..EVENTS_MAX + 5 {
-            log.push(Instant::now(), None, EventKind::AllPathsDown);
-        }
-        let events = log.take();
-        assert_eq!(events.len(), EVENTS_MAX + 1);
-        assert_eq!(events[0].kind, EventKind::Dropped { count: 5 });
-        assert!(log.take().is_empty());
-    }
 }

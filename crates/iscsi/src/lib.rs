@@ -22,20 +22,12 @@ mod stats;
 pub mod text;
 mod transport;
 
+pub use assay_tcp::{PathStats, TcpFacts};
 pub use config::{Config, Fence, Policy, Timeouts};
 pub use discovery::{DiscoveredPortal, DiscoveredTarget, discover};
 pub use error::{CommandError, ConnectError, DiscoveryError, IoError, Lost, PathError, PathErrors};
 pub use events::{Event, EventKind, FencedBy};
 pub(crate) use initiator::login_error as initiator_login_error;
 pub use initiator::{Command, Completion, Initiator, Kind, Transfer};
-pub use stats::{PathReport, PathStats};
-pub use transport::{TcpFacts, resolve};
-
-/// Fills `bytes` with random bytes of the kernel.
-fn random_bytes(bytes: &mut [u8]) -> std::io::Result<()> {
-    let mut filled = 0;
-    while filled < bytes.len() {
-        filled += rustix::rand::getrandom(&mut bytes[filled..], rustix::rand::GetRandomFlags::empty())?;
-    }
-    Ok(())
-}
+pub use stats::PathReport;
+pub use transport::resolve;

@@ -34,6 +34,22 @@ pub enum SweepError {
     /// Not of the form `field=from..to`.
     #[error("`{0}` is not a sweep; write it like disks=4..48 or disks=4..48/4 (every fourth)")]
     Form(String),
+    /// From more to less, or from a value to itself.
+    #[error(
+        "`{text}` runs from {from} to {to}: a sweep runs upwards, like {field}={}..{}; one value alone is --with {field}={from}",
+        from.min(to),
+        if from == to { to.saturating_mul(2) } else { *from.max(to) }
+    )]
+    Reversed {
+        /// As it was written.
+        text: String,
+        /// The field.
+        field: String,
+        /// Where it begins.
+        from: u32,
+        /// Where it ends.
+        to: u32,
+    },
     /// Too many points.
     #[error("a sweep of {0} points is too long; give a step: disks=4..48/4")]
     TooLong(u64),
@@ -126,10 +142,19 @@ pub fn sweep(
     }
     let knee = knee(&points);
     let says = match (knee.and_then(|k| points.iter().find(|(v, _)| *v > k)), knee) {
-        (Some((_, beyond)), Some(k)) => {
-            format!("{field} stops paying at {k}: beyond it the load is limited by {}", beyond.limit_name())
+        (Some((_, beyond)), Some(k)) if points.first().is_some_and(|(v, _)| *v == k) => {
+            format!(
+                "raising {field} beyond {k} brings nothing: the load is limited by {}",
+                beyond.limit_name()
+            )
         }
-        _ => format!("{field} pays over the whole range"),
+        (Some((_, beyond)), Some(k)) => {
+            format!(
+                "raising {field} stops paying at {k}: beyond it the load is limited by {}",
+                beyond.limit_name()
+            )
+        }
+        _ => format!("raising {field} pays over the whole range"),
     };
     Ok(Sweep { field, points, knee, says })
 }
@@ -142,7 +167,7 @@ fn parse_sweep(text: &str) -> Result<(String, Vec<u32>), SweepError> {
     let number = |s: &str| s.trim().parse::<u32>().map_err(|_| form());
     let (from, to, step) = (number(from)?, number(to)?, number(step)?.max(1));
     if from >= to {
-        return Err(form());
+        return Err(SweepError::Reversed { text: text.to_owned(), field: field.trim().to_owned(), from, to });
     }
     let points = (to - from) / step + 1;
     if points > SWEEP_POINTS_MAX {

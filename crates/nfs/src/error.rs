@@ -1,6 +1,7 @@
 //! Errors of single calls, of opening a file, and of its I/O.
 
 use std::io;
+use std::net::SocketAddr;
 
 use thiserror::Error;
 
@@ -28,6 +29,16 @@ pub enum CallError {
         address: String,
         /// Cause.
         source: io::Error,
+    },
+    /// No TCP connection to any address of a name.
+    #[error("cannot connect to {what} at any address of {host}: {}", each_said(said))]
+    ConnectAny {
+        /// Which service.
+        what: &'static str,
+        /// The name.
+        host: String,
+        /// What came of each address.
+        said: Vec<(SocketAddr, io::Error)>,
     },
     /// A service is not there.
     #[error("{host} serves no {what}: its port mapper does not know it; {next}")]
@@ -91,7 +102,37 @@ pub enum CallError {
     },
 }
 
+/// Every address with its error.
+fn each_said(said: &[(SocketAddr, io::Error)]) -> String {
+    let said: Vec<String> = said.iter().map(|(address, error)| format!("{address}: {error}")).collect();
+    said.join("; ")
+}
+
 impl CallError {
+    /// What came of every address that was tried.
+    pub(crate) fn connect(what: &'static str, host: &str, mut said: Vec<(SocketAddr, io::Error)>) -> Self {
+        match (said.pop(), said.is_empty()) {
+            (Some((address, source)), true) => Self::Connect { what, address: address.to_string(), source },
+            (last, _) => {
+                said.extend(last);
+                Self::ConnectAny { what, host: host.to_owned(), said }
+            }
+        }
+    }
+
+    /// True where nobody answered within the time there was, as opposed to one that says no at once.
+    #[must_use]
+    pub fn is_silence(&self) -> bool {
+        let is_late =
+            |error: &io::Error| matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock);
+        match self {
+            Self::Connect { source, .. } | Self::Io { source, .. } => is_late(source),
+            Self::ConnectAny { said, .. } => said.iter().any(|(_, error)| is_late(error)),
+            Self::MapperSilent { source, .. } => source.is_silence(),
+            _ => false,
+        }
+    }
+
     /// The status of NFS, where that is why.
     #[must_use]
     pub fn status(&self) -> Option<NfsStatus> {

@@ -1,21 +1,7 @@
 //! What happened to the connections and to what was written, each with its time.
 
-use std::collections::VecDeque;
-use std::time::Instant;
-
-/// Events kept until they are taken; older ones are dropped and counted.
-const EVENTS_MAX: usize = 4096;
-
-/// Something that happened.
-#[derive(Debug, Clone)]
-pub struct Event {
-    /// When.
-    pub at: Instant,
-    /// Connection it happened to, counted from 0.
-    pub path: Option<u8>,
-    /// What.
-    pub kind: EventKind,
-}
+/// Something that happened to a connection.
+pub type Event = assay_tcp::Event<EventKind>;
 
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,29 +36,4 @@ pub enum EventKind {
         /// How many.
         count: u64,
     },
-}
-
-/// A bounded list of events.
-#[derive(Debug, Default)]
-pub(crate) struct EventLog {
-    events: VecDeque<Event>,
-    dropped: u64,
-}
-
-impl EventLog {
-    pub(crate) fn push(&mut self, at: Instant, path: Option<u8>, kind: EventKind) {
-        if self.events.len() == EVENTS_MAX {
-            self.events.pop_front();
-            self.dropped += 1;
-        }
-        self.events.push_back(Event { at, path, kind });
-    }
-
-    pub(crate) fn take(&mut self) -> Vec<Event> {
-        let mut events: Vec<Event> = self.events.drain(..).collect();
-        if let (Some(first), count @ 1..) = (events.first(), std::mem::take(&mut self.dropped)) {
-            events.insert(0, Event { at: first.at, path: None, kind: EventKind::Dropped { count } });
-        }
-        events
-    }
 }

@@ -19,9 +19,10 @@ mod stats;
 mod transport;
 pub mod xdr;
 
+pub use assay_tcp::PathStats;
 pub use config::{FileConfig, ServerConfig, Timeouts};
 pub use error::{CallError, FileError, IoError, Lost};
 pub use events::{Event, EventKind};
 pub use file::{Command, Completion, File, Kind};
 pub use server::Server;
-pub use stats::{PathReport, PathStats, WriteStats};
+pub use stats::{PathReport, WriteStats};

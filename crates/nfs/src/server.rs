@@ -4,6 +4,8 @@ use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
+use assay_tcp::{connect_first, resolve_all};
+
 use crate::config::ServerConfig;
 use crate::error::CallError;
 use crate::mount::{self, Export, Mounted};
@@ -13,7 +15,6 @@ use crate::nfs3::{
 };
 use crate::portmap;
 use crate::rpc::{Credentials, LAST_FRAGMENT, Procedure, read_reply, write_call};
-use crate::transport::{connect, resolve};
 use crate::xdr::{Reader, Writer, XdrError};
 
 /// Longest answer that is taken: a list of exports, or one read of 1 MiB, with room to spare.
@@ -42,7 +43,9 @@ impl Server {
         let mut is_mapper_silent = false;
         let port = match config.port {
             Some(port) => port,
-            None => match ask_port(&config, nfs3::PROGRAM, nfs3::VERSION) {
+            None => match addresses(&config, portmap::PORT)
+                .and_then(|all| ask_port(&config, &all, nfs3::PROGRAM, nfs3::VERSION))
+            {
                 Ok(Some(port)) => port,
                 Ok(None) => {
                     let next = "start its NFS service with version 3, or give the port: port=2049";
@@ -54,12 +57,13 @@ impl Server {
                 }
                 // Servers without a port mapper listen on the known port.
                 Err(error) => {
-                    is_mapper_silent = is_silence(&error);
+                    is_mapper_silent = error.is_silence();
                     nfs3::PORT
                 }
             },
         };
-        match Channel::open(&config, "NFS", port) {
+        let opened = addresses(&config, port).and_then(|all| Channel::open(&config, "NFS", &all));
+        match opened {
             Ok(nfs) => Ok(Self { config, nfs, mount: None, is_mapper_silent }),
             Err(error) if is_mapper_silent => {
                 Err(CallError::MapperSilent { host: config.host, source: Box::new(error) })
@@ -89,9 +93,16 @@ impl Server {
     fn mount_channel(&mut self) -> Result<&mut Channel, CallError> {
         if self.mount.is_none() {
             let port = self.find_mount()?;
-            self.mount = Some(Channel::open(&self.config, "MOUNT", port)?);
+            self.mount = Some(Channel::open(&self.config, "MOUNT", &[self.beside(port)])?);
         }
         Ok(self.mount.as_mut().expect("it was made above"))
+    }
+
+    /// Another port of the address that NFS was found at: other addresses of the name may be other servers.
+    fn beside(&self, port: u16) -> SocketAddr {
+        let mut address = self.nfs.address;
+        address.set_port(port);
+        address
     }
 
     fn find_mount(&mut self) -> Result<u16, CallError> {
@@ -102,14 +113,14 @@ impl Server {
             None if self.is_mapper_silent => return Ok(guess),
             None => {}
         }
-        match ask_port(&self.config, mount::PROGRAM, mount::VERSION) {
+        match ask_port(&self.config, &[self.beside(portmap::PORT)], mount::PROGRAM, mount::VERSION) {
             Ok(Some(port)) => Ok(port),
             Ok(None) => {
                 let (host, next) = (self.config.host.clone(), "give its port: mountport=PORT");
                 Err(CallError::NotServed { host, what: "MOUNT version 3 over TCP", next })
             }
             Err(error) => {
-                self.is_mapper_silent = is_silence(&error);
+                self.is_mapper_silent = error.is_silence();
                 Ok(guess)
             }
         }
@@ -275,24 +286,24 @@ impl Server {
     }
 }
 
+/// Every address of the host.
+fn addresses(config: &ServerConfig, port: u16) -> Result<Vec<SocketAddr>, CallError> {
+    resolve_all(&config.host, port).map_err(|source| CallError::Resolve { host: config.host.clone(), source })
+}
+
 /// Asks the port mapper.
-fn ask_port(config: &ServerConfig, program: u32, version: u32) -> Result<Option<u16>, CallError> {
+fn ask_port(
+    config: &ServerConfig,
+    addresses: &[SocketAddr],
+    program: u32,
+    version: u32,
+) -> Result<Option<u16>, CallError> {
     let config = ServerConfig { patience: config.patience.min(MAPPER_PATIENCE), ..config.clone() };
-    let mut mapper = Channel::open(&config, "the port mapper", portmap::PORT)?;
+    let mut mapper = Channel::open(&config, "the port mapper", addresses)?;
     mapper.credentials = None;
     let what = "the question to the port mapper";
     let results = mapper.call(what, portmap::GETPORT, &portmap::getport(program, version))?;
     portmap::port(&results).map_err(|source| CallError::Answer { what, source })
-}
-
-/// True where nobody answered, as opposed to one that says no at once.
-fn is_silence(error: &CallError) -> bool {
-    match error {
-        CallError::Connect { source, .. } | CallError::Io { source, .. } => {
-            matches!(source.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock)
-        }
-        _ => false,
-    }
 }
 
 /// One connection on which one call at a time is made.
@@ -306,14 +317,9 @@ struct Channel {
 }
 
 impl Channel {
-    fn open(config: &ServerConfig, what: &'static str, port: u16) -> Result<Self, CallError> {
-        let address = resolve(&config.host, port)
-            .map_err(|source| CallError::Resolve { host: config.host.clone(), source })?;
-        let stream = connect(address, config.patience).map_err(|source| CallError::Connect {
-            what,
-            address: address.to_string(),
-            source,
-        })?;
+    fn open(config: &ServerConfig, what: &'static str, addresses: &[SocketAddr]) -> Result<Self, CallError> {
+        let (address, stream) = connect_first(addresses, config.patience)
+            .map_err(|said| CallError::connect(what, &config.host, said))?;
         let credentials = Some(config.credentials.clone());
         Ok(Self { address, stream, credentials, patience: config.patience, xid: std::process::id() << 8 })
     }

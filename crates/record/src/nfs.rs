@@ -34,8 +34,8 @@ pub struct NfsFacts {
     pub paths: Vec<crate::LunPathFacts>,
 }
 
-/// What became of the writes of a job over NFS, from the opening of the target to the end of the step, all workers
-/// together.
+/// What became of the writes of a job over NFS in the measured window, all workers together. Restarts of the server and
+/// what it may have forgotten count from the opening of the target: lost is lost, in the warm-up too.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct WriteEnd {
     /// Index of the job in the step.
@@ -52,8 +52,11 @@ pub struct WriteEnd {
     pub commits: u64,
     /// The longest time a worker's COMMIT took, ns. It is not part of any latency or rate.
     pub commit_ns: u64,
-    /// Bytes that the COMMITs made durable.
+    /// Bytes of the measured window that the COMMITs made durable.
     pub committed_bytes: u64,
+    /// Bytes of the warm-up that the same COMMITs had to make durable, in the same time.
+    #[serde(default)]
+    pub committed_before_bytes: u64,
     /// Times the server restarted, as its write verifier told.
     pub restarts: u64,
     /// Unstable writes that were not committed when it restarted: they may be lost.
@@ -74,6 +77,7 @@ impl WriteEnd {
         self.commits += other.commits;
         self.commit_ns = self.commit_ns.max(other.commit_ns);
         self.committed_bytes += other.committed_bytes;
+        self.committed_before_bytes += other.committed_before_bytes;
         self.restarts = self.restarts.max(other.restarts);
         self.uncertain += other.uncertain;
         self.uncertain_bytes += other.uncertain_bytes;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::number::{rounded, short};
 use crate::prediction::{interval, interval_json};
-use crate::text::{TextOptions, left, wrap};
+use crate::text::{TextOptions, left, mark, wrap};
 
 /// Name and version of the JSON document's form.
 pub const SCHEMA: &str = "assay.compare/1";
@@ -222,13 +222,8 @@ fn findings(comparison: &Comparison, width: usize) -> String {
     let mut text = String::new();
     for found in &comparison.findings {
         let sides: Vec<String> = found.sides.iter().map(|i| letter(*i).to_string()).collect();
-        let line = format!(
-            "Only in {} [{}] {}: {}",
-            sides.join(", "),
-            found.rule,
-            found.severity.name(),
-            found.says
-        );
+        let line =
+            format!("{} [{}] only in {}: {}", mark(found.severity), found.rule, sides.join(", "), found.says);
         text.push_str(&format!("\n{}\n", wrap(&line, width, "  ")));
     }
     for found in &comparison.across {

@@ -92,7 +92,7 @@ fn finding_item(finding: &Finding) -> String {
     let (class, mark) = match finding.severity {
         Severity::Critical => ("critical", "✖ Critical"),
         Severity::Warning => ("warning", "▲ Warning"),
-        Severity::Info => ("info", "● Note"),
+        Severity::Info => ("info", "● Info"),
     };
     let mut text =
         format!("<li class=\"{class}\"><span class=\"sev\">{mark}</span> {}", escape(&finding.says));

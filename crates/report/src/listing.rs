@@ -12,7 +12,7 @@ pub struct RunListing<'r> {
     pub run: &'r str,
     /// Name of its plan.
     pub name: &'r str,
-    /// `done`, `failed`, `interrupted` or `partial`.
+    /// `done`, `failed`, `interrupted`, `running` or `partial`.
     pub status: &'r str,
     /// What somebody called it.
     pub label: Option<&'r str>,

@@ -1,6 +1,7 @@
 //! Numbers as people read them. One unit and one count of decimals per column, thousands not separated: columns are
 //! copied into spreadsheets.
 
+use assay_spec::units::Bytes;
 use jiff::Timestamp;
 
 /// Which unit a column of latencies is in.
@@ -66,18 +67,7 @@ pub(crate) fn short(value: f64) -> String {
 
 /// A size as people say it: `7.8 GiB`.
 pub(crate) fn size(bytes: u64) -> String {
-    let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
-    let mut value = bytes as f64;
-    let mut unit = 0;
-    while value >= 1024.0 && unit + 1 < units.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    if value.fract() == 0.0 {
-        format!("{value:.0} {}", units[unit])
-    } else {
-        format!("{value:.1} {}", units[unit])
-    }
+    Bytes(bytes).rounded()
 }
 
 /// Rounded to three decimals, below one to six: 180 I/Os of 512 bytes a second are 0.092 MB/s, and three digits of that

@@ -252,7 +252,8 @@ fn curve(sweep: &Sweep) -> String {
     let every = sweep.points.len().div_ceil(CURVE_ROWS).max(1);
     let mut text = String::new();
     for (index, (value, p)) in sweep.points.iter().enumerate() {
-        let is_knee = sweep.knee == Some(*value);
+        // What never paid does not stop paying.
+        let is_knee = index > 0 && sweep.knee == Some(*value);
         if index % every != 0 && !is_knee && index + 1 != sweep.points.len() {
             continue;
         }
@@ -261,7 +262,7 @@ fn curve(sweep: &Sweep) -> String {
         let mark = if is_knee { "  <- stops paying" } else { "" };
         text.push_str(&format!("{} {value:>6} {:>9} IOPS {bar}{mark}\n", sweep.field, short(p.iops.value)));
     }
-    text.push_str(&format!("{}.\n", sweep.says));
+    text.push_str(&format!("{}.\n", wrap(&sweep.says, TEXT_COLUMNS - 3, "  ")));
     text
 }
 

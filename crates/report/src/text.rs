@@ -232,15 +232,25 @@ fn tcp_text(summary: &RunSummary, options: TextOptions) -> String {
     if lines.is_empty() { lines } else { format!("\n{lines}") }
 }
 
+/// How grave a finding is, as its first word. A note is what a person wrote of a run, so no finding is called one.
+pub(crate) fn mark(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Critical => "CRITICAL",
+        Severity::Warning => "Warning",
+        Severity::Info => "Info",
+    }
+}
+
 /// Findings as they stand under a table.
 #[must_use]
 pub fn findings(findings: &[Finding], options: TextOptions) -> String {
     let mut text = String::new();
     for finding in findings {
-        let (mark, code) = match finding.severity {
-            Severity::Critical => ("CRITICAL", "1;31"),
-            Severity::Warning => ("Warning", "33"),
-            Severity::Info => ("Note", "36"),
+        let mark = mark(finding.severity);
+        let code = match finding.severity {
+            Severity::Critical => "1;31",
+            Severity::Warning => "33",
+            Severity::Info => "36",
         };
         let words = format!("{mark} [{}] {}", finding.rule, finding.says);
         let wrapped = wrap(&words, options.width.min(NOTE_WIDTH_MAX), "  ");

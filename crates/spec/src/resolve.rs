@@ -35,7 +35,7 @@ pub struct Overrides {
     pub seed: Option<u64>,
     /// `--quick`: shorten every step.
     pub quick: bool,
-    /// `--only`: names of the tests to keep, or parts of them; empty keeps all.
+    /// `--only`: names of the tests or steps to keep, or parts of them; empty keeps all.
     pub only: Vec<String>,
 }
 
@@ -82,25 +82,80 @@ impl PlanFile {
     }
 }
 
+/// Keeps what `--only` names: tests, or steps of a sweep by their name in the table (`throughput size=64KiB`) or a part.
 fn keep_only(tests: &mut Vec<Test>, only: &[String]) -> Result<(), PlanError> {
-    let matches = |test: &Test, part: &String| test.name.to_lowercase().contains(&part.to_lowercase());
+    if only.is_empty() {
+        return Ok(());
+    }
+    let mut kept: Vec<Vec<bool>> = tests.iter().map(|test| vec![false; test.steps.len()]).collect();
     for part in only {
-        if !tests.iter().any(|t| matches(t, part)) {
-            let names: Vec<&str> = tests.iter().map(|t| t.name.as_str()).collect();
-            return Err(complain(
-                &format!("--only {part}"),
-                &format!("no test has that in its name{}", suggest(part, &names)),
-            ));
+        let named = named_by(tests, part);
+        if named.is_empty() {
+            return Err(complain(&format!("--only {part}"), &unnamed(tests, part)));
         }
+        named.into_iter().for_each(|(test, step)| kept[test][step] = true);
     }
-    if !only.is_empty() {
-        // A full name means that test alone, even where it is a part of another's name.
-        tests.retain(|t| only.iter().any(|part| matches(t, part)));
-        if only.iter().all(|part| tests.iter().any(|t| t.name.eq_ignore_ascii_case(part))) {
-            tests.retain(|t| only.iter().any(|part| t.name.eq_ignore_ascii_case(part)));
-        }
+    for (test, kept) in tests.iter_mut().zip(&kept) {
+        let mut kept = kept.iter();
+        test.steps.retain(|_| kept.next().is_some_and(|is_kept| *is_kept));
     }
+    tests.retain(|test| !test.steps.is_empty());
     Ok(())
+}
+
+/// Whether a test of that name, or a step of that full name, is meant.
+type Means<'m> = &'m dyn Fn(&str, &str) -> bool;
+
+/// Indices of the test and step of everything that `part` means. A full name means that alone, even where it is a part
+/// of another's; a test goes before steps, and `4KiB` does not mean 64KiB while there is a step of 4KiB.
+fn named_by(tests: &[Test], part: &str) -> Vec<(usize, usize)> {
+    let part = part.to_lowercase();
+    let all: Vec<(usize, usize, String, String)> = tests
+        .iter()
+        .enumerate()
+        .flat_map(|(t, test)| test.steps.iter().enumerate().map(move |(s, step)| (t, test, s, step)))
+        .map(|(t, test, s, step)| {
+            let full = format!("{} {}", test.name, step.label());
+            (t, s, test.name.to_lowercase(), full.trim_end().to_lowercase())
+        })
+        .collect();
+    let rules: [Means<'_>; 5] = [
+        &|test, _| test == part,
+        &|_, step| step == part,
+        &|test, _| test.contains(&part),
+        &|_, step| has_words(step, &part),
+        &|_, step| step.contains(&part),
+    ];
+    let by = |rule: Means<'_>| -> Vec<(usize, usize)> {
+        all.iter().filter(|(_, _, test, step)| rule(test, step)).map(|(t, s, ..)| (*t, *s)).collect()
+    };
+    rules.into_iter().map(by).find(|found| !found.is_empty()).unwrap_or_default()
+}
+
+/// Whether `part` stands in `text` with no letter or digit beside it.
+fn has_words(text: &str, part: &str) -> bool {
+    let is_free = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
+    text.match_indices(part).any(|(at, _)| {
+        is_free(text[..at].chars().next_back()) && is_free(text[at + part.len()..].chars().next())
+    })
+}
+
+fn unnamed(tests: &[Test], part: &str) -> String {
+    let names: Vec<&str> = tests.iter().map(|t| t.name.as_str()).collect();
+    let mut says = format!("no test and no step has that in its name{}", suggest(part, &names));
+    // Tests that sweep the same values are named together.
+    let mut told: Vec<(Vec<String>, Vec<&str>)> = Vec::new();
+    for test in tests.iter().filter(|test| test.steps.len() > 1) {
+        let steps: Vec<String> = test.steps.iter().map(Step::label).collect();
+        match told.iter_mut().find(|(known, _)| *known == steps) {
+            Some((_, tests)) => tests.push(&test.name),
+            None => told.push((steps, vec![&test.name])),
+        }
+    }
+    for (steps, tests) in told {
+        says.push_str(&format!("; steps of {}: {}", tests.join(", "), steps.join(", ")));
+    }
+    says
 }
 
 fn resolve_test(

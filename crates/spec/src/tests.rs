@@ -111,12 +111,34 @@ fn pace_and_data_have_their_forms() {
 }
 
 #[test]
+fn only_keeps_the_named_steps_of_a_sweep() {
+    let text = "[[test]]\nname = \"ladder\"\naccess = [{ read = 100 }]\nsweep = { size = [\"4KiB\", \"64KiB\"], outstanding = [1, 16] }\n";
+    let check = |only: &[&str], expected: &[&str]| {
+        let over = Overrides { only: only.iter().map(|o| (*o).into()).collect(), ..Overrides::default() };
+        let plan = resolve(text, &over).unwrap();
+        let labels: Vec<String> = plan.tests.iter().flat_map(|t| &t.steps).map(|s| s.label()).collect();
+        assert_eq!(labels, expected, "{only:?}");
+    };
+    check(&["ladder size=64KiB outstanding=1"], &["size=64KiB outstanding=1"]);
+    check(&["4kib"], &["size=4KiB outstanding=1", "size=4KiB outstanding=16"]);
+    check(&["outstanding=1"], &["size=4KiB outstanding=1", "size=64KiB outstanding=1"]);
+    check(&["64K"], &["size=64KiB outstanding=1", "size=64KiB outstanding=16"]);
+    check(
+        &["size=4KiB outstanding=16", "64KiB outstanding=1"],
+        &["size=4KiB outstanding=16", "size=64KiB outstanding=1"],
+    );
+    let over = Overrides { only: vec!["size=8KiB".into()], ..Overrides::default() };
+    let message = resolve(text, &over).unwrap_err();
+    assert!(message.contains("steps of ladder: size=4KiB outstanding=1, size=4KiB"), "{message}");
+}
+
+#[test]
 fn only_keeps_the_named_tests() {
     let only = |part: &str| Overrides { only: vec![part.into()], ..Overrides::default() };
     assert_eq!(resolve(SUITES[0].text, &only("reallife")).unwrap().tests.len(), 1);
     assert_eq!(resolve(SUITES[0].text, &only("max thr")).unwrap().tests.len(), 2);
     let message = resolve(SUITES[0].text, &only("bogus")).unwrap_err();
-    assert!(message.starts_with("--only bogus: no test has that in its name"), "{message}");
+    assert!(message.starts_with("--only bogus: no test and no step has that in its name"), "{message}");
 }
 
 #[test]

@@ -52,6 +52,22 @@ pub enum UnitError {
 #[serde(transparent)]
 pub struct Bytes(pub u64);
 
+impl Bytes {
+    /// As people say it, with one decimal where it needs one: `45.9 GiB`. For reading only: `Display` is exact.
+    #[must_use]
+    pub fn rounded(self) -> String {
+        let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+        let mut value = self.0 as f64;
+        let mut unit = 0;
+        while value >= 1024.0 && unit + 1 < units.len() {
+            value /= 1024.0;
+            unit += 1;
+        }
+        let decimals = usize::from(value.fract() != 0.0);
+        format!("{value:.decimals$} {}", units[unit])
+    }
+}
+
 const SIZE_UNITS: &str = "B, KiB, MiB, GiB, TiB, KB, MB, GB, TB, k, m, g, t";
 const TIME_UNITS: &str = "ns, us, ms, s, min, h, d";
 const RATE_UNITS: &str = "/s, /min, /h";

@@ -15,12 +15,22 @@ pub enum StoreError {
     )]
     NoDataFolder,
     /// The folder of the store could not be made.
-    #[error("cannot create the folder of the store {path}; choose another with --store PATH or ASSAY_STORE")]
+    #[error(
+        "cannot create the folder of the store {path}: {source}; choose another with --store PATH or ASSAY_STORE"
+    )]
     Folder {
         /// Of the store.
         path: PathBuf,
         /// Why.
         source: std::io::Error,
+    },
+    /// This user may not write where the store is.
+    #[error("cannot use the store {path}: {why}; choose another with --store PATH or ASSAY_STORE")]
+    NotAllowed {
+        /// Of the store.
+        path: PathBuf,
+        /// What is not allowed.
+        why: String,
     },
     /// The file could not be opened, or is no store.
     #[error("cannot open the store {path}; choose another with --store PATH or ASSAY_STORE")]
@@ -59,7 +69,9 @@ pub enum StoreError {
         source: rusqlite::Error,
     },
     /// A write failed.
-    #[error("cannot write to the store {path}")]
+    #[error(
+        "cannot write to the store {path}: {source}; see whether its disk is full, or choose another with --store PATH"
+    )]
     Write {
         /// Of the store.
         path: PathBuf,

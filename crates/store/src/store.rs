@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use assay_record::{Event, Outcome, RunEvent, RunHeader};
+use nix::unistd::AccessFlags;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
 
 use crate::error::StoreError;
@@ -60,7 +61,7 @@ impl Store {
             std::fs::create_dir_all(folder)
                 .map_err(|source| StoreError::Folder { path: path.clone(), source })?;
         }
-        let connection = connect(&path)?;
+        let connection = connect(&path).map_err(|error| not_allowed(&path).unwrap_or(error))?;
         Ok(Self { path, connection })
     }
 
@@ -250,6 +251,21 @@ fn connect(path: &Path) -> Result<Connection, StoreError> {
     connection.pragma_update(None, "synchronous", "NORMAL").map_err(open)?;
     connection.pragma_update(None, "foreign_keys", true).map_err(open)?;
     Ok(connection)
+}
+
+/// What SQLite's own words do not say: that it is a matter of rights, and whose.
+fn not_allowed(path: &Path) -> Option<StoreError> {
+    let may_write = |of: &Path| nix::unistd::access(of, AccessFlags::W_OK).is_ok();
+    let folder = path.parent().filter(|f| !f.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let why = if path.exists() && !may_write(path) {
+        "this user may not write to it".to_owned()
+    } else if folder.exists() && !may_write(folder) {
+        // The journal lies beside the file, and reading needs it too.
+        format!("this user may not create files in {}", folder.display())
+    } else {
+        return None;
+    };
+    Some(StoreError::NotAllowed { path: path.to_owned(), why })
 }
 
 /// The mode is kept in the file. Changing it needs the file alone for a moment and does not wait for it, so that two

@@ -19,6 +19,7 @@ pub mod nfs;
 mod null;
 mod open;
 mod psync;
+pub mod remote;
 mod uring;
 
 use std::time::Duration;
@@ -67,14 +68,19 @@ pub trait Target {
         None
     }
 
+    /// What became of writes since the target was opened, with nothing done about it; `None` as above.
+    fn writes(&self) -> Option<nfs::WriteStats> {
+        None
+    }
+
     /// Every way to the storage and what went over it since the target was opened; none where there is only one way
     /// and nothing to tell. Allocates: not to be called while measuring.
-    fn paths(&mut self) -> Vec<lun::PathReport> {
+    fn paths(&mut self) -> Vec<remote::PathReport> {
         Vec::new()
     }
 
     /// What happened to the paths since the last call. Allocates only when something did.
-    fn path_events(&mut self) -> Vec<lun::PathEvent> {
+    fn path_events(&mut self) -> Vec<remote::PathEvent> {
         Vec::new()
     }
 }

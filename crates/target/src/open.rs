@@ -324,11 +324,15 @@ impl Target for AnyTarget {
         each!(self, t => t.make_durable())
     }
 
-    fn paths(&mut self) -> Vec<crate::lun::PathReport> {
+    fn writes(&self) -> Option<crate::nfs::WriteStats> {
+        each!(self, t => t.writes())
+    }
+
+    fn paths(&mut self) -> Vec<crate::remote::PathReport> {
         each!(self, t => t.paths())
     }
 
-    fn path_events(&mut self) -> Vec<crate::lun::PathEvent> {
+    fn path_events(&mut self) -> Vec<crate::remote::PathEvent> {
         each!(self, t => t.path_events())
     }
 }

@@ -7,8 +7,9 @@ use assay_record::{Content, RunHeader};
 use assay_spec::units::Bytes;
 use assay_spec::{Access, Arrivals, Job, Pacing, Step};
 
+use crate::case::Case;
 use crate::estimate::{Estimate, Spread, quantile};
-use crate::expected::{Case, Judgement};
+use crate::expected::Judgement;
 use crate::finding::{Finding, Severity};
 use crate::summary::{Load, RunSummary, StepSummary};
 

@@ -11,7 +11,7 @@ mod link;
 mod pairs;
 mod serial;
 
-use crate::expected::Case;
+use crate::case::Case;
 use crate::finding::{Evidence, Finding, Severity};
 
 /// What a rule has to say.

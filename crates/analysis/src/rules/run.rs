@@ -8,6 +8,7 @@ use crate::summary::RunStatus;
 pub(super) fn partial(run: Run<'_>) -> Option<Fired> {
     let how = match run.summary.status {
         RunStatus::Done | RunStatus::Failed => return None,
+        RunStatus::Running => return Some(running(run)),
         RunStatus::Interrupted => "The run was interrupted",
         RunStatus::Partial => "The run has no end: it is still going on, or it was killed",
     };
@@ -27,6 +28,22 @@ pub(super) fn partial(run: Run<'_>) -> Option<Fired> {
         next: "Run the missing tests again, for example with --only NAME.",
         weight: 0.0,
     })
+}
+
+/// As above, while whoever runs it is still at it: nothing is wrong with that.
+fn running(run: Run<'_>) -> Fired {
+    let complete = run.summary.steps.iter().filter(|s| s.complete || s.skipped.is_some()).count();
+    let planned = run.summary.steps_planned;
+    Fired {
+        severity: Severity::Info,
+        says: format!("The run is still going on: {complete} of {planned} steps are complete so far."),
+        evidence: vec![
+            Evidence::new("complete steps", complete as f64, ""),
+            Evidence::new("planned steps", planned as f64, ""),
+        ],
+        next: "Show it again when it has ended.",
+        weight: 0.0,
+    }
 }
 
 /// `--quick` shortened the steps.

@@ -4,6 +4,7 @@ use assay_analysis::compare::{Change, Comparison, Facet, Reading, Row, Side, Wei
 use assay_analysis::estimate::Estimate;
 use assay_analysis::{findings, judge, judge_published};
 use assay_model::published;
+use assay_model::quantity::Interval;
 
 use crate::summarize;
 use crate::synthetic::{self, Target};
@@ -191,6 +192,22 @@ fn a_run_meets_the_published_row_of_its_load_by_name_or_pattern() {
     assert_eq!(change(&comparison), Change::Unknown, "a published row has no noise");
     let cell = comparison.tests[0].cells[0].as_ref().unwrap();
     assert!(cell.expected.is_some() && !cell.is_bound);
+}
+
+#[test]
+fn expectations_are_held_against_each_other_where_none_is_only_a_bound() {
+    for (a, b, ratio) in
+        [(false, false, Some(1.5)), (true, false, None), (false, true, None), (true, true, None)]
+    {
+        let expecting = |value, is_bound| {
+            let interval = Interval { lo: value * 0.9, value, hi: value * 1.1 };
+            Row { expected: Some(interval), is_bound, ..row(100.0, 0.001, 60) }
+        };
+        let sides = [side("a", vec![expecting(200.0, a)]), side("b", vec![expecting(300.0, b)])];
+        let comparison = compare(&sides);
+        let against = comparison.tests[0].cells[1].as_ref().unwrap().against.as_ref().unwrap();
+        assert_eq!(against.expected, ratio, "bounds: {a}, {b}");
+    }
 }
 
 #[test]

@@ -300,9 +300,18 @@ fn a_wrong_block_is_critical_and_comes_first() {
 
 #[test]
 fn a_run_without_its_end_is_partial() {
-    use assay_analysis::RunStatus::{Done, Failed, Interrupted, Partial};
-    for (status, expected) in [(Done, false), (Failed, false), (Interrupted, true), (Partial, true)] {
-        assert_eq!(fires("partial", |_, s| s.status = status), expected, "{status:?}");
+    use assay_analysis::RunStatus::{Done, Failed, Interrupted, Partial, Running};
+    for (status, expected) in [
+        (Done, None),
+        (Failed, None),
+        (Interrupted, Some(Severity::Warning)),
+        (Partial, Some(Severity::Warning)),
+        (Running, Some(Severity::Info)),
+    ] {
+        let (header, mut summary) = clean();
+        summary.status = status;
+        let severity = found("partial", &header, &summary).map(|finding| finding.severity);
+        assert_eq!(severity, expected, "{status:?}");
     }
 }
 
@@ -365,6 +374,9 @@ fn writes_in_the_memory_of_a_server_are_said_with_what_the_commit_took() {
     let rate = summary.steps[0].write.mib_per_s;
     let says = found("unstable-writes", &header, &summary).unwrap().says;
     assert!(says.contains(&format!("come to {:.1} instead of {rate:.1} MiB/s", rate / 2.0)), "{says}");
+    summary.steps[0].writes[0].committed_before_bytes = 3 << 20;
+    let says = found("unstable-writes", &header, &summary).unwrap().says;
+    assert!(says.contains("come to at least") && says.contains("3.0 MiB of the warm-up"), "{says}");
     assert!(!fires("unstable-writes", |_, s| s.steps[0].writes = vec![]));
     assert!(!fires("unstable-writes", |_, s| {
         s.steps[0].writes = vec![WriteEnd { file_sync: 9, ..WriteEnd::default() }];

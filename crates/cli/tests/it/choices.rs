@@ -78,7 +78,7 @@ fn check_says_what_a_file_lies_on() {
     assert_eq!((two[0]["kind"].as_str(), two[1]["kind"].as_str()), (Some("file"), Some("directory")));
     story.assay(&["check", "t.dat"]).ends(DONE).says(&[
         "t.dat (file)",
-        "8KiB",
+        "8 KiB",
         "file system",
         "read-only unless --overwrite t.dat",
     ]);

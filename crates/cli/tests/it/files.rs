@@ -132,11 +132,11 @@ fn what_cannot_be_a_target_is_refused_and_nothing_is_created() {
     check(&["t.dat", "--size", "0"], &["size"]);
 }
 
-/// As somebody who is not root.
-fn as_nobody(story: &Story, args: &[&str]) -> (Option<i32>, String) {
+/// As somebody who is not root, where the folder has that mode.
+fn as_nobody(story: &Story, mode: u32, args: &[&str]) -> (Option<i32>, String) {
     use std::os::unix::process::CommandExt as _;
-    let (mut command, anywhere) = (story.command(args), std::fs::Permissions::from_mode(0o777));
-    std::fs::set_permissions(story.path("."), anywhere).unwrap();
+    let (mut command, mode) = (story.command(args), std::fs::Permissions::from_mode(mode));
+    std::fs::set_permissions(story.path("."), mode).unwrap();
     let output = command.uid(65534).gid(65534).output().unwrap();
     (output.status.code(), String::from_utf8(output.stderr).unwrap())
 }
@@ -150,18 +150,46 @@ fn what_may_not_be_looked_at_is_named_with_the_reason() {
     story.write("secret", "x");
     std::fs::set_permissions(story.path("secret"), std::fs::Permissions::from_mode(0o600)).unwrap();
     for args in [&["check", "secret"][..], &["run", "vmware", "secret", "--size", "1MiB"]] {
-        let (code, err) = as_nobody(&story, args);
+        let (code, err) = as_nobody(&story, 0o777, args);
         // The program itself may lie where nobody else may go.
         if code == Some(126) || code == Some(127) {
             eprintln!("skipped: the program cannot be run by others here");
             return;
         }
-        assert_eq!(
-            (code, err.trim()),
-            (Some(2), "error: cannot open secret: Permission denied (os error 13)")
+        assert_eq!(code, Some(2), "{err}");
+        assert!(
+            err.starts_with("error: cannot open secret: Permission denied (os error 13); this user"),
+            "{err}"
         );
     }
     assert_eq!(story.read("secret"), b"x");
+}
+
+#[test]
+fn who_lacks_rights_is_told_what_to_do() {
+    if !is_root() {
+        return;
+    }
+    let story = Story::new();
+    story.assay(&["run", "vmware", "null:", "--set", "ops=100", "--store", "of-root.sqlite"]).ends(DONE);
+    std::fs::create_dir(story.path("free")).unwrap();
+    std::fs::set_permissions(story.path("free"), std::fs::Permissions::from_mode(0o777)).unwrap();
+    let run = ["run", "vmware", "t.dat", "--quick", "--store"];
+    for (args, words) in [
+        (
+            [&run[..], &["free/s.sqlite"]].concat(),
+            ["cannot create t.dat: Permission denied", "choose another place"],
+        ),
+        ([&run[..], &["new.sqlite"]].concat(), ["may not create files in .", "--store PATH"]),
+        (vec!["runs", "--store", "of-root.sqlite"], ["this user may not write to it", "--store PATH"]),
+    ] {
+        let (code, err) = as_nobody(&story, 0o755, &args);
+        if code == Some(126) || code == Some(127) {
+            eprintln!("skipped: the program cannot be run by others here");
+            return;
+        }
+        assert!(code == Some(2) && words.iter().all(|word| err.contains(word)), "{args:?}: {err}");
+    }
 }
 
 #[test]

@@ -65,6 +65,18 @@ fn looking_for_runs_makes_no_store() {
 }
 
 #[test]
+fn looking_for_arrays_of_targets_makes_no_store() {
+    let story = Story::new();
+    let store = ["--store", "none.sqlite"];
+    let listed = story.assay(&[&["target", "list"], &store[..]].concat()).ends(DONE);
+    listed.says(&["No target has an array yet"]);
+    story.assay(&[&["target", "set", "t.dat", "--array", "none"], &store[..]].concat()).ends(DONE);
+    assert!(!story.path("none.sqlite").exists());
+    story.assay(&[&["target", "set", "t.dat", "--array", "ssd-sata"], &store[..]].concat()).ends(DONE);
+    story.assay(&[&["target"], &store[..], &["list"]].concat()).ends(DONE).says(&["t.dat", "SSD"]);
+}
+
+#[test]
 fn a_store_of_a_newer_version_is_refused_and_left_alone() {
     let story = Story::new();
     assay(&story, &[]).ends(DONE);

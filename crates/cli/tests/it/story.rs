@@ -118,7 +118,8 @@ impl Drop for Running {
     }
 }
 
-fn told(output: Output) -> Told {
+/// What a program said that has ended.
+pub fn told(output: Output) -> Told {
     Told {
         code: output.status.code(),
         out: String::from_utf8(output.stdout).unwrap(),

@@ -8,6 +8,7 @@
 
 #[path = "../../../nfs/tests/it/ganesha.rs"]
 mod ganesha;
+mod net;
 #[path = "../it/story.rs"]
 #[expect(dead_code, reason = "the stories on files and devices use more of it")]
 mod story;
@@ -21,6 +22,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use ganesha::Ganesha;
+use net::Net;
 use story::{BAD_INPUT, DONE, ERRORS, Story, count, rules, tests};
 
 const READ: &str = "[[test]]\nname = \"t\"\naccess = [{ size = \"4KiB\", read = 100 }]\nops = 200\n";
@@ -246,6 +248,55 @@ fn where_writes_were_kept_is_in_the_result() {
     }
 }
 
+/// What is written before the measured window is part of no figure of it; that the COMMIT had to write it too is told.
+#[test]
+fn writes_of_the_warm_up_are_not_counted() {
+    let Some(server) = ganesha::start() else { return };
+    let story = Story::new();
+    let plan = WRITE.replace("ops = 400", "ops = 400\nwarmup = \"300ms\"").replace("read = 50", "read = 0");
+    for semantics in ["assay", "iometer"] {
+        story.write("warm.toml", format!("semantics = \"{semantics}\"\n{plan}"));
+        let run = ["run", "warm.toml", &at(&server, "/rw/t.dat", ""), "--size", "1MiB", "--json"];
+        let document = story.assay(&run).ends(DONE).json();
+        let (writes, ops) = (&document["tests"][0]["writes"][0], count(&document, "/tests/0/write/ops"));
+        let number = |name: &str| writes[name].as_u64().unwrap();
+        let kept: u64 = ["unstable", "data_sync", "file_sync"].map(number).iter().sum();
+        // Under Iometer's rules what is in flight between the two is counted on neither side.
+        assert!(
+            kept >= ops && kept - ops <= if semantics == "assay" { 0 } else { 1 },
+            "{kept} {ops} {writes:#}"
+        );
+        assert_eq!(number("committed_bytes"), number("unstable") * 8192, "{writes:#}");
+        if number("unstable") > 0 {
+            assert_eq!(number("commits"), 1, "{writes:#}");
+            assert!(
+                number("committed_before_bytes") > 0,
+                "the warm-up lasts longer than any write: {writes:#}"
+            );
+        }
+    }
+}
+
+/// A simulated array beside it has the run driven by another kind of target, which must not swallow the COMMIT.
+#[test]
+fn writes_are_committed_beside_a_simulated_array_too() {
+    let Some(server) = ganesha::start() else { return };
+    let story = Story::new();
+    let job = |target| {
+        format!(
+            "[[test.job]]\ntargets = [{target}]\naccess = [{{ size = \"8KiB\", read = 0, random = 100 }}]\n"
+        )
+    };
+    story.write("two.toml", format!("[[test]]\nname = \"t\"\nops = 50\n{}{}", job(0), job(1)));
+    let (array, file) = ("sim:ix4-200d", at(&server, "/rw/t.dat", ""));
+    let run = ["run", "two.toml", array, &file, "--size", "1MiB", "--json"];
+    let document = story.assay(&run).ends(DONE).json();
+    let writes = &document["tests"][0]["writes"][0];
+    let number = |name: &str| writes[name].as_u64().unwrap();
+    assert_eq!(number("unstable") + number("data_sync") + number("file_sync"), 50, "{writes:#}");
+    assert_eq!(number("commits"), u64::from(number("unstable") > 0), "{writes:#}");
+}
+
 #[test]
 fn a_byte_that_changed_on_the_server_is_found() {
     let Some(server) = ganesha::start() else { return };
@@ -428,36 +479,37 @@ fn a_silent_port_mapper_is_named_and_asked_once() {
     assert_eq!(std::fs::read_dir(server.file("rw")).unwrap().count(), 0, "removed, and its mark");
 }
 
-/// A namespace of its own, where the server has the known ports and a port mapper, as servers have.
-struct Namespace(String);
-
-impl Drop for Namespace {
-    fn drop(&mut self) {
-        let _ = std::process::Command::new("ip").args(["netns", "del", &self.0]).status();
-    }
-}
-
 #[test]
 fn without_ports_in_the_address_the_port_mapper_is_asked() {
-    let name = format!("assay-test-nfs-map-{}", std::process::id());
-    let space = Namespace(format!("{name}-server"));
-    let ip = |args: &[&str]| {
-        let status = std::process::Command::new("ip").args(args).stderr(std::process::Stdio::null()).status();
-        status.is_ok_and(|status| status.success())
-    };
-    if !ip(&["netns", "add", &space.0]) || !ip(&["-n", &space.0, "link", "set", "lo", "up"]) {
-        return eprintln!("skipped: no network namespace can be made here");
-    }
-    let Some(server) = ganesha::start_in(&name) else { return };
+    let Some(net) = Net::start("map") else { return };
+    let checked = net.assay(&Story::new(), "", &["check", &format!("nfs://{}/rw", net::FIRST), "--json"]);
+    let checked = checked.ends(DONE).json();
+    assert_eq!(checked["nfs"]["server"], format!("{}:2049", net::FIRST), "{checked:#}");
+}
+
+/// A name may have an address at which nobody listens, of the other family at that.
+#[test]
+fn every_address_of_a_name_is_tried_and_each_has_its_word() {
+    let Some(net) = Net::start("name") else { return };
     let story = Story::new();
-    let program = env!("CARGO_BIN_EXE_assay");
-    let output = std::process::Command::new("ip")
-        .args(["netns", "exec", &space.0, program, "check", "nfs://127.0.0.1/rw", "--json"])
-        .current_dir(story.path(""))
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let checked: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(checked["nfs"]["server"], "127.0.0.1:2049", "{checked:#}");
-    drop(server);
+    let hosts = format!(
+        "{refused} nas\n{first} nas\n{refused} gone\n{nobody} gone\n",
+        refused = net::REFUSED,
+        first = net::FIRST,
+        nobody = net::NOBODY
+    );
+    for address in ["nfs://nas/rw", "nfs://nas/rw?port=2049&mountport=20048"] {
+        let checked = net.assay(&story, &hosts, &["check", address, "--json"]).ends(DONE).json();
+        assert_eq!(checked["nfs"]["server"], format!("{}:2049", net::FIRST), "{checked:#}");
+    }
+    story.write("write.toml", WRITE);
+    let run = ["run", "write.toml", "nfs://nas/rw/t.dat", "--size", "1MiB", "--remove"];
+    net.assay(&story, &hosts, &run).ends(DONE);
+    assert_eq!(std::fs::read_dir(net.server().file("rw")).unwrap().count(), 0, "removed, and its mark");
+
+    let told =
+        net.assay(&story, &hosts, &["check", "nfs://gone/rw?port=2049&mountport=20048"]).ends(BAD_INPUT);
+    let told =
+        told.says(&["cannot connect to NFS at any address of gone", "[fd79::2]:2049: Connection refused"]);
+    assert!(told.err.contains(&format!("{}:2049: ", net::NOBODY)), "{}", told.err);
 }

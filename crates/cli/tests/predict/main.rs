@@ -119,20 +119,18 @@ fn round_robin_turned_from_1000_to_1_is_the_articles_gain() {
 #[test]
 fn a_sweep_shows_where_it_stops_paying() {
     let bench = Bench::new();
-    let json = bench.json(&[
-        "predict",
-        "nas-4bay",
-        "--only",
-        "Max Throughput-100%Read",
-        "--sweep",
-        "disks=3..24",
-        "--json",
-    ]);
-    let sweep = &json["tests"][0]["sweeps"][0];
-    assert_eq!(sweep["points"].as_array().unwrap().len(), 22);
-    assert!(sweep["says"].as_str().unwrap().contains("stops paying"), "one gigabit fills: {sweep}");
-    let text = bench.ok(&["predict", "nas-4bay", "--only", "100%Read", "--sweep", "disks=3..24"]);
+    let sweep = |array: &str, field: &str| {
+        let args = ["predict", array, "--only", "Max Throughput-100%Read", "--sweep", field];
+        let json = bench.json(&[&args[..], &["--json"]].concat());
+        (json["tests"][0]["sweeps"][0].clone(), bench.ok(&args))
+    };
+    let (json, text) = sweep("openfiler-2.3-4disk", "disks=2..48");
+    assert_eq!(json["points"].as_array().unwrap().len(), 24, "odd numbers cannot be mirrored");
+    assert!(json["says"].as_str().unwrap().contains("stops paying"), "the software fills: {json}");
     assert!(text.contains("<- stops paying"), "{text}");
+    let (json, text) = sweep("nas-4bay", "disks=3..24");
+    assert!(json["says"].as_str().unwrap().contains("brings nothing"), "it was full before: {json}");
+    assert!(!text.contains("<- stops paying"), "{text}");
 }
 
 #[test]
@@ -310,4 +308,29 @@ fn calibration_recovers_hidden_costs_through_the_whole_tool() {
     let file = std::fs::read_to_string(&fitted).unwrap();
     assert!(file.contains("# Not to be used for:") && file.contains("calibrated: run"), "{file}");
     assert!(bench.ok(&["predict", &fitted]).contains("limited by"));
+}
+
+#[test]
+fn a_plan_where_an_array_belongs_and_the_other_way_round_are_told_with_what_to_type() {
+    let bench = Bench::new();
+    let plan = bench
+        .write("mine.toml", "[[test]]\nname = \"t\"\naccess = [{ size = \"8KiB\", read = 1 }]\nbogus = 1\n");
+    let array = bench.write("nas.toml", &bench.ok(&["arrays", "show", "ix4-200d"]));
+    let says = bench.refused(&["predict", &plan]);
+    assert!(says.contains("mine.toml is a plan") && says.contains("assay predict ARRAY"), "{says}");
+    let says = bench.refused(&["predict", "vmware", "ix4-200d"]);
+    assert!(says.contains("vmware is a suite") && says.contains("assay predict ARRAY vmware"), "{says}");
+    let says = bench.refused(&["run", &array, "t.dat"]);
+    assert!(says.contains("nas.toml is an array file") && says.contains("assay run SUITE sim:"), "{says}");
+    let says = bench.refused(&["predict", "ix4-200d", "nas-4bay"]);
+    assert!(says.contains("nas-4bay is an array") && says.contains("assay predict nas-4bay"), "{says}");
+}
+
+#[test]
+fn a_sweep_that_runs_downwards_is_told_so() {
+    let bench = Bench::new();
+    let says = bench.refused(&["predict", "ix4-200d", "--sweep", "disks=12..4"]);
+    assert!(says.contains("from 12 to 4") && says.contains("like disks=4..12"), "{says}");
+    let says = bench.refused(&["predict", "ix4-200d", "--sweep", "disks=4..4"]);
+    assert!(says.contains("--with disks=4"), "{says}");
 }

@@ -446,7 +446,7 @@ fn check_may_write(
     let identity = assay_host::identities(device).into_iter().next().unwrap_or_default();
     let serial = device.serial.as_deref().map(|s| format!("serial {s}, ")).unwrap_or_default();
     let model = if device.model.is_empty() { String::new() } else { format!("{}, ", device.model) };
-    let what = format!("{model}{serial}{}", Bytes(capacity));
+    let what = format!("{model}{serial}{}", Bytes(capacity).rounded());
     Err(PrepareError::not_named(text(path), what, test, &options.overwrite, &identity))
 }
 

@@ -172,7 +172,7 @@ fn check_may_write(
     let identity = assay_host::identities(&device).into_iter().next().unwrap_or_default();
     let serial = looked.serial.as_deref().map(|s| format!("serial {s}, ")).unwrap_or_default();
     let wwid = looked.wwid.as_deref().map(|w| format!("{w}, ")).unwrap_or_default();
-    let what = format!("{}, {serial}{wwid}{}", device.model, Bytes(looked.capacity_bytes));
+    let what = format!("{}, {serial}{wwid}{}", device.model, Bytes(looked.capacity_bytes).rounded());
     Err(PrepareError::not_named(name.to_owned(), what, test, &options.overwrite, &identity))
 }
 

@@ -1,7 +1,5 @@
 //! Design invariant 1: between measure and drain a worker allocates nothing.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -9,42 +7,7 @@ use assay_engine::StopSignal;
 use assay_target::{Completion, Geometry, NullTarget, Op, OpenRequest, Target, TargetLost, Wait};
 
 use crate::bench::run_on;
-
-/// Counts allocations of each thread.
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-fn count() {
-    // Allocations while a thread is torn down belong to nobody.
-    let _ = ALLOCATIONS.try_with(|n| n.set(n.get() + 1));
-}
-
-// SAFETY: every call is handed on unchanged to the system's allocator; counting allocates nothing.
-#[expect(unsafe_code, reason = "a global allocator cannot be written without")]
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count();
-        // SAFETY: as the caller promises.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: as the caller promises.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count();
-        // SAFETY: as the caller promises.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
+use crate::counting;
 
 /// Notes how many allocations its thread had made at the first I/O and at the last.
 struct Watching {
@@ -62,14 +25,14 @@ impl Target for Watching {
     }
 
     fn submit(&mut self, op: Op) -> Result<(), Op> {
-        self.first.get_or_insert(ALLOCATIONS.get());
+        self.first.get_or_insert(counting::allocations());
         self.ops += 1;
         self.inner.submit(op)
     }
 
     fn poll(&mut self, wait: Wait, done: &mut Vec<Completion>) -> Result<(), TargetLost> {
         let result = self.inner.poll(wait, done);
-        self.last = ALLOCATIONS.get();
+        self.last = counting::allocations();
         result
     }
 

@@ -4,4 +4,6 @@
 mod allocations;
 mod bench;
 mod conservation;
+#[path = "../../../target/tests/remote/counting.rs"]
+mod counting;
 mod panics;

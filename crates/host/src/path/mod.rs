@@ -20,7 +20,7 @@ use netlink::Netlink;
 
 pub(crate) use link::LinkWatch;
 pub(crate) use tcp::TcpWatch;
-pub use tcp::tcp_path;
+pub use tcp::{tcp_facts, tcp_path};
 
 /// The network to each address, looked at side by side. Takes some milliseconds; seconds where frames get lost.
 #[must_use]

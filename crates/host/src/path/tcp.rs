@@ -6,6 +6,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use assay_record::{TcpPathFacts, TcpSample};
+use assay_tcp::{TcpFacts, TcpFactsReader};
 use netlink_packet_core::NLM_F_DUMP;
 use netlink_packet_sock_diag::SockDiagMessage;
 use netlink_packet_sock_diag::constants::{AF_INET, AF_INET6, IPPROTO_TCP};
@@ -116,47 +117,31 @@ fn question(is_v4: bool, socket_id: SocketId) -> InetRequest {
 /// not tell.
 #[must_use]
 pub fn tcp_path(local: SocketAddr, remote: SocketAddr) -> Option<TcpPathFacts> {
-    let is_v4 = local.is_ipv4();
-    let this = SocketId {
-        source_port: local.port(),
-        source_address: local.ip(),
-        destination_port: remote.port(),
-        destination_address: remote.ip(),
-        // Whichever socket has these addresses.
-        cookie: [0xff; 8],
-        ..if is_v4 { SocketId::new_v4() } else { SocketId::new_v6() }
-    };
-    let mut kernel = Netlink::open(Some(rustix::net::netlink::SOCK_DIAG)).ok()?;
-    let answer = kernel.ask(SockDiagMessage::InetRequest(question(is_v4, this)), 0).ok()?;
-    answer.into_iter().find_map(|message| match message {
-        SockDiagMessage::InetResponse(response) => Some(tcp_info(&response)?.1),
-        _ => None,
-    })
+    TcpFactsReader::open().ok()?.between(local, remote).ok().map(tcp_facts)
+}
+
+/// The facts that are kept, of those the kernel told.
+#[must_use]
+pub fn tcp_facts(of: TcpFacts) -> TcpPathFacts {
+    TcpPathFacts {
+        rtt_us: of.rtt_us,
+        retransmits: of.retransmits_total,
+        send_mss_bytes: of.send_mss_bytes,
+        receive_mss_bytes: of.receive_mss_bytes,
+        path_mtu_bytes: of.path_mtu_bytes,
+        congestion_window_segments: of.congestion_window_segments,
+        timestamps: of.timestamps,
+    }
 }
 
 /// The inode of a connection's socket, and what the kernel tells of the connection.
-fn tcp_info(response: &InetResponse) -> Option<(u32, TcpPathFacts)> {
-    /// Bit of the sixth byte.
-    const TCPI_OPT_TIMESTAMPS: u8 = 1;
+fn tcp_info(response: &InetResponse) -> Option<(u32, TcpFacts)> {
+    // The library's own reader refuses the shorter structure of older kernels.
     let info = response.nlas.iter().find_map(|nla| match nla {
         Nla::TcpInfo(bytes) => Some(bytes),
         _ => None,
     })?;
-    // `struct tcp_info` of linux/tcp.h: eight bytes, then 32-bit words. The library's own reader refuses the shorter
-    // structure of older kernels.
-    let word = |index: usize| {
-        info.get(8 + index * 4..).and_then(|rest| rest.first_chunk()).map(|w| u32::from_ne_bytes(*w))
-    };
-    let facts = TcpPathFacts {
-        send_mss_bytes: word(2)?,
-        receive_mss_bytes: word(3)?,
-        path_mtu_bytes: word(13)?,
-        rtt_us: word(15)?,
-        congestion_window_segments: word(18)?,
-        retransmits: word(23)?,
-        timestamps: info.get(5)? & TCPI_OPT_TIMESTAMPS != 0,
-    };
-    Some((response.header.inode, facts))
+    Some((response.header.inode, TcpFacts::parse(info)?))
 }
 
 fn connection(response: &InetResponse) -> Option<Connection> {
@@ -168,7 +153,7 @@ fn connection(response: &InetResponse) -> Option<Connection> {
         send_mss_bytes: tcp.send_mss_bytes,
         rtt_us: tcp.rtt_us,
         congestion_window_segments: tcp.congestion_window_segments,
-        retransmits: tcp.retransmits,
+        retransmits: tcp.retransmits_total,
     })
 }
 

@@ -1,14 +1,12 @@
 //! One turn: commands to paths, PDUs to sockets, wait, PDUs from sockets.
 
-use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec};
+use assay_tcp::{Patience, READ_LIMIT};
 
-use super::{Initiator, PATHS_MAX};
+use super::Initiator;
 use crate::multipath::{Candidate, State};
 use crate::slots::Place;
-use crate::transport::{Patience, READ_LIMIT};
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     /// Sends what can be sent, waits up to `wait` for something to come, takes it, and reacts.
@@ -95,39 +93,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     }
 
     /// Waits for sockets; bit n of the answer stands for path n.
-    fn wait(&mut self, wait: Duration) -> u64 {
-        // The array is on the stack, and filling it costs; few paths are the rule.
-        match self.paths.len() {
-            0..=4 => self.wait_for::<4>(wait),
-            5..=16 => self.wait_for::<16>(wait),
-            _ => self.wait_for::<PATHS_MAX>(wait),
-        }
-    }
-
-    fn wait_for<const N: usize>(&self, wait: Duration) -> u64 {
-        let mut interested = self.paths.iter().filter_map(|path| Some((path.index, path.interest()?)));
-        let Some(first) = interested.next() else {
-            std::thread::sleep(wait);
-            return 0;
-        };
-        let mut indexes = [first.0; N];
-        let mut fds: [PollFd<'_>; N] = std::array::from_fn(|_| poll_fd(first.1));
-        let mut count = 1;
-        for (index, interest) in interested {
-            fds[count] = poll_fd(interest);
-            indexes[count] = index;
-            count += 1;
-        }
-        let wait = Timespec {
-            tv_sec: i64::try_from(wait.as_secs()).unwrap_or(i64::MAX),
-            tv_nsec: wait.subsec_nanos().into(),
-        };
-        // An interrupted or refused poll is an empty one; the next turn asks again.
-        if rustix::event::poll(&mut fds[..count], Some(&wait)).unwrap_or(0) == 0 {
-            return 0;
-        }
-        let ready = fds[..count].iter().zip(&indexes).filter(|(fd, _)| !fd.revents().is_empty());
-        ready.fold(0, |mask, (_, index)| mask | 1 << index)
+    fn wait(&self, wait: Duration) -> u64 {
+        assay_tcp::wait(self.paths.len(), |at| self.paths[at].interest(), wait)
     }
 
     pub(super) fn receive_all(&mut self, ready: u64, now: Instant) {
@@ -163,9 +130,4 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             self.connection_failed(at, &error, now);
         }
     }
-}
-
-fn poll_fd((stream, writes): (&std::net::TcpStream, bool)) -> PollFd<'_> {
-    let writable = if writes { PollFlags::OUT } else { PollFlags::empty() };
-    PollFd::from_borrowed_fd(stream.as_fd(), PollFlags::IN | writable)
 }

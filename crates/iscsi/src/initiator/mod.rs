@@ -18,9 +18,11 @@ mod tick;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
+use assay_tcp::{EventLog, PATHS_MAX, TcpFactsReader};
+
 use crate::config::Config;
 use crate::error::{ConnectError, IoError, Lost, PathErrors};
-use crate::events::{Event, EventLog};
+use crate::events::{Event, EventKind};
 use crate::multipath::{Path, Spread, State};
 use crate::pdu::Direction;
 use crate::scsi::Capacity;
@@ -28,13 +30,10 @@ use crate::scsi::cdb::{self, Fua};
 use crate::session::SessionEvent;
 use crate::slots::{Data, Owner, Place, Slots};
 use crate::stats::PathReport;
-use crate::transport::TcpFactsReader;
 
 pub use control::Transfer;
 pub(crate) use recover::login_error;
 
-/// Paths of one initiator: the readiness mask has 64 bits.
-const PATHS_MAX: usize = 64;
 /// Slots beyond the caller's depth, for control commands.
 const CONTROL_SLOTS: u32 = 4;
 /// How often timers are looked at. All limits are far longer.
@@ -101,7 +100,7 @@ pub struct Initiator<B: AsRef<[u8]> + AsMut<[u8]>> {
     ready: VecDeque<Completion<B>>,
     control_result: Option<(u32, Result<u32, IoError>)>,
     session_events: Vec<SessionEvent>,
-    log: EventLog,
+    log: EventLog<EventKind>,
     tcp_facts: Option<TcpFactsReader>,
 
     wwid: Option<String>,
@@ -125,7 +124,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     fn new(config: Config) -> Result<Self, ConnectError> {
         let now = Instant::now();
         let mut isid_random = [0; 3];
-        crate::random_bytes(&mut isid_random)
+        assay_tcp::random_bytes(&mut isid_random)
             .map_err(|source| ConnectError::System { what: "random bytes", source })?;
         let portals =
             config.portals.iter().flat_map(|p| std::iter::repeat_n(p, config.sessions_per_portal.into()));
@@ -303,7 +302,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
 
     /// What happened to the paths since the last call.
     pub fn events(&mut self) -> Vec<Event> {
-        self.log.take()
+        self.log.take(|count| EventKind::Dropped { count })
     }
 
     /// Every path as it is now, with its TCP facts. To be called about once a second.

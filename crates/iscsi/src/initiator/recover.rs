@@ -295,7 +295,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
 
 fn login_config(config: &crate::config::Config, isid: [u8; 6]) -> std::io::Result<LoginConfig> {
     let mut challenge = [0; 16];
-    crate::random_bytes(&mut challenge)?;
+    assay_tcp::random_bytes(&mut challenge)?;
     Ok(LoginConfig {
         initiator_name: config.initiator_name.clone(),
         target_name: Some(config.target_name.clone()),

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use assay_tcp::nanos;
+
 use super::{Completion, Initiator};
 use crate::error::IoError;
 use crate::events::EventKind;
@@ -10,7 +12,6 @@ use crate::pdu::Direction;
 use crate::scsi::{AccessState, Sense, SenseAction, status};
 use crate::session::{SessionEvent, TaskOutcome};
 use crate::slots::{Data, Owner, Place};
-use crate::stats::nanos;
 
 /// How often a command is sent before it is given up.
 const ATTEMPTS_MAX: u32 = 16;

@@ -2,11 +2,13 @@
 
 use std::time::{Duration, Instant};
 
+use assay_tcp::Patience;
+
 use crate::login::Negotiated;
 use crate::pdu::{Bhs, Response};
 use crate::session::{Placement, Session, SessionEvent};
 use crate::slots::{Place, Slots};
-use crate::transport::{Flow, Patience, Sink, Wire, WireError};
+use crate::transport::{Flow, Sink, Wire, WireError};
 
 /// What a connection is for at the moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,8 +110,7 @@ impl Connection {
         events: &mut Vec<SessionEvent>,
     ) -> Result<bool, WireError> {
         let mut sink = SessionSink { session: &mut self.session, slots, events };
-        let received = self.wire.receive(patience, &mut sink)?;
-        Ok(received.bytes > 0)
+        Ok(self.wire.receive(patience, &mut sink)? > 0)
     }
 
     /// Sends a ping when it is time; an error when one was not answered and nothing else came either.

@@ -4,13 +4,14 @@ use std::collections::VecDeque;
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
+use assay_tcp::{Connecting, PathStats};
+
 use super::connection::{Connection, Phase};
 use crate::config::Timeouts;
 use crate::error::PathError;
 use crate::login::LoginConfig;
 use crate::scsi::AccessState;
-use crate::stats::PathStats;
-use crate::transport::{Connecting, LoggingIn, resolve};
+use crate::transport::{LoggingIn, resolve};
 
 /// Redirections followed in one attempt.
 const REDIRECTS_MAX: u8 = 3;
@@ -97,7 +98,7 @@ impl Path {
             was_silent: false,
             backoff: Duration::ZERO,
             last_error: None,
-            stats: PathStats::new(),
+            stats: PathStats::default(),
         }
     }
 

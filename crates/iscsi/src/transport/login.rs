@@ -2,7 +2,9 @@
 
 use std::net::TcpStream;
 
-use super::{Buffers, Flow, Patience, Sink, Wire, WireError};
+use assay_tcp::Patience;
+
+use super::{Buffers, Flow, Sink, Wire, WireError};
 use crate::login::{Login, LoginConfig, LoginError, LoginPdu, LoginStep, Negotiated};
 use crate::pdu::Bhs;
 use crate::session::{OutPdu, Payload, Placement};

@@ -3,25 +3,23 @@
 //! A [`Wire`] is the stream with its [`Tx`] and [`Rx`] halves. It knows neither login nor session: what to do with a
 //! received PDU is its [`Sink`]'s business, and payload lives in [`Buffers`].
 
-mod connect;
 mod login;
+mod portal;
 mod rx;
-mod tcp_facts;
 mod tx;
 
-pub use connect::resolve;
-pub(crate) use connect::{Connecting, READ_LIMIT};
 pub(crate) use login::{LoggingIn, LoginFailure, LoginOutcome, NoBuffers, OnePdu};
-pub(crate) use rx::{Flow, Patience};
-pub use tcp_facts::TcpFacts;
-pub(crate) use tcp_facts::TcpFactsReader;
+pub use portal::resolve;
+pub(crate) use rx::Flow;
 
 use std::io;
 use std::net::TcpStream;
 
+use assay_tcp::Patience;
+
 use crate::pdu::Bhs;
 use crate::session::{OutPdu, Placement, SessionError};
-use rx::{Received, Rx};
+use rx::Rx;
 use tx::Tx;
 
 /// The payload buffers of tasks. A task with bytes waiting to be sent is held, so that its buffer stays.
@@ -99,24 +97,14 @@ impl Wire {
         self.tx.flush(&self.stream, buffers).map_err(WireError::Io)
     }
 
-    pub(crate) fn receive<S: Sink>(
-        &mut self,
-        patience: Patience,
-        sink: &mut S,
-    ) -> Result<Received, WireError> {
+    /// Takes what the socket has; the number of bytes.
+    pub(crate) fn receive<S: Sink>(&mut self, patience: Patience, sink: &mut S) -> Result<usize, WireError> {
         self.rx.receive(&self.stream, patience, sink)
     }
 
-    /// Ends the connection so that nothing of it can arrive later: the kernel drops what it has not sent, and sends
-    /// a reset. A write that still sat in the socket must not reach the target after it was sent again elsewhere.
+    /// Ends the connection so that nothing of it can arrive later.
     pub(crate) fn abandon<T: Buffers>(mut self, buffers: &mut T) {
         self.tx.abandon(buffers);
-        // If the option cannot be set the socket is broken already, and closing it is all that is left.
-        let _ = rustix::net::sockopt::set_socket_linger(&self.stream, Some(std::time::Duration::ZERO));
+        assay_tcp::abandon(self.stream);
     }
-}
-
-/// Lengths inside one PDU or one read fit into 32 bits.
-fn u32_of(length: usize) -> u32 {
-    u32::try_from(length).expect("bounded by the 24-bit length of a data segment")
 }

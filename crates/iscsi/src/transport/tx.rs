@@ -4,14 +4,12 @@ use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 use std::net::TcpStream;
 
-use rustix::net::{SendAncillaryBuffer, SendFlags};
+use assay_tcp::SLICES_MAX;
 
 use super::Buffers;
 use crate::pdu::{BHS_BYTES, DIGEST_BYTES, digest_bytes, padding};
 use crate::session::{OutPdu, Payload};
 
-/// Slices of one `sendmsg`; beyond this the call's own cost no longer shows.
-const SLICES_MAX: usize = 64;
 /// Segments waiting before no more PDUs are taken: enough for two full calls.
 const SEGMENTS_MAX: usize = 128;
 /// Header bytes waiting before no more PDUs are taken.
@@ -130,12 +128,8 @@ impl Tx {
                 });
                 count += 1;
             }
-            let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
-            match rustix::net::sendmsg(stream, &slices[..count], &mut SendAncillaryBuffer::default(), flags) {
-                Ok(sent) => sent,
-                Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => return Ok(false),
-                Err(error) => return Err(error.into()),
-            }
+            let Some(sent) = assay_tcp::send(stream, &slices[..count])? else { return Ok(false) };
+            sent
         };
         self.advance(sent, buffers);
         Ok(self.segments.is_empty())
@@ -151,7 +145,7 @@ impl Tx {
             if sent < length {
                 match segment {
                     Segment::Arena { start, .. } | Segment::Owned { start, .. } => *start += sent,
-                    Segment::Task { start, .. } => *start += super::u32_of(sent),
+                    Segment::Task { start, .. } => *start += assay_tcp::u32_of(sent),
                 }
                 return;
             }

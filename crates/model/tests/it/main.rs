@@ -7,7 +7,6 @@ mod laws;
 mod physics;
 mod plans;
 mod simulation;
-mod speed;
 mod validation;
 mod what_ifs;
 

@@ -2,11 +2,12 @@
 
 use std::time::Instant;
 
+use assay_tcp::nanos;
+
 use super::path::Answer;
 use super::table::Owner;
 use super::{File, Kind, TICK};
 use crate::error::IoError;
-use crate::stats::nanos;
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
     /// Makes every write that ended durable, and waits for it; nothing is sent where nothing is uncommitted. I/O that

@@ -1,14 +1,13 @@
 //! One turn: commands to calls, calls to connections, wait, answers from connections.
 
-use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec};
+use assay_tcp::{Patience, READ_LIMIT};
 
-use super::path::{Path, State};
+use super::path::State;
 use super::table::{Owner, Place};
-use super::{File, Kind, PATHS_MAX};
-use crate::transport::{Patience, READ_LIMIT, WireError};
+use super::{File, Kind};
+use crate::transport::WireError;
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
     /// Sends what can be sent, waits up to `wait` for something to come, takes it, and reacts.
@@ -125,38 +124,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
     }
 
     /// Waits for sockets; bit n of the answer stands for connection n.
-    fn wait(&mut self, wait: Duration) -> u64 {
-        // The array is on the stack, and filling it costs; few connections are the rule.
-        match self.paths.len() {
-            0..=4 => self.wait_for::<4>(wait),
-            5..=16 => self.wait_for::<16>(wait),
-            _ => self.wait_for::<{ PATHS_MAX as usize }>(wait),
-        }
-    }
-
-    fn wait_for<const N: usize>(&self, wait: Duration) -> u64 {
-        let Some(filler) = self.paths.iter().find_map(poll_fd) else {
-            std::thread::sleep(wait);
-            return 0;
-        };
-        let mut indexes = [0; N];
-        let mut fds: [PollFd<'_>; N] = std::array::from_fn(|_| filler.clone());
-        let mut count = 0;
-        for path in &self.paths {
-            let Some(fd) = poll_fd(path) else { continue };
-            (fds[count], indexes[count]) = (fd, path.index);
-            count += 1;
-        }
-        let wait = Timespec {
-            tv_sec: i64::try_from(wait.as_secs()).unwrap_or(i64::MAX),
-            tv_nsec: wait.subsec_nanos().into(),
-        };
-        // An interrupted or refused poll is an empty one; the next turn asks again.
-        if rustix::event::poll(&mut fds[..count], Some(&wait)).unwrap_or(0) == 0 {
-            return 0;
-        }
-        let ready = fds[..count].iter().zip(&indexes).filter(|(fd, _)| !fd.revents().is_empty());
-        ready.fold(0, |mask, (_, index)| mask | 1 << index)
+    fn wait(&self, wait: Duration) -> u64 {
+        assay_tcp::wait(self.paths.len(), |at| self.paths[at].interest(), wait)
     }
 
     pub(super) fn receive_all(&mut self, ready: u64, now: Instant) {
@@ -197,10 +166,4 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
             self.fail_path(at, &error.to_string(), now);
         }
     }
-}
-
-fn poll_fd(path: &Path) -> Option<PollFd<'_>> {
-    let (stream, writes) = path.interest()?;
-    let writable = if writes { PollFlags::OUT } else { PollFlags::empty() };
-    Some(PollFd::from_borrowed_fd(stream.as_fd(), PollFlags::IN | writable))
 }

@@ -16,16 +16,16 @@ mod table;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
+use assay_tcp::{EventLog, TcpFactsReader};
+
 use crate::config::FileConfig;
 use crate::error::{FileError, IoError, Lost};
-use crate::events::{Event, EventLog};
+use crate::events::{Event, EventKind};
 use crate::nfs3::{Stable, Template, Verifier};
 use crate::stats::{PathReport, WriteStats};
 use path::{Answer, Path, State};
 use table::{Owner, Place, Tables};
 
-/// Connections of one file: the readiness mask has 64 bits.
-const PATHS_MAX: u8 = 64;
 /// Calls beyond the caller's depth: split I/O, a ping for each connection, a COMMIT.
 const CALLS_MORE: u32 = 256;
 /// How often timers are looked at. All limits are far longer.
@@ -95,7 +95,8 @@ pub struct File<B: AsRef<[u8]> + AsMut<[u8]>> {
     caller_count: u32,
     ready: VecDeque<Completion<B>>,
     answers: Vec<(u32, Answer)>,
-    log: EventLog,
+    log: EventLog<EventKind>,
+    tcp_facts: Option<TcpFactsReader>,
 
     writes: WriteStats,
     verifier: Option<Verifier>,
@@ -162,6 +163,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
             ready: VecDeque::with_capacity(slot_count),
             answers: Vec::with_capacity(call_count),
             log: EventLog::default(),
+            tcp_facts: TcpFactsReader::open().ok(),
             writes: WriteStats::default(),
             verifier: None,
             uncommitted: (0, 0),
@@ -234,33 +236,39 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
 
     /// What happened since the last call.
     pub fn events(&mut self) -> Vec<Event> {
-        self.log.take()
+        self.log.take(|count| EventKind::Dropped { count })
     }
 
     /// What became of writes so far.
     #[must_use]
     pub fn writes(&self) -> WriteStats {
-        self.writes
+        WriteStats { uncommitted_bytes: self.uncommitted.1, ..self.writes }
     }
 
-    /// Every connection as it is now.
-    #[must_use]
-    pub fn stats(&self) -> Vec<PathReport> {
-        let outstanding = |index: u8| {
-            let is_here = |place| matches!(place, Place::Bound { path } | Place::Queued { path } | Place::Sent { path } if path == index);
-            self.tables.live().filter(|(_, call)| is_here(call.place) && call.owner != Owner::Ping).count()
-        };
-        let report = |path: &Path| PathReport {
-            path: path.index,
-            is_up: path.is_up(),
-            outstanding: u32::try_from(outstanding(path.index)).expect("bounded by the number of calls"),
-            addresses: match &path.state {
-                State::Up(wire) => wire.stream.local_addr().ok().zip(wire.stream.peer_addr().ok()),
+    /// Every connection as it is now, with its TCP facts. To be called about once a second.
+    pub fn stats(&mut self) -> Vec<PathReport> {
+        let mut reports = Vec::with_capacity(self.paths.len());
+        for path in &self.paths {
+            let stream = match &path.state {
+                State::Up(wire) => Some(&wire.stream),
                 _ => None,
-            },
-            stats: path.stats.clone(),
-        };
-        self.paths.iter().map(report).collect()
+            };
+            reports.push(PathReport {
+                path: path.index,
+                is_up: path.is_up(),
+                outstanding: self.outstanding_on(path.index),
+                addresses: stream.and_then(|s| Some((s.local_addr().ok()?, s.peer_addr().ok()?))),
+                tcp: stream.and_then(|stream| self.tcp_facts.as_mut()?.read(stream).ok()),
+                stats: path.stats.clone(),
+            });
+        }
+        reports
+    }
+
+    fn outstanding_on(&self, index: u8) -> u32 {
+        let is_here = |place| matches!(place, Place::Bound { path } | Place::Queued { path } | Place::Sent { path } if path == index);
+        let here = self.tables.live().filter(|(_, call)| is_here(call.place) && call.owner != Owner::Ping);
+        u32::try_from(here.count()).expect("bounded by the number of calls")
     }
 
     fn call_bytes_max(&self, kind: Kind) -> u32 {
@@ -278,17 +286,17 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
 /// Random, so that a server which remembers answers does not take a new call for an old one.
 fn first_xid() -> u32 {
     let mut bytes = [0; 4];
-    // Where there is no randomness yet, the process id tells clients of one host apart.
-    match rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::NONBLOCK) {
-        Ok(4) => u32::from_ne_bytes(bytes),
-        _ => std::process::id(),
+    // Where there is no randomness, the process id tells clients of one host apart.
+    match assay_tcp::random_bytes(&mut bytes) {
+        Ok(()) => u32::from_ne_bytes(bytes),
+        Err(_) => std::process::id(),
     }
 }
 
 fn check(config: &FileConfig) -> Result<(), FileError> {
     let wrong =
         |field, value: u32, expected| Err(FileError::Config { field, value: value.to_string(), expected });
-    if !(1..=PATHS_MAX).contains(&config.connections) {
+    if !(1..=assay_tcp::PATHS_MAX).contains(&usize::from(config.connections)) {
         return wrong("connections", config.connections.into(), "1 to 64");
     }
     if !(1..=4096).contains(&config.depth) {

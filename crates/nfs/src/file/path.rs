@@ -3,13 +3,14 @@
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
+use assay_tcp::{Connecting, PathStats, Patience};
+
 use super::table::{Owner, Place, Tables};
 use crate::config::Timeouts;
 use crate::error::IoError;
 use crate::nfs3::{self, Written};
 use crate::rpc::{Refusal, read_reply};
-use crate::stats::PathStats;
-use crate::transport::{Connecting, Head, Patience, Rx, Sink, Tx, WireError};
+use crate::transport::{Head, Rx, Sink, Tx, WireError};
 use crate::xdr::XdrError;
 
 /// An established connection.
@@ -58,7 +59,7 @@ impl Path {
             attempts: 0,
             backoff: Duration::ZERO,
             last_error: None,
-            stats: PathStats::new(),
+            stats: PathStats::default(),
         }
     }
 
@@ -96,11 +97,9 @@ impl Wire {
         Ok(self.rx.receive(&self.stream, patience, &mut replies)? > 0)
     }
 
-    /// Ends the connection so that nothing of it can arrive later: the kernel drops what it has not sent, and sends a
-    /// reset.
+    /// Ends the connection so that nothing of it can arrive later.
     pub(crate) fn abandon(self) {
-        // If the option cannot be set the socket is broken already, and closing it is all that is left.
-        let _ = rustix::net::sockopt::set_socket_linger(&self.stream, Some(Duration::ZERO));
+        assay_tcp::abandon(self.stream);
     }
 }
 
@@ -158,7 +157,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Replies<'_, B> {
             return Err(WireError::TooMuchData { bytes: head.bytes, most });
         }
         self.tables.call(call).announced = (head.bytes, head.is_end);
-        Ok(Head::Data { call, at: crate::transport::u32_of(at + head.data_at), bytes: head.bytes })
+        Ok(Head::Data { call, at: assay_tcp::u32_of(at + head.data_at), bytes: head.bytes })
     }
 
     /// The answer to a READ that came in several fragments.

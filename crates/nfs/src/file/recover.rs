@@ -7,7 +7,7 @@ use super::table::{Owner, Place};
 use super::{File, Kind, TICK};
 use crate::error::{IoError, Lost};
 use crate::events::EventKind;
-use crate::transport::{Connecting, Rx, Tx};
+use crate::transport::{Rx, Tx};
 
 /// A call fails when its time is over, but not before it was sent so often: the first connection may have been all that
 /// was wrong.
@@ -27,7 +27,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         if now.duration_since(self.next_tick_at) > TICK * 4 {
             for at in 0..self.paths.len() {
                 if self.paths[at].is_up() {
-                    self.receive(at, crate::transport::Patience::Now, now);
+                    self.receive(at, assay_tcp::Patience::Now, now);
                 }
             }
         }
@@ -112,7 +112,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
 
     fn retry(&mut self, at: usize, now: Instant) {
         let path = &mut self.paths[at];
-        match Connecting::begin(self.config.address, path.port) {
+        match assay_tcp::Connecting::begin_privileged(self.config.address, path.port) {
             Ok(connecting) => {
                 path.port = connecting.port().or(path.port);
                 let deadline = now + self.config.timeouts.connect;

@@ -2,13 +2,14 @@
 
 use std::time::{Duration, Instant};
 
+use assay_tcp::nanos;
+
 use super::path::Answer;
 use super::table::{Owner, Place};
 use super::{Completion, File, Kind};
 use crate::error::IoError;
 use crate::events::EventKind;
 use crate::nfs3::{NfsStatus, Stable, Verifier, Written};
-use crate::stats::nanos;
 
 /// Pauses of a server that says "later": the first, and the longest.
 const JUKEBOX_PAUSE_MIN: Duration = Duration::from_millis(20);

@@ -1,11 +1,9 @@
 //! Bytes between a socket and the sans-I/O core.
 
-mod connect;
 mod rx;
 mod tx;
 
-pub(crate) use connect::{Connecting, READ_LIMIT, connect, resolve};
-pub(crate) use rx::{Head, Patience, Rx, Sink};
+pub(crate) use rx::{Head, Rx, Sink};
 pub(crate) use tx::{Outgoing, Tx};
 
 use std::io;
@@ -29,9 +27,4 @@ pub(crate) enum WireError {
     TooEarly,
     #[error("the server sent {bytes} bytes where at most {most} were asked for")]
     TooMuchData { bytes: u32, most: u32 },
-}
-
-/// Lengths inside one record fit into 32 bits.
-pub(crate) fn u32_of(length: usize) -> u32 {
-    u32::try_from(length).expect("bounded by the 31-bit length of a fragment")
 }

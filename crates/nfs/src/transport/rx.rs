@@ -2,43 +2,17 @@
 //!
 //! A record in one fragment, as every server sends it, is never gathered; one in several is, up to a bound.
 
-use std::io::{self, IoSliceMut};
+use std::io;
 use std::net::TcpStream;
 
-use rustix::net::{RecvAncillaryBuffer, RecvFlags};
+use assay_tcp::{DIRECT_BYTES_MIN, Inbox, Patience, READS_MAX, Read, u32_of};
 
-use super::{WireError, u32_of};
+use super::WireError;
 use crate::rpc::LAST_FRAGMENT;
 use crate::xdr::padding;
 
-/// Receive buffer: at 4 KiB per reply it takes some 30 in one call.
-const BUFFER_BYTES: usize = 128 * 1024;
-/// From this many missing bytes on, data are read directly into their place. Below, copying them out of the buffer
-/// costs less than the system call that would be saved by reading on.
-const DIRECT_BYTES_MIN: u32 = 8 * 1024;
-/// What is read beyond the data into the buffer: the next head and a little more, which is copied.
-const AHEAD_BYTES: usize = 512;
 /// What a record has besides data: heads with the longest verifier, attributes. Far more than any has.
 const OVERHEAD_BYTES: u32 = 4096;
-/// Reads per call, so that one busy connection does not starve the others.
-const READS_MAX: usize = 8;
-
-/// Whether a read may sleep.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Patience {
-    Now,
-    Wait,
-}
-
-impl Patience {
-    fn flags(self) -> RecvFlags {
-        match self {
-            Self::Now => RecvFlags::DONTWAIT,
-            Self::Wait => RecvFlags::empty(),
-        }
-    }
-}
-
 /// What the head of a record says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Head {
@@ -88,9 +62,7 @@ pub(crate) struct Rx {
     /// Most data of one record, bytes.
     data_bytes_max: u32,
 
-    buffer: Box<[u8]>,
-    start: usize,
-    end: usize,
+    inbox: Inbox,
     state: State,
     /// Bytes of the fragment that were not parsed yet.
     left: u32,
@@ -104,9 +76,7 @@ impl Rx {
     pub(crate) fn new(data_bytes_max: u32) -> Self {
         Self {
             data_bytes_max,
-            buffer: vec![0; BUFFER_BYTES].into_boxed_slice(),
-            start: 0,
-            end: 0,
+            inbox: Inbox::default(),
             state: State::Mark,
             left: 0,
             gathered: Vec::with_capacity(1024),
@@ -125,66 +95,36 @@ impl Rx {
     ) -> Result<usize, WireError> {
         let (mut bytes, mut patience) = (0, patience);
         for _ in 0..READS_MAX {
-            let (got, wanted) = match self.read(stream, patience, sink) {
-                Ok((0, _)) => return Err(WireError::Closed),
-                Ok(counts) => counts,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(WireError::Io(error)),
-            };
-            bytes += got;
-            patience = Patience::Now;
-            while self.step(sink)? {}
-            // A short read has emptied the socket: asking again would only cost a call.
-            if got < wanted {
-                break;
+            match self.read(stream, patience, sink)? {
+                Read::Bytes { count, is_last, .. } => {
+                    bytes += count;
+                    patience = Patience::Now;
+                    while self.step(sink)? {}
+                    if is_last {
+                        break;
+                    }
+                }
+                Read::Nothing => break,
+                Read::Interrupted => {}
+                Read::Closed => return Err(WireError::Closed),
             }
         }
         Ok(bytes)
     }
 
-    fn read<S: Sink>(
-        &mut self,
-        stream: &TcpStream,
-        patience: Patience,
-        sink: &mut S,
-    ) -> io::Result<(usize, usize)> {
-        if let State::Data { call, done, missing } = self.state
-            && missing >= DIRECT_BYTES_MIN
-        {
-            return self.read_direct(stream, patience, sink.place(call, done, done + missing));
+    fn read<S: Sink>(&mut self, stream: &TcpStream, patience: Patience, sink: &mut S) -> io::Result<Read> {
+        let State::Data { call, done, missing } = self.state else {
+            return self.inbox.fill(stream, patience, self.expect_large);
+        };
+        if missing < DIRECT_BYTES_MIN {
+            return self.inbox.fill(stream, patience, self.expect_large);
         }
-        if self.start == self.end {
-            (self.start, self.end) = (0, 0);
-        } else if self.start > BUFFER_BYTES / 2 {
-            self.buffer.copy_within(self.start..self.end, 0);
-            (self.start, self.end) = (0, self.end - self.start);
+        let read = self.inbox.fill_place(stream, patience, sink.place(call, done, done + missing))?;
+        if let Read::Bytes { placed, .. } = read {
+            self.left -= placed;
+            self.state = State::Data { call, done: done + placed, missing: missing - placed };
         }
-        let limit = if self.expect_large { (self.end + AHEAD_BYTES).min(BUFFER_BYTES) } else { BUFFER_BYTES };
-        let space = &mut self.buffer[self.end..limit];
-        let wanted = space.len();
-        let (got, _) = rustix::net::recv(stream, space, patience.flags())?;
-        self.end += got;
-        Ok((got, wanted))
-    }
-
-    fn read_direct(
-        &mut self,
-        stream: &TcpStream,
-        patience: Patience,
-        place: &mut [u8],
-    ) -> io::Result<(usize, usize)> {
-        debug_assert_eq!(self.start, self.end, "buffered data were placed before");
-        let State::Data { call, done, missing } = self.state else { return Ok((0, 0)) };
-        let wanted = place.len() + AHEAD_BYTES;
-        let slices = &mut [IoSliceMut::new(place), IoSliceMut::new(&mut self.buffer[..AHEAD_BYTES])];
-        let control = &mut RecvAncillaryBuffer::default();
-        let got = rustix::net::recvmsg(stream, slices, control, patience.flags())?.bytes;
-        let direct = u32_of(got).min(missing);
-        self.left -= direct;
-        self.state = State::Data { call, done: done + direct, missing: missing - direct };
-        (self.start, self.end) = (0, got - direct as usize);
-        Ok((got, wanted))
+        Ok(read)
     }
 
     /// One step of parsing; false when more must come first.
@@ -198,20 +138,21 @@ impl Rx {
         }
     }
 
+    /// What there is of the fragment.
     fn available(&self) -> &[u8] {
-        let bytes = self.end - self.start;
-        &self.buffer[self.start..self.start + bytes.min(self.left as usize)]
+        let bytes = self.inbox.available();
+        &bytes[..bytes.len().min(self.left as usize)]
     }
 
     fn consume(&mut self, bytes: u32) {
-        self.start += bytes as usize;
+        self.inbox.consume(bytes as usize);
         self.left -= bytes;
     }
 
     fn step_mark(&mut self) -> Result<bool, WireError> {
-        let Some((mark, _)) = self.buffer[self.start..self.end].split_first_chunk() else { return Ok(false) };
+        let Some((mark, _)) = self.inbox.available().split_first_chunk() else { return Ok(false) };
         let mark = u32::from_be_bytes(*mark);
-        self.start += 4;
+        self.inbox.consume(4);
         self.left = mark & !LAST_FRAGMENT;
         let is_last = mark & LAST_FRAGMENT != 0;
         let bytes = u32_of(self.gathered.len()).saturating_add(self.left);
@@ -250,9 +191,10 @@ impl Rx {
     }
 
     fn step_data<S: Sink>(&mut self, sink: &mut S, call: u32, done: u32, missing: u32) -> bool {
-        let take = missing.min(u32_of(self.end - self.start));
+        let available = self.inbox.available();
+        let take = missing.min(u32_of(available.len()));
         if take > 0 {
-            let bytes = &self.buffer[self.start..self.start + take as usize];
+            let bytes = &available[..take as usize];
             sink.place(call, done, done + take).copy_from_slice(bytes);
             self.consume(take);
         }
@@ -265,7 +207,7 @@ impl Rx {
     }
 
     fn step_padding<S: Sink>(&mut self, sink: &mut S, call: u32) -> bool {
-        if u32_of(self.end - self.start) < self.left {
+        if self.inbox.available().len() < self.left as usize {
             return false;
         }
         self.consume(self.left);
@@ -275,9 +217,9 @@ impl Rx {
     }
 
     fn step_gather<S: Sink>(&mut self, sink: &mut S, is_last: bool) -> Result<bool, WireError> {
-        let take = u32_of(self.available().len());
-        let bytes = &self.buffer[self.start..self.start + take as usize];
-        self.gathered.extend_from_slice(bytes);
+        let bytes = self.inbox.available();
+        let take = self.left.min(u32_of(bytes.len()));
+        self.gathered.extend_from_slice(&bytes[..take as usize]);
         self.consume(take);
         if self.left > 0 {
             return Ok(false);

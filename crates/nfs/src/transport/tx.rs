@@ -6,10 +6,7 @@ use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 use std::net::TcpStream;
 
-use rustix::net::{SendAncillaryBuffer, SendFlags};
-
-/// Slices of one `sendmsg`; beyond this the call's own cost no longer shows.
-const SLICES_MAX: usize = 64;
+use assay_tcp::SLICES_MAX;
 
 /// Where calls have their bytes.
 pub(crate) trait Outgoing {
@@ -72,12 +69,7 @@ impl Tx {
                 (count, offered) = (count + 1, offered + part.len());
             }
         }
-        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
-        match rustix::net::sendmsg(stream, &slices[..count], &mut SendAncillaryBuffer::default(), flags) {
-            Ok(sent) => Ok(Some((sent, offered))),
-            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
+        Ok(assay_tcp::send(stream, &slices[..count])?.map(|sent| (sent, offered)))
     }
 
     fn advance<T: Outgoing>(&mut self, sent: usize, calls: &mut T) {

@@ -4,11 +4,12 @@ use std::time::{Duration, Instant};
 
 use assay_iscsi::scsi::cdb::Fua;
 use assay_iscsi::scsi::{AccessState, Mapping, Provisioning, key};
-use assay_iscsi::{Command, CommandError, Initiator, IoError, Kind, PathReport};
+use assay_iscsi::{Command, CommandError, Initiator, IoError, Kind};
 use assay_spec::IscsiAddress;
 
-use super::{Credentials, PathChange, config};
+use super::{Credentials, config};
 use crate::OpenError;
+use crate::remote::{PathChange, PathReport};
 
 /// How much is read from each end, bytes: every known signature lies in the first 2 MiB and a little, or the last 1 MiB.
 const HEAD_BYTES: u64 = (2 << 20) + (64 << 10);
@@ -145,7 +146,7 @@ fn look_with(
         reservations,
         head,
         tail,
-        paths: initiator.stats(),
+        paths: initiator.stats().into_iter().map(PathReport::from).collect(),
         path_events,
         initiator: initiator_name,
     })

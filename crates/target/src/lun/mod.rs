@@ -8,21 +8,21 @@ mod look;
 mod portals;
 mod secret;
 
-use std::collections::VecDeque;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use assay_iscsi::login::{DigestOffer, Offer};
 use assay_iscsi::scsi::{cdb::Fua, key, status};
 use assay_iscsi::{Command, Config, EventKind, Initiator, IoError, Kind, Policy};
 use assay_spec::{IscsiAddress, PathPolicy};
 
+use crate::remote::{Ended, PathChange, PathEvent, PathReport};
 use crate::{
-    AccessMode, BATCH_MAX, Completion, Durability, Geometry, IoBuf, IoFailure, Op, OpKind, OpenError, Target,
+    AccessMode, Completion, Durability, Geometry, IoBuf, IoFailure, Op, OpKind, OpenError, Target,
     TargetLost, Wait,
 };
 
 pub use assay_iscsi::login::Negotiated;
-pub use assay_iscsi::{DiscoveredPortal, DiscoveredTarget, PathReport, TcpFacts, resolve};
+pub use assay_iscsi::{DiscoveredPortal, DiscoveredTarget, resolve};
 pub use hold::hold;
 pub(crate) use hold::hold_name;
 pub use look::{LunLook, Provision, access_words, look, unmapped_bytes};
@@ -52,26 +52,6 @@ pub struct LunMember {
     pub block_bytes: u32,
     /// Largest I/O the target takes, bytes.
     pub transfer_bytes_max: u64,
-}
-
-/// Something that happened to the paths.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PathEvent {
-    /// When.
-    pub at: Instant,
-    /// Whether it is the good news that a path serves I/O.
-    pub change: PathChange,
-    /// What, a clause: `path 1 (10.0.1.1) is up`.
-    pub says: String,
-}
-
-/// Whether an event of a path is good news.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PathChange {
-    /// The path serves I/O.
-    Up,
-    /// Anything else.
-    Other,
 }
 
 /// The configuration of the initiator for an address. Everything that is not named is the initiator's default.
@@ -117,11 +97,8 @@ pub struct LunTarget {
 
     initiator: Initiator<IoBuf>,
     /// Straight from the initiator, which may give more at once than a poll may.
-    ended: Vec<assay_iscsi::Completion<IoBuf>>,
-    ready: VecDeque<Completion>,
-    /// The first failure in words, which an error number does not hold.
-    first_failure: Option<PathEvent>,
-    has_failed: bool,
+    given_back: Vec<assay_iscsi::Completion<IoBuf>>,
+    ended: Ended,
 }
 
 impl LunTarget {
@@ -144,31 +121,23 @@ impl LunTarget {
             access: member.access,
             fua: if member.durability == Durability::Sync { Fua::On } else { Fua::Off },
             initiator,
-            ended: Vec::with_capacity(depth as usize),
-            ready: VecDeque::with_capacity(depth as usize),
-            first_failure: None,
-            has_failed: false,
+            given_back: Vec::with_capacity(depth as usize),
+            ended: Ended::new(depth),
         })
     }
 
-    fn settle_ended(&mut self) {
-        for ended in self.ended.drain(..) {
-            let outcome = match ended.result {
+    fn settle(&mut self) {
+        for back in self.given_back.drain(..) {
+            let outcome = match back.result {
                 Ok(bytes) => Ok(bytes),
                 // A short transfer is the engine's to judge, as with files.
                 Err(IoError::Short { transferred_bytes, .. }) => Ok(transferred_bytes),
                 Err(error) => {
-                    if !self.has_failed {
-                        self.has_failed = true;
-                        let says = format!("the first I/O failed: {error}");
-                        self.first_failure =
-                            Some(PathEvent { at: Instant::now(), change: PathChange::Other, says });
-                    }
+                    self.ended.failed(&error);
                     Err(IoFailure { errno: errno(&error) })
                 }
             };
-            let tag = u32::try_from(ended.tag).expect("it was made from a 32-bit tag");
-            self.ready.push_back(Completion { tag, outcome, buf: ended.buf });
+            self.ended.settle(back.tag, outcome, back.buf);
         }
     }
 }
@@ -180,12 +149,8 @@ impl Target for LunTarget {
 
     #[inline]
     fn submit(&mut self, op: Op) -> Result<(), Op> {
+        let Some(op) = self.ended.fence(self.access, op) else { return Ok(()) };
         let Op { tag, member, kind, size_bytes, offset_bytes, buf } = op;
-        if kind == OpKind::Write && self.access == AccessMode::ReadOnly {
-            // The last fence: whatever went wrong above, nothing is written to a LUN that was not named.
-            self.ready.push_back(Completion { tag, outcome: Err(IoFailure { errno: libc::EROFS }), buf });
-            return Ok(());
-        }
         let (kind_of, fua) = match kind {
             OpKind::Read => (Kind::Read, Fua::Off),
             OpKind::Write => (Kind::Write, self.fua),
@@ -204,22 +169,9 @@ impl Target for LunTarget {
 
     #[inline]
     fn poll(&mut self, wait: Wait, done: &mut Vec<Completion>) -> Result<(), TargetLost> {
-        let timeout = match wait {
-            // What was submitted since must leave although nobody waits for it.
-            _ if !self.ready.is_empty() => Some(Duration::ZERO),
-            Wait::No => Some(Duration::ZERO),
-            Wait::One => None,
-            Wait::AtMost(time) => Some(time),
-        };
-        let polled = self.initiator.poll(timeout, &mut self.ended);
-        self.settle_ended();
-        let count = self.ready.len().min(BATCH_MAX);
-        done.extend(self.ready.drain(..count));
-        match polled {
-            // What has ended is handed out first, or it would be counted nowhere.
-            Err(lost) if count == 0 => Err(TargetLost::Paths(lost.to_string())),
-            _ => Ok(()),
-        }
+        let polled = self.initiator.poll(self.ended.patience(wait), &mut self.given_back);
+        self.settle();
+        self.ended.hand_out(polled, done)
     }
 
     /// Keeps the sessions: closing and opening a disk does not log out of its target either, and a login per so
@@ -229,12 +181,12 @@ impl Target for LunTarget {
     }
 
     fn paths(&mut self) -> Vec<PathReport> {
-        self.initiator.stats()
+        self.initiator.stats().into_iter().map(PathReport::from).collect()
     }
 
     fn path_events(&mut self) -> Vec<PathEvent> {
         let mut events: Vec<PathEvent> = self.initiator.events().into_iter().map(event).collect();
-        events.extend(self.first_failure.take());
+        events.extend(self.ended.first_failure());
         events
     }
 }

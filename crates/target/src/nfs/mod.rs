@@ -5,20 +5,17 @@
 mod marker;
 mod place;
 
-use std::collections::VecDeque;
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use assay_iscsi::PathStats;
-use assay_iscsi::scsi::AccessState;
 use assay_nfs::nfs3::{Handle, NfsStatus, Stable};
 use assay_nfs::rpc::Credentials;
 use assay_nfs::{Command, EventKind, File, FileConfig, IoError, Kind, Timeouts};
 use assay_spec::{NfsAddress, NfsSync};
 
-use crate::lun::{PathChange, PathEvent, PathReport};
+use crate::remote::{Ended, PathChange, PathEvent, PathReport};
 use crate::{
-    AccessMode, BATCH_MAX, Completion, Durability, Geometry, IoBuf, IoFailure, Op, OpKind, OpenError, Target,
+    AccessMode, Completion, Durability, Geometry, IoBuf, IoFailure, Op, OpKind, OpenError, Target,
     TargetLost, Wait,
 };
 
@@ -86,11 +83,8 @@ pub struct NfsTarget {
 
     file: File<IoBuf>,
     /// Straight from the client, which may give more at once than a poll may.
-    ended: Vec<assay_nfs::Completion<IoBuf>>,
-    ready: VecDeque<Completion>,
-    /// The first failure in words, which an error number does not hold.
-    first_failure: Option<PathEvent>,
-    has_failed: bool,
+    given_back: Vec<assay_nfs::Completion<IoBuf>>,
+    ended: Ended,
 }
 
 impl NfsTarget {
@@ -123,26 +117,18 @@ impl NfsTarget {
             access: member.access,
             server: member.server.to_string(),
             file,
-            ended: Vec::with_capacity(depth as usize),
-            ready: VecDeque::with_capacity(depth as usize),
-            first_failure: None,
-            has_failed: false,
+            given_back: Vec::with_capacity(depth as usize),
+            ended: Ended::new(depth),
         })
     }
 
-    fn settle_ended(&mut self) {
-        for ended in self.ended.drain(..) {
-            let outcome = ended.result.map_err(|error| {
-                if !self.has_failed {
-                    self.has_failed = true;
-                    let says = format!("the first I/O failed: {error}");
-                    self.first_failure =
-                        Some(PathEvent { at: Instant::now(), change: PathChange::Other, says });
-                }
+    fn settle(&mut self) {
+        for back in self.given_back.drain(..) {
+            let outcome = back.result.map_err(|error| {
+                self.ended.failed(&error);
                 IoFailure { errno: errno(&error) }
             });
-            let tag = u32::try_from(ended.tag).expect("it was made from a 32-bit tag");
-            self.ready.push_back(Completion { tag, outcome, buf: ended.buf });
+            self.ended.settle(back.tag, outcome, back.buf);
         }
     }
 }
@@ -154,12 +140,8 @@ impl Target for NfsTarget {
 
     #[inline]
     fn submit(&mut self, op: Op) -> Result<(), Op> {
+        let Some(op) = self.ended.fence(self.access, op) else { return Ok(()) };
         let Op { tag, member, kind, size_bytes, offset_bytes, buf } = op;
-        if kind == OpKind::Write && self.access == AccessMode::ReadOnly {
-            // The last fence: whatever went wrong above, nothing is written to a file that is only read.
-            self.ready.push_back(Completion { tag, outcome: Err(IoFailure { errno: libc::EROFS }), buf });
-            return Ok(());
-        }
         let kind_of = match kind {
             OpKind::Read => Kind::Read,
             OpKind::Write => Kind::Write,
@@ -171,22 +153,9 @@ impl Target for NfsTarget {
 
     #[inline]
     fn poll(&mut self, wait: Wait, done: &mut Vec<Completion>) -> Result<(), TargetLost> {
-        let timeout = match wait {
-            // What was submitted since must leave although nobody waits for it.
-            _ if !self.ready.is_empty() => Some(Duration::ZERO),
-            Wait::No => Some(Duration::ZERO),
-            Wait::One => None,
-            Wait::AtMost(time) => Some(time),
-        };
-        let polled = self.file.poll(timeout, &mut self.ended);
-        self.settle_ended();
-        let count = self.ready.len().min(BATCH_MAX);
-        done.extend(self.ready.drain(..count));
-        match polled {
-            // What has ended is handed out first, or it would be counted nowhere.
-            Err(lost) if count == 0 => Err(TargetLost::Paths(lost.to_string())),
-            _ => Ok(()),
-        }
+        let polled = self.file.poll(self.ended.patience(wait), &mut self.given_back);
+        self.settle();
+        self.ended.hand_out(polled, done)
     }
 
     /// Keeps the connections: NFS has no open and no close, and a kernel keeps its mount as well.
@@ -200,41 +169,30 @@ impl Target for NfsTarget {
         (stats != WriteStats::default() || failure.is_some()).then_some(WriteReport { stats, failure })
     }
 
+    fn writes(&self) -> Option<WriteStats> {
+        Some(self.file.writes())
+    }
+
     fn paths(&mut self) -> Vec<PathReport> {
         let report = |path: assay_nfs::PathReport| PathReport {
             path: path.path,
             portal: self.server.clone(),
             is_up: path.is_up,
-            // NFS knows no better and worse paths.
-            access: AccessState::Optimized,
+            access: None,
             outstanding: path.outstanding,
             agreed: None,
             command_window: None,
             addresses: path.addresses,
-            tcp: None,
-            stats: stats(path.stats),
+            tcp: path.tcp,
+            stats: path.stats,
         };
         self.file.stats().into_iter().map(report).collect()
     }
 
     fn path_events(&mut self) -> Vec<PathEvent> {
         let mut events: Vec<PathEvent> = self.file.events().into_iter().map(event).collect();
-        events.extend(self.first_failure.take());
+        events.extend(self.ended.first_failure());
         events
-    }
-}
-
-fn stats(of: assay_nfs::PathStats) -> PathStats {
-    PathStats {
-        reads: of.reads,
-        writes: of.writes,
-        read_bytes: of.read_bytes,
-        write_bytes: of.write_bytes,
-        retries: of.retries,
-        errors: of.errors,
-        failures: of.failures,
-        latency_ns: of.latency_ns,
-        ping_ns: of.ping_ns,
     }
 }
 

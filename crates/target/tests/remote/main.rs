@@ -6,6 +6,7 @@
     reason = "a panic in a test is a test that failed; one that is skipped says why"
 )]
 
+mod counting;
 #[path = "../../../nfs/tests/it/ganesha.rs"]
 #[expect(dead_code, reason = "the tests of the client use more of it")]
 mod ganesha;
@@ -13,8 +14,6 @@ mod ganesha;
 #[expect(dead_code, reason = "the tests of the initiator use more of it")]
 mod tgt;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use assay_spec::{Address, IscsiAddress, NfsAddress};
@@ -23,42 +22,7 @@ use assay_target::nfs::{NfsMember, credentials, locate};
 use assay_target::{
     AccessMode, AnyTarget, Completion, Durability, IoBuf, IoEngine, Op, OpKind, OpenRequest, Target, Wait,
 };
-
-/// Counts allocations of each thread.
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-fn count() {
-    // Allocations while a thread is torn down belong to nobody.
-    let _ = ALLOCATIONS.try_with(|n| n.set(n.get() + 1));
-}
-
-// SAFETY: every call is handed on unchanged to the system's allocator; counting allocates nothing.
-#[expect(unsafe_code, reason = "a global allocator cannot be written without")]
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count();
-        // SAFETY: as the caller promises.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: as the caller promises.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count();
-        // SAFETY: as the caller promises.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
+use counting::allocations;
 
 const DEPTH: u32 = 32;
 const SPAN: u64 = 16 << 20;
@@ -105,7 +69,7 @@ fn open(address: &NfsAddress, call_bytes_max: u32) -> AnyTarget {
 fn drive(target: &mut AnyTarget, bufs: &mut Vec<IoBuf>, size: u32, time: Duration) -> (u64, u64) {
     let mut done: Vec<Completion> = Vec::with_capacity(64);
     let (mut submitted, mut ended, began) = (0_u64, 0, Instant::now());
-    let before = ALLOCATIONS.get();
+    let before = allocations();
     loop {
         while let (true, Some(buf)) = (began.elapsed() < time, bufs.pop()) {
             let kind = if submitted.is_multiple_of(2) { OpKind::Write } else { OpKind::Read };
@@ -115,7 +79,7 @@ fn drive(target: &mut AnyTarget, bufs: &mut Vec<IoBuf>, size: u32, time: Duratio
             submitted += 1;
         }
         if ended == submitted {
-            return (ended, ALLOCATIONS.get() - before);
+            return (ended, allocations() - before);
         }
         target.poll(Wait::AtMost(Duration::from_millis(50)), &mut done).unwrap();
         for completion in done.drain(..) {
@@ -140,7 +104,7 @@ fn holds(mut target: AnyTarget, size: u32, what: &str) {
         }
         bufs.push(done.pop().unwrap().buf);
     }
-    assert!(ALLOCATIONS.get() > 0, "the counter counts");
+    assert!(allocations() > 0, "the counter counts");
     drive(&mut target, &mut bufs, size, Duration::from_millis(100));
     let (ended, allocations) = drive(&mut target, &mut bufs, size, Duration::from_millis(1300));
     assert!(ended > 100, "{ended}");

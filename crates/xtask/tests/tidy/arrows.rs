@@ -8,14 +8,15 @@ use serde_json::Value;
 use crate::{none, root};
 
 /// Room and the rooms it may use; `cli` may use all.
-const ARROWS: [(&str, &[&str]); 16] = [
+const ARROWS: [(&str, &[&str]); 17] = [
     ("spec", &[]),
-    ("iscsi", &[]),
-    ("nfs", &[]),
+    ("tcp", &[]),
+    ("iscsi", &["tcp"]),
+    ("nfs", &["tcp"]),
     ("xtask", &[]),
     ("record", &["spec"]),
     ("interop", &["spec", "record"]),
-    ("host", &["record", "spec"]),
+    ("host", &["record", "spec", "tcp"]),
     ("target", &["spec", "iscsi", "nfs"]),
     ("engine", &["spec", "target", "record", "host"]),
     ("model", &["spec"]),
@@ -27,8 +28,8 @@ const ARROWS: [(&str, &[&str]); 16] = [
     (
         "cli",
         &[
-            "spec", "iscsi", "nfs", "record", "interop", "host", "target", "engine", "model", "analysis",
-            "store", "report", "fleet", "web",
+            "spec", "tcp", "iscsi", "nfs", "record", "interop", "host", "target", "engine", "model",
+            "analysis", "store", "report", "fleet", "web",
         ],
     ),
 ];

@@ -1,7 +1,7 @@
 //! Caches: faster than the medium can be.
 
 use super::Says;
-use crate::expected::Case;
+use crate::case::Case;
 use crate::finding::{Evidence, Severity};
 
 /// So much faster than the fastest end of the physical bound is a cache.

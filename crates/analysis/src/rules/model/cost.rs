@@ -4,7 +4,7 @@ use assay_model::calibrate::fit_line;
 use assay_model::workload::Pace;
 
 use super::Says;
-use crate::expected::{Case, Modelled};
+use crate::case::{Case, Modelled};
 use crate::finding::{Evidence, Severity};
 
 /// A sweep needs so many sizes.

@@ -3,7 +3,7 @@
 use assay_model::workload::Pace;
 
 use super::Says;
-use crate::expected::{Case, Modelled};
+use crate::case::{Case, Modelled};
 use crate::finding::{Evidence, Severity};
 
 /// A stated rate and IOPS x size agree within this.

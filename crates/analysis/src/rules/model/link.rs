@@ -1,7 +1,7 @@
 //! Links: at their ceiling, or not spread over.
 
 use super::Says;
-use crate::expected::Case;
+use crate::case::Case;
 use crate::finding::{Evidence, Severity};
 
 /// A rate within these shares of a ceiling is at the ceiling.

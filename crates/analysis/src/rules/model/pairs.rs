@@ -1,7 +1,7 @@
 //! What two loads show together.
 
 use super::Says;
-use crate::expected::{Case, Modelled};
+use crate::case::{Case, Modelled};
 use crate::finding::{Evidence, Severity};
 
 /// Random writes per second that differ less are equal.

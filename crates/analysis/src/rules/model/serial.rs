@@ -3,7 +3,7 @@
 use assay_model::demand::ResourceKind;
 
 use super::Says;
-use crate::expected::{Case, Modelled};
+use crate::case::{Case, Modelled};
 use crate::finding::{Evidence, Severity};
 
 /// Below this share of the members at work something before them lets too few through.

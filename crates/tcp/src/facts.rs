@@ -37,7 +37,7 @@ pub struct TcpFacts {
 
 /// A netlink socket to ask the kernel through. It sees the network namespace it was opened in.
 #[derive(Debug)]
-pub(crate) struct TcpFactsReader {
+pub struct TcpFactsReader {
     socket: OwnedFd,
     sequence: u32,
 }
@@ -55,7 +55,8 @@ const REQUEST_BYTES: usize = HEADER_BYTES + 56;
 const MESSAGE_BYTES: usize = 72;
 
 impl TcpFactsReader {
-    pub(crate) fn open() -> io::Result<Self> {
+    /// Opens the socket.
+    pub fn open() -> io::Result<Self> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let socket =
             rustix::net::socket_with(AddressFamily::NETLINK, SocketType::DGRAM, flags, Some(SOCK_DIAG))?;
@@ -63,9 +64,14 @@ impl TcpFactsReader {
     }
 
     /// Facts about `stream`. Takes some microseconds: to be called once a second, not per I/O.
-    pub(crate) fn read(&mut self, stream: &TcpStream) -> io::Result<TcpFacts> {
+    pub fn read(&mut self, stream: &TcpStream) -> io::Result<TcpFacts> {
+        self.between(stream.local_addr()?, stream.peer_addr()?)
+    }
+
+    /// Facts about the connection of this host from `local` to `remote`, whichever process has it.
+    pub fn between(&mut self, local: SocketAddr, remote: SocketAddr) -> io::Result<TcpFacts> {
         self.sequence = self.sequence.wrapping_add(1);
-        let request = request(stream.local_addr()?, stream.peer_addr()?, self.sequence);
+        let request = request(local, remote, self.sequence);
         rustix::net::sendto(&self.socket, &request, SendFlags::empty(), &SocketAddrNetlink::new(0, 0))?;
         let mut answer = [0u8; 8192];
         // The kernel answers before sendto returns; a few rounds drop answers to earlier, interrupted questions.
@@ -83,7 +89,7 @@ impl TcpFactsReader {
 /// `struct nlmsghdr` and `struct inet_diag_req_v2`; integers in host order, addresses and ports in network order.
 fn request(local: SocketAddr, peer: SocketAddr, sequence: u32) -> [u8; REQUEST_BYTES] {
     let mut bytes = [0; REQUEST_BYTES];
-    bytes[..4].copy_from_slice(&super::u32_of(REQUEST_BYTES).to_ne_bytes());
+    bytes[..4].copy_from_slice(&crate::u32_of(REQUEST_BYTES).to_ne_bytes());
     bytes[4..6].copy_from_slice(&SOCK_DIAG_BY_FAMILY.to_ne_bytes());
     bytes[6..8].copy_from_slice(&NLM_F_REQUEST.to_ne_bytes());
     bytes[8..12].copy_from_slice(&sequence.to_ne_bytes());
@@ -126,28 +132,32 @@ fn parse_answer(answer: &[u8]) -> io::Result<TcpFacts> {
         let length = usize::from(length);
         let value = rest.get(4..length).ok_or_else(missing)?;
         if kind == INET_DIAG_INFO {
-            return parse_tcp_info(value).ok_or_else(missing);
+            return TcpFacts::parse(value).ok_or_else(missing);
         }
         rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
     }
     Err(missing())
 }
 
-/// `struct tcp_info` of linux/tcp.h: eight bytes, then 32-bit words, the first of them `tcpi_rto`.
-fn parse_tcp_info(info: &[u8]) -> Option<TcpFacts> {
-    let word = |index: usize| u32_at(info, 8 + index * 4);
-    Some(TcpFacts {
-        send_mss_bytes: word(2)?,
-        receive_mss_bytes: word(3)?,
-        unacknowledged_segments: word(4)?,
-        path_mtu_bytes: word(13)?,
-        rtt_us: word(15)?,
-        rtt_deviation_us: word(16)?,
-        slow_start_threshold_segments: word(17)?,
-        congestion_window_segments: word(18)?,
-        retransmits_total: word(23)?,
-        timestamps: info.get(5)? & TCPI_OPT_TIMESTAMPS != 0,
-    })
+impl TcpFacts {
+    /// Reads `struct tcp_info` of linux/tcp.h: eight bytes, then 32-bit words, the first of them `tcpi_rto`. `None` for
+    /// a structure that ends before the words that every kernel since 2.6.13 has.
+    #[must_use]
+    pub fn parse(info: &[u8]) -> Option<Self> {
+        let word = |index: usize| u32_at(info, 8 + index * 4);
+        Some(Self {
+            send_mss_bytes: word(2)?,
+            receive_mss_bytes: word(3)?,
+            unacknowledged_segments: word(4)?,
+            path_mtu_bytes: word(13)?,
+            rtt_us: word(15)?,
+            rtt_deviation_us: word(16)?,
+            slow_start_threshold_segments: word(17)?,
+            congestion_window_segments: word(18)?,
+            retransmits_total: word(23)?,
+            timestamps: info.get(5)? & TCPI_OPT_TIMESTAMPS != 0,
+        })
+    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,19 @@
+//! Times of the kernel as nanoseconds.
+
+use rustix::time::{ClockId, Timespec, clock_gettime};
+
+/// CPU time of this thread, ns.
+pub(crate) fn thread_cpu_ns() -> u64 {
+    to_ns(clock_gettime(ClockId::ThreadCPUTime))
+}
+
+/// CPU time of this process, ns.
+pub(crate) fn process_cpu_ns() -> u64 {
+    to_ns(clock_gettime(ClockId::ProcessCPUTime))
+}
+
+fn to_ns(time: Timespec) -> u64 {
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    let rest = u64::try_from(time.tv_nsec).unwrap_or(0);
+    seconds.saturating_mul(1_000_000_000).saturating_add(rest)
+}

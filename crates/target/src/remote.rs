@@ -1,0 +1,145 @@
+//! What targets over a network share: paths, and completions on their way from the client to the engine.
+
+use std::collections::VecDeque;
+use std::fmt::Display;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use assay_iscsi::login::Negotiated;
+use assay_iscsi::scsi::AccessState;
+
+use crate::{AccessMode, BATCH_MAX, Completion, IoBuf, IoFailure, Op, OpKind, TargetLost, Wait};
+
+pub use assay_iscsi::{PathStats, TcpFacts};
+
+/// One path of a target as it is now: a session to a LUN, a connection to an NFS server.
+#[derive(Debug, Clone)]
+pub struct PathReport {
+    /// Number of the path, from 0.
+    pub path: u8,
+    /// Where it leads, as configured.
+    pub portal: String,
+    /// True if it serves I/O.
+    pub is_up: bool,
+    /// Access state of a path to a LUN; NFS knows no better and worse ones.
+    pub access: Option<AccessState>,
+    /// I/Os in the air or bound to this path.
+    pub outstanding: u32,
+    /// What an iSCSI login agreed on, while connected.
+    pub agreed: Option<Negotiated>,
+    /// Commands an iSCSI target lets us have in the air over this path, while connected.
+    pub command_window: Option<u32>,
+    /// Our and the other side's address, while connected.
+    pub addresses: Option<(SocketAddr, SocketAddr)>,
+    /// TCP facts, while connected and where the kernel tells.
+    pub tcp: Option<TcpFacts>,
+    /// Counters and distributions.
+    pub stats: PathStats,
+}
+
+impl From<assay_iscsi::PathReport> for PathReport {
+    fn from(of: assay_iscsi::PathReport) -> Self {
+        Self {
+            path: of.path,
+            portal: of.portal,
+            is_up: of.is_up,
+            access: Some(of.access),
+            outstanding: of.outstanding,
+            agreed: of.agreed,
+            command_window: of.command_window,
+            addresses: of.addresses,
+            tcp: of.tcp,
+            stats: of.stats,
+        }
+    }
+}
+
+/// Something that happened to the paths.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PathEvent {
+    /// When.
+    pub at: Instant,
+    /// Whether it is the good news that a path serves I/O.
+    pub change: PathChange,
+    /// What, a clause: `path 1 (10.0.1.1) is up`.
+    pub says: String,
+}
+
+/// Whether an event of a path is good news.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PathChange {
+    /// The path serves I/O.
+    Up,
+    /// Anything else.
+    Other,
+}
+
+/// I/Os that ended, until the engine takes them, and the first failure in words, which an error number does not hold.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    ready: VecDeque<Completion>,
+    first_failure: Option<PathEvent>,
+    has_failed: bool,
+}
+
+impl Ended {
+    pub(crate) fn new(depth: u32) -> Self {
+        Self { ready: VecDeque::with_capacity(depth as usize), first_failure: None, has_failed: false }
+    }
+
+    /// The last fence: whatever went wrong above, nothing is written to what was not named for it.
+    #[inline]
+    pub(crate) fn fence(&mut self, access: AccessMode, op: Op) -> Option<Op> {
+        if op.kind == OpKind::Write && access == AccessMode::ReadOnly {
+            let outcome = Err(IoFailure { errno: libc::EROFS });
+            self.ready.push_back(Completion { tag: op.tag, outcome, buf: op.buf });
+            return None;
+        }
+        Some(op)
+    }
+
+    /// How long the client may wait.
+    pub(crate) fn patience(&self, wait: Wait) -> Option<Duration> {
+        match wait {
+            // What was submitted since must leave although nobody waits for it.
+            _ if !self.ready.is_empty() => Some(Duration::ZERO),
+            Wait::No => Some(Duration::ZERO),
+            Wait::One => None,
+            Wait::AtMost(time) => Some(time),
+        }
+    }
+
+    /// Takes what the client gave back.
+    pub(crate) fn settle(&mut self, tag: u64, outcome: Result<u32, IoFailure>, buf: IoBuf) {
+        let tag = u32::try_from(tag).expect("it was made from a 32-bit tag");
+        self.ready.push_back(Completion { tag, outcome, buf });
+    }
+
+    /// Keeps the words of the first failure.
+    pub(crate) fn failed(&mut self, error: &dyn Display) {
+        if !self.has_failed {
+            self.has_failed = true;
+            let says = format!("the first I/O failed: {error}");
+            self.first_failure = Some(PathEvent { at: Instant::now(), change: PathChange::Other, says });
+        }
+    }
+
+    /// Hands a batch to the engine. What has ended is handed out before a loss is told, or it would be counted nowhere.
+    pub(crate) fn hand_out<E: Display>(
+        &mut self,
+        polled: Result<(), E>,
+        done: &mut Vec<Completion>,
+    ) -> Result<(), TargetLost> {
+        let count = self.ready.len().min(BATCH_MAX);
+        done.extend(self.ready.drain(..count));
+        match polled {
+            Err(lost) if count == 0 => Err(TargetLost::Paths(lost.to_string())),
+            _ => Ok(()),
+        }
+    }
+
+    /// The first failure, once.
+    pub(crate) fn first_failure(&mut self) -> Option<PathEvent> {
+        self.first_failure.take()
+    }
+}

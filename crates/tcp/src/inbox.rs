@@ -1,0 +1,178 @@
+//! Receiving: headers through a modest buffer, payload straight into its place.
+
+use std::io::{self, IoSliceMut};
+use std::net::TcpStream;
+
+use rustix::net::{RecvAncillaryBuffer, RecvFlags};
+
+/// Receive buffer: at 4 KiB per answer it takes some 30 in one call.
+const BUFFER_BYTES: usize = 128 * 1024;
+/// From this many missing bytes on, payload is read directly into its place. Below, copying it out of the buffer costs
+/// less than the system call that would be saved by reading on.
+pub const DIRECT_BYTES_MIN: u32 = 8 * 1024;
+/// What is read beyond the payload into the buffer: the next header and a little more, which is copied.
+const AHEAD_BYTES: usize = 512;
+/// Reads in a row, so that one busy connection does not starve the others.
+pub const READS_MAX: usize = 8;
+
+/// Whether a read may sleep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Patience {
+    /// It takes what is there.
+    Now,
+    /// It sleeps until something comes, at most [`crate::READ_LIMIT`].
+    Wait,
+}
+
+impl Patience {
+    fn flags(self) -> RecvFlags {
+        match self {
+            Self::Now => RecvFlags::DONTWAIT,
+            Self::Wait => RecvFlags::empty(),
+        }
+    }
+}
+
+/// What one read did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Read {
+    /// Bytes came.
+    Bytes {
+        /// How many, into the place and into the buffer.
+        count: usize,
+        /// How many of these went straight into the place.
+        placed: u32,
+        /// The socket is empty: asking again would only cost a call.
+        is_last: bool,
+    },
+    /// Nothing is there.
+    Nothing,
+    /// A signal came between.
+    Interrupted,
+    /// The other end has closed the connection.
+    Closed,
+}
+
+/// Bytes that were received and not parsed yet.
+#[derive(Debug)]
+pub struct Inbox {
+    buffer: Box<[u8]>,
+    start: usize,
+    end: usize,
+}
+
+impl Default for Inbox {
+    fn default() -> Self {
+        Self { buffer: vec![0; BUFFER_BYTES].into_boxed_slice(), start: 0, end: 0 }
+    }
+}
+
+impl Inbox {
+    /// What was received and not consumed.
+    #[must_use]
+    pub fn available(&self) -> &[u8] {
+        &self.buffer[self.start..self.end]
+    }
+
+    /// Forgets the first `bytes` of what is available.
+    pub fn consume(&mut self, bytes: usize) {
+        debug_assert!(bytes <= self.end - self.start, "only what is there can be consumed");
+        self.start += bytes;
+    }
+
+    /// Reads into the buffer. `expect_large`: the next payload will be read into its place, so that reading far ahead
+    /// would only be copied.
+    pub fn fill(&mut self, stream: &TcpStream, patience: Patience, expect_large: bool) -> io::Result<Read> {
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+        } else if self.start > BUFFER_BYTES / 2 {
+            self.buffer.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, self.end - self.start);
+        }
+        let limit = if expect_large { (self.end + AHEAD_BYTES).min(BUFFER_BYTES) } else { BUFFER_BYTES };
+        let space = &mut self.buffer[self.end..limit];
+        let wanted = space.len();
+        let read = rustix::net::recv(stream, space, patience.flags()).map(|(count, _)| count);
+        let read = outcome(read, 0, wanted)?;
+        if let Read::Bytes { count, .. } = read {
+            self.end += count;
+        }
+        Ok(read)
+    }
+
+    /// Reads into `place`, and a little of what follows into the buffer, which must be empty.
+    pub fn fill_place(
+        &mut self,
+        stream: &TcpStream,
+        patience: Patience,
+        place: &mut [u8],
+    ) -> io::Result<Read> {
+        debug_assert_eq!(self.start, self.end, "buffered payload was placed before");
+        let missing = place.len();
+        let slices = &mut [IoSliceMut::new(place), IoSliceMut::new(&mut self.buffer[..AHEAD_BYTES])];
+        let read =
+            rustix::net::recvmsg(stream, slices, &mut RecvAncillaryBuffer::default(), patience.flags());
+        let read = outcome(read.map(|message| message.bytes), missing, missing + AHEAD_BYTES)?;
+        if let Read::Bytes { count, placed, .. } = read {
+            (self.start, self.end) = (0, count - placed as usize);
+        }
+        Ok(read)
+    }
+}
+
+fn outcome(read: rustix::io::Result<usize>, place_bytes: usize, wanted: usize) -> io::Result<Read> {
+    match read {
+        Ok(0) => Ok(Read::Closed),
+        Ok(count) => {
+            Ok(Read::Bytes { count, placed: crate::u32_of(count.min(place_bytes)), is_last: count < wanted })
+        }
+        Err(rustix::io::Errno::AGAIN) => Ok(Read::Nothing),
+        Err(rustix::io::Errno::INTR) => Ok(Read::Interrupted),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn bytes_come_in_order_through_the_buffer_and_into_places() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut peer, _) = listener.accept().unwrap();
+        let mut inbox = Inbox::default();
+        assert_eq!(inbox.fill(&stream, Patience::Now, false).unwrap(), Read::Nothing);
+        // Header, payload, header: the first through the buffer, the second into its place, the third ahead of time.
+        let payload: Vec<u8> = (0..40_000u32).map(|n| n.to_le_bytes()[1]).collect();
+        peer.write_all(b"head").unwrap();
+        let read = inbox.fill(&stream, Patience::Wait, true).unwrap();
+        assert_eq!(read, Read::Bytes { count: 4, placed: 0, is_last: true });
+        assert_eq!(inbox.available(), b"head");
+        inbox.consume(4);
+        let mut place = vec![0; payload.len()];
+        let expected = payload.clone();
+        let writer = std::thread::spawn(move || {
+            peer.write_all(&payload).unwrap();
+            peer.write_all(b"next").unwrap();
+        });
+        let mut done = 0;
+        while done < place.len() {
+            match inbox.fill_place(&stream, Patience::Wait, &mut place[done..]).unwrap() {
+                Read::Bytes { placed, .. } => done += placed as usize,
+                other => panic!("{other:?}"),
+            }
+        }
+        assert!(place == expected);
+        writer.join().unwrap();
+        while inbox.available().len() < 4 {
+            inbox.fill(&stream, Patience::Wait, true).unwrap();
+        }
+        assert_eq!(inbox.available(), b"next");
+        inbox.consume(4);
+        assert_eq!(inbox.fill(&stream, Patience::Wait, false).unwrap(), Read::Closed);
+    }
+}
