@@ -234,6 +234,33 @@ pub struct FrameFacts {
     pub largest_bytes: Option<u32>,
     /// The fastest echo, µs.
     pub echo_us: Option<u32>,
+    /// The last router that said that a packet is too large.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refusal: Option<FrameRefusal>,
+    /// How far full frames come, where routers are on the way and not all sizes arrive: routers that answered, from here
+    /// on, up to the first that a full frame did not reach.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hops: Vec<FrameHop>,
+}
+
+/// A router's word that a packet is too large for its next link (ICMP "fragmentation needed", "packet too big").
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct FrameRefusal {
+    /// The router's address; empty where the kernel does not tell.
+    pub by: String,
+    /// What its next link takes, IP packet in bytes; 0 where it did not say.
+    pub mtu_bytes: u32,
+}
+
+/// A router on the way, or the end of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FrameHop {
+    /// The first router is 1.
+    pub number: u8,
+    /// The router's address; `None` at the end of the way.
+    pub address: Option<String>,
+    /// Whether full frames come so far.
+    pub full: FrameOutcome,
 }
 
 impl FrameFacts {

@@ -4,9 +4,10 @@ use assay_analysis::{
     RunSummary, Severity, TcpSummary, ceiling, ceiling_together, nfs_ceiling, path_faults, unreachable,
 };
 use assay_record::{
-    Agreed, BondFacts, Event, FrameFacts, FrameOutcome, FrameProbe, FrameTry, HostSample, InterfaceCounters,
-    InterfaceFacts, LinkSample, LinkState, LunFacts, LunPathFacts, MemberKind, NetPathFacts, NfsFacts, Phase,
-    RouteFacts, RunEvent, RunHeader, ShaperFacts, StepId, TcpPathFacts, TcpSample,
+    Agreed, BondFacts, Event, FrameFacts, FrameHop, FrameOutcome, FrameProbe, FrameRefusal, FrameTry,
+    HostSample, InterfaceCounters, InterfaceFacts, LinkSample, LinkState, LunFacts, LunPathFacts, MemberKind,
+    NetPathFacts, NfsFacts, Phase, RouteFacts, RunEvent, RunHeader, ShaperFacts, StepId, TcpPathFacts,
+    TcpSample,
 };
 
 use crate::{found, run, summarize, synthetic};
@@ -51,7 +52,7 @@ fn passing(largest: u32, tried: &[u32]) -> FrameFacts {
         how: FrameProbe::Echo,
         tried: tried.iter().map(one).collect(),
         largest_bytes: Some(largest),
-        echo_us: None,
+        ..FrameFacts::default()
     }
 }
 
@@ -316,6 +317,50 @@ fn a_switch_that_is_not_jumbo_is_told_from_an_other_side_that_is_not() {
     let mut silent = path(1, 9000);
     net(&mut silent).frames = FrameFacts { how: FrameProbe::NotAllowed, ..FrameFacts::default() };
     assert_eq!(says(&[silent]), Vec::<String>::new(), "TCP agrees with the interface: nothing to say");
+}
+
+#[test]
+fn over_routers_the_one_that_lets_no_full_frames_on_is_named() {
+    let hop =
+        |number, address: Option<&str>, full| FrameHop { number, address: address.map(Into::into), full };
+    let (passes, lost) = (FrameOutcome::Passes, FrameOutcome::Lost);
+    let mut path = path(1, 9000);
+    net(&mut path).frames = passing(1500, &[1500, 9000]);
+    let mut told = |refusal: Option<(&str, u32)>, hops: Vec<FrameHop>, mss| {
+        let frames = &mut net(&mut path).frames;
+        frames.refusal = refusal.map(|(by, mtu_bytes)| FrameRefusal { by: by.into(), mtu_bytes });
+        frames.hops = hops;
+        path.tcp.as_mut().unwrap().send_mss_bytes = mss;
+        let told = says(std::slice::from_ref(&path));
+        assert_eq!(told.len(), 1, "{told:?}");
+        told.into_iter().next().unwrap()
+    };
+    let said = told(Some(("10.0.1.254", 1500)), Vec::new(), 8948);
+    assert!(said.contains("the router 10.0.1.254 says that its next link takes 1500 bytes"), "{said}");
+    assert!(
+        said.ends_with("Set the link behind the router 10.0.1.254 to 9000 too, or eth1 to 1500."),
+        "{said}"
+    );
+    let said = told(Some(("", 0)), Vec::new(), 8948);
+    assert!(said.contains("a router says that its next link takes 1500"), "{said}");
+    let between = vec![hop(1, Some("10.0.1.254"), passes), hop(2, Some("10.0.2.254"), lost)];
+    let said = told(None, between, 8948);
+    assert!(
+        said.contains("lost between router 1 (10.0.1.254) and router 2 (10.0.2.254). No router"),
+        "{said}"
+    );
+    assert!(said.contains("large I/O hangs"), "{said}");
+    let last = vec![hop(1, Some("10.0.1.254"), passes), hop(2, None, lost)];
+    let said = told(None, last, 1448);
+    assert!(said.contains("and the target, or on the way back. TCP agreed on packets of 1500"), "{said}");
+    let silent = vec![hop(2, None, lost)];
+    let said = told(None, silent, 8948);
+    assert!(
+        said.contains("between this host and the target, or on the way back. A router between"),
+        "{said}"
+    );
+    let said = told(None, vec![hop(1, Some("10.0.1.254"), passes)], 8948);
+    assert!(said.contains("a switch as a rule"), "nothing was found out about where: {said}");
 }
 
 #[test]

@@ -64,7 +64,13 @@ fn a_run_with_an_array_fits_the_schema_and_says_what_to_expect() {
 /// A path as it is recorded, down to the frames that passed.
 fn lun_path() -> LunPathFacts {
     let tried = vec![FrameTry { bytes: 1500, outcome: FrameOutcome::Passes }];
-    let frames = FrameFacts { how: FrameProbe::Echo, tried, largest_bytes: Some(1500), echo_us: Some(90) };
+    let frames = FrameFacts {
+        how: FrameProbe::Echo,
+        tried,
+        largest_bytes: Some(1500),
+        echo_us: Some(90),
+        ..FrameFacts::default()
+    };
     let interface = InterfaceFacts {
         name: "eth1".into(),
         mtu_bytes: 1500,
