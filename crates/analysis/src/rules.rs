@@ -60,7 +60,7 @@ const RUN_RULES: [(&str, RunRule); 10] = [
     ("path-fault", network::path_fault),
 ];
 
-const STEP_RULES: [(&str, StepRule); 15] = [
+const STEP_RULES: [(&str, StepRule); 16] = [
     ("mismatch", load::mismatch),
     ("uncertain-writes", nfs::uncertain_writes),
     ("errors", load::errors),
@@ -74,6 +74,7 @@ const STEP_RULES: [(&str, StepRule); 15] = [
     ("late-timers", host::late_timers),
     ("foreign-io", host::foreign_io),
     ("retransmits", network::retransmits),
+    ("link-errors", network::link_errors),
     ("unstable-writes", nfs::unstable_writes),
     ("stable-anyway", nfs::stable_anyway),
 ];
