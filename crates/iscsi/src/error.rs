@@ -143,6 +143,8 @@ impl PathError {
             Self::Login { source: LoginError::Refused { class: 2, detail: 2..=4 }, .. } => {
                 Some(Missing::Target)
             }
+            // What Linux LIO says of a target it does not have.
+            Self::Login { source: LoginError::Refused { class: 3, detail: 1 }, .. } => Some(Missing::Target),
             Self::NoUnit { .. } => Some(Missing::Unit),
             _ => None,
         }
