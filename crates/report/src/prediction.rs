@@ -36,6 +36,8 @@ pub struct Expectation {
     pub what_ifs_together: Vec<WhatIfTogether>,
     /// What a range of a field would bring.
     pub sweeps: Vec<Sweep>,
+    /// What was asked for and is not there, with the reason; a sentence each.
+    pub left_out: Vec<String>,
 }
 
 /// A plan as expected on an array.
@@ -198,6 +200,9 @@ fn details(row: &Expectation) -> String {
     for sweep in &row.sweeps {
         text.push_str(&indented(&curve(sweep)));
     }
+    for says in &row.left_out {
+        text.push_str(&format!("{}\n", wrap(&format!("  left out: {says}."), TEXT_COLUMNS, "    ")));
+    }
     text
 }
 
@@ -311,6 +316,7 @@ fn row_json(row: &Expectation) -> Value {
                 "limit": p.limit_name(),
             })).collect::<Vec<_>>(),
         })).collect::<Vec<_>>(),
+        "left_out": row.left_out,
     })
 }
 
