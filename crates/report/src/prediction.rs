@@ -190,10 +190,12 @@ fn details(row: &Expectation) -> String {
     };
     let gain = |x: &f64| format!("x{x:.2}");
     for w in &row.what_ifs {
-        text.push_str(&what_if_lines(&w.change, &interval(w.prediction.iops), &gain(&w.gain), &w.says));
+        let (rate, _) = words_of(w.prediction.software);
+        text.push_str(&what_if_lines(&w.change, &rate(w.prediction.iops), &gain(&w.gain), &w.says));
     }
     for w in &row.what_ifs_together {
-        let rates: Vec<String> = w.together.jobs.iter().map(|j| interval(j.simulated.iops)).collect();
+        let (rate, _) = words_of(w.together.software);
+        let rates: Vec<String> = w.together.jobs.iter().map(|j| rate(j.simulated.iops)).collect();
         let gains: Vec<String> = w.gains.iter().map(gain).collect();
         text.push_str(&what_if_lines(&w.change, &rates.join(" and "), &gains.join(" and "), &w.says));
     }
