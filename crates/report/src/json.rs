@@ -70,6 +70,7 @@ fn step(header: &RunHeader, step: &StepSummary, judgement: Option<&Judgement>) -
         "paths": step.paths.iter().map(|p| path(p, step)).collect::<Vec<_>>(),
         "tcp": step.tcp,
         "links": LinkUse::of_step(header, step).map(|of| links(&of)),
+        "interfaces": step.links,
         "writes": step.writes,
         "series": step.series.iter().map(point).collect::<Vec<_>>(),
     })

@@ -2,8 +2,8 @@
 
 use assay_analysis::{Ceiling, StepSummary};
 use assay_record::{
-    Agreed, FrameFacts, FrameOutcome, FrameProbe, InterfaceFacts, LinkState, LunPathFacts, RouteFacts,
-    RunHeader,
+    Agreed, FrameFacts, FrameHop, FrameOutcome, FrameProbe, InterfaceFacts, LinkState, LunPathFacts,
+    RouteFacts, RunHeader,
 };
 use assay_spec::units::{Bytes, MIB};
 
@@ -27,6 +27,7 @@ pub fn path_facts(path: &LunPathFacts, ceiling: Option<Ceiling>) -> Vec<(&'stati
             facts.push(("counters", counters(of)));
         }
         facts.push(("frames", frames(&net.frames)));
+        facts.push(("full frames reach", hops(&net.frames.hops)));
     }
     facts.push(("round trip", round_trip(path)));
     facts.push(("TCP", tcp(path)));
@@ -235,7 +236,24 @@ pub fn frames(of: &FrameFacts) -> String {
         })
         .collect();
     let largest = of.largest_bytes.map(|bytes| format!("; the largest that passes is {bytes}"));
-    format!("unfragmented, {}{}", told.join(", "), largest.unwrap_or_default())
+    let refusal = of.refusal.as_ref().filter(|refusal| !refusal.by.is_empty());
+    let refusal = refusal
+        .map(|refusal| format!("; {} says that its next link takes {}", refusal.by, refusal.mtu_bytes));
+    format!("unfragmented, {}{}{}", told.join(", "), largest.unwrap_or_default(), refusal.unwrap_or_default())
+}
+
+/// How far full frames come, router by router.
+fn hops(of: &[FrameHop]) -> String {
+    let told = of.iter().map(|hop| {
+        let name =
+            hop.address.as_ref().map_or("the target".into(), |at| format!("router {} ({at})", hop.number));
+        match hop.full {
+            FrameOutcome::Passes => name,
+            FrameOutcome::RefusedOnTheWay => format!("not {name}: refused before it"),
+            FrameOutcome::TooLargeHere | FrameOutcome::Lost => format!("not {name}"),
+        }
+    });
+    told.collect::<Vec<_>>().join(", ")
 }
 
 fn round_trip(path: &LunPathFacts) -> String {
