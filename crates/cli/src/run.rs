@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::{Context as _, bail};
 use assay_analysis::{Collector, Finding, Judgement, RunStatus, RunSummary, findings};
 use assay_engine::{
-    IoChoice, PrepareError, PrepareOptions, PreparedTargets, RunRequest, StopSignal, TooSmall,
+    Closed, IoChoice, PrepareError, PrepareOptions, PreparedTargets, RunRequest, StopSignal, TooSmall,
 };
 use assay_host::AwakeGuard;
 use assay_record::{Event, MemberKind, RunHeader};
@@ -15,7 +15,7 @@ use assay_report::text::{Color, TextOptions};
 use assay_spec::units::SizeSpec;
 use assay_spec::{Address, Overrides, Plan};
 use assay_store::{RunWriter, Store};
-use assay_target::nfs::{self, NfsMember, Removal};
+use assay_target::nfs::{self, Removal};
 use assay_target::{Caching, Durability};
 
 use crate::args::{Io, IoArgs, RunArgs};
@@ -93,13 +93,14 @@ pub(crate) fn execute(
     let Measured { collector, failed } =
         measure(writer, &header, &mut targets, &simulated, stop.clone(), progress);
     drop(awake);
-    let (paths, on_servers) = (created_paths(&targets), targets.nfs_members());
-    for warning in targets.close()? {
+    let paths = created_paths(&targets);
+    let closed = targets.close()?;
+    for warning in &closed.warnings {
         note!("{} {}", warning.says, warning.next);
     }
     if io.remove {
         remove(&paths)?;
-        on_servers.iter().try_for_each(remove_on_server)?;
+        remove_on_servers(&closed);
     }
     Ok(Done { header, collector, truths: simulated.truths(), failed })
 }
@@ -320,16 +321,21 @@ fn remove(paths: &[String]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// As above, for a file on an NFS server.
-fn remove_on_server(member: &NfsMember) -> anyhow::Result<()> {
-    let why = match nfs::remove(member)? {
-        Removal::Removed => return Ok(()),
-        Removal::NotOurs => "Assay did not create it",
-        Removal::Elsewhere => "its name leads to another file by now, or to none",
-        Removal::InUse => "another run uses it",
-    };
-    note!("kept {}: {why}", member.address);
-    Ok(())
+/// As above, for files on NFS servers. A server that is gone must not take the results with it.
+fn remove_on_servers(closed: &Closed) {
+    for member in &closed.nfs_members {
+        let why = match nfs::remove(member) {
+            Ok(Removal::Removed) => continue,
+            Ok(Removal::NotOurs) => "Assay did not create it".to_owned(),
+            Ok(Removal::Elsewhere) => "its name leads to another file by now, or to none".to_owned(),
+            Ok(Removal::InUse) => "another run uses it".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        note!("kept {}: {why}", member.address);
+    }
+    for (address, why) in &closed.nfs_kept {
+        note!("kept {address}: {why}");
+    }
 }
 
 /// The report first: whatever becomes of the terminal, it was asked for.

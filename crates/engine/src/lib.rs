@@ -32,7 +32,7 @@ pub use control::StopSignal;
 pub use events::{RunError, Sink};
 pub use paths::portal_networks;
 pub use preparation::{
-    IoChoice, LunInspection, NfsInspection, PrepareError, PrepareOptions, PrepareProgress, PreparedTarget,
-    PreparedTargets, TooSmall, inspect_lun, inspect_nfs, prepare, targets_at,
+    Closed, IoChoice, LunInspection, NfsInspection, PrepareError, PrepareOptions, PrepareProgress,
+    PreparedTarget, PreparedTargets, TooSmall, inspect_lun, inspect_nfs, prepare, targets_at,
 };
 pub use run::{RunRequest, run, run_with};

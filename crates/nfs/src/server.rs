@@ -270,6 +270,12 @@ impl Server {
         self.ask("COMMIT", procedure::COMMIT, &nfs3::commit(handle, 0, 0), nfs3::committed)
     }
 
+    /// What the server puts into its answers to tell one of its lives from another, and itself from other servers. A
+    /// COMMIT of one byte tells it, which changes nothing.
+    pub fn verifier(&mut self, handle: &Handle) -> Result<Verifier, CallError> {
+        self.ask("COMMIT", procedure::COMMIT, &nfs3::commit(handle, 0, 1), nfs3::committed)
+    }
+
     /// Space of the file system.
     pub fn fsstat(&mut self, handle: &Handle) -> Result<FsStat, CallError> {
         self.ask("FSSTAT", procedure::FSSTAT, &nfs3::handle_only(handle), nfs3::fsstat)

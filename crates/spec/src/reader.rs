@@ -244,15 +244,20 @@ fn kind(value: &DeValue<'_>) -> &'static str {
 /// `; did you mean "outstanding"?` when a known word is near, else the list of what would do.
 #[must_use]
 pub fn suggest(word: &str, known: &[&str]) -> String {
-    let near = known
-        .iter()
-        .map(|k| (distance(&word.to_ascii_lowercase(), &k.to_ascii_lowercase()), *k))
-        .min()
-        .filter(|(d, k)| *d <= 1 + k.chars().count() / 3);
-    match near {
-        Some((_, near)) => format!("; did you mean `{near}`?"),
+    match nearest(word, known.iter().copied()) {
+        Some(near) => format!("; did you mean `{near}`?"),
         None => format!("; use one of: {}", known.join(", ")),
     }
+}
+
+/// The word of `known` that is closest to `word`, in any case, if it is close enough to be a slip of the pen.
+#[must_use]
+pub fn nearest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
+    known
+        .map(|k| (distance(&word.to_ascii_lowercase(), &k.to_ascii_lowercase()), k))
+        .min()
+        .filter(|(distance, k)| *distance <= 1 + k.chars().count() / 3 && *distance < k.chars().count())
+        .map(|(_, k)| k)
 }
 
 /// Edits (insert, delete, replace, swap of neighbours) that turn `a` into `b`.

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::store::RunRow;
+use crate::row::RunRow;
 
 /// Candidates listed in a message.
 const LISTED_MAX: usize = 8;

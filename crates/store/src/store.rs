@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use assay_record::{Event, Outcome, RunEvent, RunHeader};
+use assay_record::{Event, RunEvent, RunHeader};
 use nix::unistd::AccessFlags;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
 
 use crate::error::StoreError;
+use crate::row::{self, RunRow};
 use crate::writer::RunWriter;
 use crate::{find, id, live, schema};
 
@@ -22,27 +23,6 @@ pub struct Store {
     path: PathBuf,
 
     connection: Connection,
-}
-
-/// A stored run in a list.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RunRow {
-    /// Its id.
-    pub run: String,
-    /// Name of its plan.
-    pub name: String,
-    /// How it ended; `None`: it is still running, or it was killed.
-    pub status: Option<Outcome>,
-    /// Whether it is going on now.
-    pub is_running: bool,
-    /// What somebody called it.
-    pub label: Option<String>,
-    /// What somebody noted of it.
-    pub note: Option<String>,
-    /// Start, ms since 1970 UTC.
-    pub started_unix_ms: u64,
-    /// Addresses of its targets.
-    pub targets: Vec<String>,
 }
 
 /// `$XDG_DATA_HOME/assay/runs.sqlite`, by default under `~/.local/share`.
@@ -109,7 +89,7 @@ impl Store {
                  ORDER BY started_unix_ms DESC, id DESC",
             )
             .map_err(read)?;
-        let rows = query.query_map([], |of| Ok((row(of)?, of.get::<_, i64>(7)?))).map_err(read)?;
+        let rows = query.query_map([], |of| Ok((row::read(of)?, of.get::<_, i64>(7)?))).map_err(read)?;
         let rows: Vec<_> = rows.collect::<Result<_, _>>().map_err(read)?;
         let (mut rows, ids): (Vec<RunRow>, Vec<i64>) = rows.into_iter().unzip();
         for (row, is_live) in rows.iter_mut().zip(live::are_live(&self.path, &ids)) {
@@ -289,26 +269,4 @@ fn use_wal(connection: &Connection) -> rusqlite::Result<()> {
 
 fn is_busy(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
-}
-
-fn row(row: &rusqlite::Row<'_>) -> rusqlite::Result<RunRow> {
-    let started: i64 = row.get(5)?;
-    let outcome: Option<String> = row.get(2)?;
-    let targets: String = row.get(6)?;
-    Ok(RunRow {
-        run: row.get(0)?,
-        name: row.get(1)?,
-        status: outcome.map(|text| json(2, &text)).transpose()?,
-        is_running: false,
-        label: row.get(3)?,
-        note: row.get(4)?,
-        started_unix_ms: u64::try_from(started).unwrap_or(0),
-        targets: json(6, &targets)?,
-    })
-}
-
-fn json<T: serde::de::DeserializeOwned>(column: usize, text: &str) -> rusqlite::Result<T> {
-    serde_json::from_str(text).map_err(|source| {
-        rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, Box::new(source))
-    })
 }

@@ -157,6 +157,9 @@ pub fn drop_cached_pages(file: &File) -> io::Result<()> {
 pub struct Marker {
     /// Version of this record.
     pub version: u32,
+    /// Random: tells the file from every other, by whatever way it is reached. Empty in marks of older versions.
+    #[serde(default)]
+    pub id: String,
     /// Whether Assay created the file (and may remove it), or was only allowed to overwrite it.
     pub created: bool,
     /// Bytes from the start that hold data.
@@ -167,6 +170,9 @@ pub struct Marker {
     pub length_bytes: u64,
     /// Set while a run may write: its modification time then says nothing, but its length must be this one.
     pub is_open: bool,
+    /// How long after this record was written the run that opened the file may still write to it, s; 0: nobody says.
+    #[serde(default)]
+    pub open_for_s: u64,
     /// Modification time when Assay last closed it, ns since 1970.
     pub modified_ns: i128,
 }
@@ -182,11 +188,13 @@ impl Marker {
     pub fn new(created: bool) -> Self {
         Self {
             version: MARKER_VERSION,
+            id: random_id(),
             created,
             filled_bytes: 0,
             kinds: Vec::new(),
             length_bytes: 0,
             is_open: true,
+            open_for_s: 0,
             modified_ns: 0,
         }
     }
@@ -207,6 +215,12 @@ impl Marker {
             false => marker.modified_ns == modified_ns,
         };
         (marker.version == MARKER_VERSION && is_unchanged).then_some(marker)
+    }
+
+    /// The number of a marker, whether that still describes its file or not.
+    pub(crate) fn id_of_text(text: &[u8]) -> Option<String> {
+        let id = serde_json::from_slice::<Self>(text).ok()?.id;
+        (!id.is_empty()).then_some(id)
     }
 
     /// Notes how the file looks, and gives the text of the marker.
@@ -230,6 +244,19 @@ impl Marker {
                 write_beside(&beside_path(path), &beside_text(metadata.ino(), &text)?)
             }
             Err(errno) => Err(errno.into()),
+        }
+    }
+}
+
+/// 128 random bits as text.
+pub(crate) fn random_id() -> String {
+    let mut bytes = [0; 16];
+    match rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::NONBLOCK) {
+        Ok(16) => format!("{:032x}", u128::from_ne_bytes(bytes)),
+        // Where there is no randomness yet, the time and the process tell files apart.
+        _ => {
+            let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+            format!("{:024x}{:08x}", now.as_nanos(), std::process::id())
         }
     }
 }

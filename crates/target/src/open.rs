@@ -176,6 +176,14 @@ pub enum OpenError {
         /// Why not, and what would help.
         why: String,
     },
+    /// An NFS server did not answer within the time there was.
+    #[error("{file}: {why}")]
+    NfsSilent {
+        /// Its address.
+        file: String,
+        /// What it did not answer.
+        why: String,
+    },
     /// More in flight than the initiator takes.
     #[error("{lun}: {depth} outstanding I/Os of one worker are more than {most}; use several workers")]
     LunDepth {

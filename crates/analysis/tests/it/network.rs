@@ -1,7 +1,8 @@
 //! Ceilings and faults of paths, and the rules that speak of them.
 
 use assay_analysis::{
-    RunSummary, Severity, TcpSummary, ceiling, ceiling_together, nfs_ceiling, path_faults, unreachable,
+    RunSummary, Severity, TcpSummary, ceiling, ceiling_together, nfs_ceiling, path_faults, step_ceiling,
+    unreachable,
 };
 use assay_record::{
     Agreed, BondFacts, Event, FrameFacts, FrameHop, FrameOutcome, FrameProbe, FrameRefusal, FrameTry,
@@ -125,6 +126,30 @@ fn a_shaper_counts_its_own_way_and_says_so() {
     assert_eq!(unknown.mb_per_s, None, "a veth's 1000 Mbit/s mean nothing");
     assert!(unknown.arithmetic.starts_with("unknown rate"), "{unknown:?}");
     assert!(unknown.rate_from.contains("veth"), "{unknown:?}");
+}
+
+#[test]
+fn a_step_has_the_links_of_its_own_targets_each_once() {
+    let text = "[[test]]\nname = \"t\"\n[[test.job]]\ntargets = [0]\naccess = [{ size = \"8KiB\" }]\n\
+                [[test.job]]\ntargets = [1]\naccess = [{ size = \"8KiB\" }]\n\
+                [[test]]\nname = \"one\"\n[[test.job]]\ntargets = [0]\naccess = [{ size = \"8KiB\" }]\n";
+    let mut header = crate::synthetic::header(crate::synthetic::plan(text));
+    let lun = |paths| Some(Box::new(LunFacts { paths, ..LunFacts::default() }));
+    let mut second = header.targets[0].clone();
+    header.targets[0].member.lun = lun(vec![path(1, 1500), path(2, 1500)]);
+    let step = |test| assay_record::StepId { test, step: 0 };
+    let one = mb_per_s(&path(1, 1500));
+    assert_eq!(step_ceiling(&header, step(1)).unwrap().mb_per_s, Some(2.0 * one), "one target");
+    second.member.lun = None;
+    header.targets.push(second.clone());
+    assert_eq!(step_ceiling(&header, step(0)), None, "the other is a file here");
+    header.targets[1].member.lun = lun(vec![path(2, 1500), path(3, 1500)]);
+    assert_eq!(step_ceiling(&header, step(0)).unwrap().mb_per_s, Some(3.0 * one), "eth2 counts once");
+    header.targets[1].member.lun = None;
+    let nfs = NfsFacts { paths: vec![path(4, 1500)], read_bytes_max: 1 << 20, ..NfsFacts::default() };
+    let of_nfs = nfs_ceiling(&nfs).unwrap().mb_per_s.unwrap();
+    header.targets[1].member.nfs = Some(Box::new(nfs));
+    assert_eq!(step_ceiling(&header, step(0)).unwrap().mb_per_s, Some(2.0 * one + of_nfs));
 }
 
 #[test]

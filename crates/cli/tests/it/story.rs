@@ -73,8 +73,7 @@ impl Story {
 
     /// Runs in the background; ends with the story.
     pub fn start(&self, args: &[&str]) -> Running {
-        let mut command = self.command(args);
-        Running(Some(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()))
+        Running::of(self.command(args))
     }
 
     /// Waits until the last run in the store is as `is_so` wants it.
@@ -95,6 +94,10 @@ impl Story {
 pub struct Running(Option<Child>);
 
 impl Running {
+    pub fn of(mut command: Command) -> Self {
+        Self(Some(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()))
+    }
+
     pub fn child(&mut self) -> &mut Child {
         self.0.as_mut().unwrap()
     }

@@ -8,7 +8,9 @@
 
 #[path = "../../../nfs/tests/it/ganesha.rs"]
 mod ganesha;
+mod mute;
 mod net;
+mod own;
 #[path = "../it/story.rs"]
 #[expect(dead_code, reason = "the stories on files and devices use more of it")]
 mod story;
@@ -512,4 +514,76 @@ fn every_address_of_a_name_is_tried_and_each_has_its_word() {
     let told =
         told.says(&["cannot connect to NFS at any address of gone", "[fd79::2]:2049: Connection refused"]);
     assert!(told.err.contains(&format!("{}:2049: ", net::NOBODY)), "{}", told.err);
+}
+
+/// Two addresses, a name and two ways to write the ports lead to one server: a file there is one file.
+#[test]
+fn one_file_by_two_addresses_of_its_server_is_one_file() {
+    let Some(net) = Net::start("alias") else { return };
+    let story = Story::new();
+    for (plan, read) in [("read.toml", 100), ("write.toml", 50)] {
+        let job = |target| {
+            format!("[[test.job]]\ntargets = [{target}]\naccess = [{{ size = \"8KiB\", read = {read} }}]\n")
+        };
+        story.write(plan, format!("[[test]]\nname = \"t\"\nops = 100\n{}{}", job(0), job(1)));
+    }
+    story.write("one.toml", WRITE);
+    let hosts = format!("{} nas\n", net::FIRST);
+    let at = |host: &str, name: &str| format!("nfs://{host}/rw/{name}");
+    let ways = |name: &str| {
+        [
+            at(net::FIRST, name),
+            at(net::SECOND, name),
+            at("nas", name),
+            at(&format!("{}:2049", net::FIRST), name),
+        ]
+    };
+    let is_one = |plan: &str, first: &str, second: &str| {
+        let told = net.assay(&story, &hosts, &["run", plan, first, second, "--size", "1MiB"]).ends(BAD_INPUT);
+        assert!(told.err.contains("is given twice (as"), "{first} {second}: {}", told.err);
+    };
+    // As yet there is none, and two spellings of one path are none the less refused before anything stays.
+    let [first, others @ ..] = ways("new.dat");
+    others.iter().for_each(|other| is_one("write.toml", &first, other));
+    assert_eq!(std::fs::read_dir(net.server().file("rw")).unwrap().count(), 0, "refusals leave nothing");
+    let [first, others @ ..] = ways("ours.dat");
+    net.assay(&story, &hosts, &["run", "one.toml", &first, "--size", "1MiB"]).ends(DONE);
+    others.iter().for_each(|other| is_one("write.toml", &first, other));
+    std::fs::write(net.server().file("rw/theirs.dat"), vec![7; 1 << 20]).unwrap();
+    let [first, others @ ..] = ways("theirs.dat");
+    others.iter().for_each(|other| is_one("read.toml", &first, other));
+    // Others beside it are others.
+    let two =
+        ["run", "write.toml", &at(net::FIRST, "ours.dat"), &at(net::SECOND, "new.dat"), "--size", "1MiB"];
+    net.assay(&story, &hosts, &two).ends(DONE);
+}
+
+#[test]
+fn a_second_run_by_another_address_of_the_server_is_refused() {
+    let Some(net) = Net::start("second") else { return };
+    let story = Story::new();
+    story.write("write.toml", WRITE);
+    story.write("long.toml", WRITE.replace("ops = 400", "run = \"60s\""));
+    story.write("long-read.toml", READ.replace("ops = 200", "run = \"60s\""));
+    std::fs::write(net.server().file("rw/theirs.dat"), vec![7; 1 << 20]).unwrap();
+    for (name, first, overwrite) in [
+        ("ours.dat", "long.toml", None),
+        // Somebody else's, which has no mark while it is only read.
+        ("theirs.dat", "long-read.toml", Some("/rw/theirs.dat")),
+    ] {
+        let at = |host: &str| format!("nfs://{host}/rw/{name}");
+        let mut running = net.start_assay(&story, &["run", first, &at(net::FIRST), "--size", "1MiB"]);
+        story.wait_for(|run| {
+            run["targets"][0]["member"]["path"].as_str().is_some_and(|path| path.contains(name))
+                && run["tests"][0]["series"].as_array().is_some_and(|series| !series.is_empty())
+        });
+        let second = at(net::SECOND);
+        let mut run = vec!["run", "write.toml", &second, "--size", "1MiB"];
+        run.extend(overwrite.iter().flat_map(|path| ["--overwrite", path]));
+        let told = net.assay(&story, "", &run).ends(BAD_INPUT);
+        assert!(told.err.contains("in use by another run"), "{name}: {}", told.err);
+        running.signal("INT");
+        running.end().ends(story::INTERRUPTED);
+        net.assay(&story, "", &run).ends(DONE);
+    }
 }

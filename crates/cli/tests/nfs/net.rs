@@ -4,10 +4,11 @@
 use std::process::{Command, Stdio};
 
 use crate::ganesha::{self, Ganesha};
-use crate::story::{Story, Told, told};
+use crate::story::{Running, Story, Told, told};
 
 /// Addresses of the server. It serves IPv4 only; nobody has the last.
 pub const FIRST: &str = "10.79.0.2";
+pub const SECOND: &str = "10.79.0.3";
 pub const REFUSED: &str = "fd79::2";
 pub const NOBODY: &str = "10.79.0.9";
 
@@ -75,6 +76,10 @@ impl Net {
             };
         }
         command
+    }
+
+    pub fn start_assay(&self, story: &Story, args: &[&str]) -> Running {
+        Running::of(self.command(story, "", args))
     }
 
     pub fn assay(&self, story: &Story, hosts: &str, args: &[&str]) -> Told {

@@ -1,6 +1,7 @@
 //! Opens, creates, locks and marks what passed inspection; the first writes happen here.
 
 use std::fs::File;
+use std::net::SocketAddr;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
@@ -19,7 +20,7 @@ use super::fill::{Content as Fill, Filled, fill};
 use super::inspect::{DevicePlan, FilePlan, FileState, Inspected, io_error, text};
 use super::lun::LunPlan;
 use super::place::placement;
-use super::{Hold, PrepareOptions, PrepareProgress, Prepared, PreparedTarget};
+use super::{Closed, Hold, PrepareOptions, PrepareProgress, Prepared, PreparedTarget};
 use crate::control::StopSignal;
 
 /// The kind of data that preparation itself writes.
@@ -27,7 +28,7 @@ const FILL_UNIQUE: &str = "unique";
 /// A file must be at least so long for its smallest direct I/O to be found by reading.
 const PROBE_BYTES: usize = 16 << 10;
 /// The same with a stamp in each 512 bytes.
-const FILL_STAMPED: &str = "stamped";
+pub(super) const FILL_STAMPED: &str = "stamped";
 
 pub(super) struct Making<'m> {
     pub(super) plan: &'m Plan,
@@ -38,6 +39,8 @@ pub(super) struct Making<'m> {
     pub(super) warnings: Vec<Warning>,
     /// Keep other runs away from LUNs for as long as they are open.
     pub(super) locks: Vec<File>,
+    /// Numbers of the marks of files on NFS servers that are open, and the addresses of these.
+    pub(super) nfs_marks: Vec<(String, String)>,
 }
 
 /// A target that is open and locked, and not filled yet.
@@ -392,15 +395,20 @@ fn kind_name(data: Data) -> String {
 }
 
 impl PreparedTarget {
-    pub(super) fn close(&mut self) -> Result<Option<Warning>, PrepareError> {
+    /// `silent`: servers that did not answer while other targets were closed.
+    pub(super) fn close(
+        &mut self,
+        silent: &mut Vec<SocketAddr>,
+        closed: &mut Closed,
+    ) -> Result<(), PrepareError> {
         match &mut self.kind {
             Prepared::Path { member, hold: Hold { file, marker: Some(marker) } } => {
                 marker.write(&member.path, file, false).map_err(io_error("mark", &member.path))?;
-                Ok(None)
             }
-            Prepared::Nfs { member, hold } => Ok(hold.close(member)),
-            _ => Ok(None),
+            Prepared::Nfs { member, hold } => closed.add_nfs(member, hold.close(member, silent)),
+            _ => {}
         }
+        Ok(())
     }
 }
 

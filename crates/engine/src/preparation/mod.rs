@@ -133,6 +133,38 @@ pub struct PreparedTargets {
     _locks: Vec<File>,
 }
 
+/// What there is to say once every target is closed.
+#[derive(Debug, Default)]
+pub struct Closed {
+    /// What is no more as it was left.
+    pub warnings: Vec<Warning>,
+    /// Files on NFS servers that may go: whoever removes one must know which it was, not only its name.
+    pub nfs_members: Vec<NfsMember>,
+    /// Files on NFS servers that stay, and why.
+    pub nfs_kept: Vec<(String, &'static str)>,
+}
+
+impl Closed {
+    fn add_nfs(&mut self, member: &NfsMember, closed: nfs::NfsClosed) {
+        let kept = match closed {
+            nfs::NfsClosed::Marked => None,
+            nfs::NfsClosed::Elsewhere(warning) => {
+                self.warnings.push(warning);
+                None
+            }
+            nfs::NfsClosed::NotOurs => Some("Assay did not create it"),
+            nfs::NfsClosed::Unreachable(warning) => {
+                self.warnings.push(warning);
+                Some("the server did not answer after the run")
+            }
+        };
+        match kept {
+            None => self.nfs_members.push(member.clone()),
+            Some(why) => self.nfs_kept.push((member.address.to_string(), why)),
+        }
+    }
+}
+
 /// Inspects, and only then makes, every target of a plan. `host` is where it all happens, `stop` ends a long fill.
 pub fn prepare(
     plan: &Plan,
@@ -149,10 +181,19 @@ pub fn prepare(
         inspected.push(inspect::inspect(plan, index, address, options, host)?);
     }
     inspect::check_overwrite(&options.overwrite, &inspected)?;
+    nfs::check_different(&inspected)?;
     space::check(&inspected)?;
     let memory_bytes = memory::left_for_buffers(plan, &inspected, host)?;
-    let mut making =
-        make::Making { plan, options, engine, stop, progress, warnings: Vec::new(), locks: Vec::new() };
+    let mut making = make::Making {
+        plan,
+        options,
+        engine,
+        stop,
+        progress,
+        warnings: Vec::new(),
+        locks: Vec::new(),
+        nfs_marks: Vec::new(),
+    };
     let mut targets = PreparedTargets {
         targets: Vec::new(),
         warnings: Vec::new(),
@@ -298,28 +339,14 @@ impl PreparedTargets {
         names
     }
 
-    /// The files on NFS servers among them: whoever removes one must know which it was, not only its name.
-    #[must_use]
-    pub fn nfs_members(&self) -> Vec<NfsMember> {
-        let member = |target: &PreparedTarget| match &target.kind {
-            Prepared::Nfs { member, .. } => Some((**member).clone()),
-            _ => None,
-        };
-        self.targets.iter().filter_map(member).collect()
-    }
-
     /// The run is over: marks files as closed, and says what is no more as it was left. The first error is told, all are
     /// tried.
-    pub fn close(mut self) -> Result<Vec<Warning>, PrepareError> {
-        let mut result = Ok(Vec::new());
+    pub fn close(mut self) -> Result<Closed, PrepareError> {
+        let (mut silent, mut closed, mut result) = (Vec::new(), Closed::default(), Ok(()));
         for target in &mut self.targets {
-            let closed = target.close();
-            result = result.and_then(|mut warnings| {
-                warnings.extend(closed?);
-                Ok(warnings)
-            });
+            result = result.and(target.close(&mut silent, &mut closed));
         }
-        result
+        result.map(|()| closed)
     }
 
     pub(crate) fn semantics(&self) -> Semantics {
@@ -328,9 +355,10 @@ impl PreparedTargets {
 
     /// Preparation failed: what was created and holds nothing is removed, the rest is marked as closed.
     fn abandon(self) {
+        let mut silent = Vec::new();
         for mut target in self.targets {
             // The failure that led here is what is told; these are only attempts to leave things tidy.
-            let _ = target.close();
+            let _ = target.close(&mut silent, &mut Closed::default());
             match target.kind {
                 Prepared::Nfs { member, hold } => hold.abandon(&member),
                 Prepared::Path { member, hold: Hold { marker: Some(marker), .. } }

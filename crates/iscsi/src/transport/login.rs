@@ -14,6 +14,8 @@ use crate::session::{OutPdu, Payload, Placement};
 pub(crate) struct LoggingIn {
     wire: Wire,
     login: Login,
+    /// Whether we can prove who we are.
+    has_chap: bool,
 }
 
 /// How a login ended.
@@ -32,6 +34,10 @@ pub(crate) enum LoginOutcome {
 pub(crate) enum LoginFailure {
     Wire(WireError),
     Login(LoginError),
+    /// The target closed the connection without an answer.
+    HungUp {
+        has_chap: bool,
+    },
 }
 
 impl From<WireError> for LoginFailure {
@@ -42,11 +48,12 @@ impl From<WireError> for LoginFailure {
 
 impl LoggingIn {
     pub(crate) fn begin(stream: TcpStream, config: LoginConfig) -> Self {
+        let has_chap = config.chap.is_some();
         let mut login = Login::new(config);
         let first = login.begin();
         let mut wire = Wire::new(stream);
         wire.push(out_pdu(first), &mut NoBuffers);
-        Self { wire, login }
+        Self { wire, login, has_chap }
     }
 
     pub(crate) fn wire(&self) -> &Wire {
@@ -57,7 +64,10 @@ impl LoggingIn {
     pub(crate) fn advance(mut self: Box<Self>) -> Result<LoginOutcome, LoginFailure> {
         self.wire.flush(&mut NoBuffers)?;
         let mut sink = OnePdu::default();
-        self.wire.receive(Patience::Now, &mut sink)?;
+        match self.wire.receive(Patience::Now, &mut sink) {
+            Err(WireError::Closed) => return Err(LoginFailure::HungUp { has_chap: self.has_chap }),
+            received => received?,
+        };
         let Some((bhs, data)) = sink.pdu else { return Ok(LoginOutcome::Pending(self)) };
         match self.login.on_response(&bhs, &data).map_err(LoginFailure::Login)? {
             LoginStep::Send(pdu) => {

@@ -1,8 +1,11 @@
 //! Against the scripted target: statuses, access states, aborts, fences, messages, nonsense.
 
+use std::io::Read as _;
+use std::net::TcpListener;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use assay_iscsi::chap::{Account, ChapConfig, Secret};
 use assay_iscsi::pdu::Bhs;
 use assay_iscsi::scsi::AccessState;
 use assay_iscsi::{Completion, Config, EventKind, FencedBy, Initiator, IoError, Kind, Timeouts};
@@ -344,4 +347,23 @@ fn noise(rng: &mut Noise) -> Bhs {
         bhs.set_data_bytes(rng.next_u32() % 2000);
     }
     bhs
+}
+
+#[test]
+fn a_target_that_hangs_up_during_the_login_may_want_chap() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let portal = listener.local_addr().unwrap().to_string();
+    // As Linux LIO does where it demands CHAP and none is offered: it takes the request, and closes.
+    std::thread::spawn(move || {
+        for stream in listener.incoming().take(4) {
+            let _ = stream.unwrap().read(&mut [0; 4096]);
+        }
+    });
+    let mut config = Config::new(vec![portal], "iqn.2003-01.org.linux-iscsi:t1", 0);
+    let error = Initiator::<Vec<u8>>::connect(config.clone()).unwrap_err().to_string();
+    assert!(error.contains("closed the connection during the login") && error.contains("CHAP"), "{error}");
+    let alice = Account { name: "alice".into(), secret: Secret::new("secretsecret12") };
+    config.chap = Some(ChapConfig { initiator: alice, target: None });
+    let error = Initiator::<Vec<u8>>::connect(config).unwrap_err().to_string();
+    assert!(error.contains("log") && !error.contains("give a user name"), "{error}");
 }

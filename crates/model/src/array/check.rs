@@ -94,7 +94,7 @@ fn check_raid(raid: &Raid) -> Result<(), Contradiction> {
     let per_group = disks / groups;
     let (needed, why) = minimum_disks(raid.level);
     if per_group < needed {
-        let level = super::fields::word_of(raid.level);
+        let level = super::words::word_of(raid.level);
         let says =
             format!("level {level} with {per_group} disk(s) per group: {why}, so it needs {needed} or more");
         return refuse("raid.disks", says);

@@ -1,8 +1,9 @@
 //! Every key of an array file with its limits, for completion, help and the guide.
 
-use super::fields::{Limits, Unit, Visitor, Words, walk};
+use super::fields::{Limits, Unit, Visitor, walk};
 use super::read::show;
 use super::types::{Array, Device, Flash, LinkRate};
+use super::words::Words;
 use crate::quantity::Quantity;
 
 /// A key.

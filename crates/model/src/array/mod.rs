@@ -12,6 +12,7 @@ mod read;
 mod set;
 pub mod shipped;
 mod types;
+mod words;
 mod write;
 
 pub use keys::{Key, keys};

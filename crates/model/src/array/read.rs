@@ -10,8 +10,9 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::check;
-use super::fields::{Limits, Unit, Visitor, Words, nearest, walk};
+use super::fields::{Limits, Unit, Visitor, walk};
 use super::types::{Array, Device, Flash, Hdd, LinkRate};
+use super::words::Words;
 use crate::quantity::{Provenance, Quantity};
 
 /// Where in a file an error is.
@@ -193,7 +194,7 @@ impl<'a> Reader<'a> {
             if name == "from" || is_table || self.known.contains(&name) {
                 continue;
             }
-            let near = nearest(name, self.known.iter().copied()).map(str::to_owned);
+            let near = assay_spec::nearest(name, self.known.iter().copied()).map(str::to_owned);
             let at = self.at(name, Some(key.span()));
             self.fail(ArrayError::Unknown { at, what: "key".to_owned(), near });
         }
@@ -206,8 +207,8 @@ impl<'a> Reader<'a> {
             if !value.get_ref().is_table() || self.tables.contains(&name) {
                 continue;
             }
-            let near =
-                nearest(name, self.tables.iter().copied().filter(|t| !t.is_empty())).map(str::to_owned);
+            let near = assay_spec::nearest(name, self.tables.iter().copied().filter(|t| !t.is_empty()))
+                .map(str::to_owned);
             let at = self.at(name, Some(key.span()));
             self.fail(ArrayError::Unknown { at, what: "table".to_owned(), near });
         }
@@ -261,7 +262,8 @@ impl<'a> Reader<'a> {
                 "range" => parts.range = Some(value),
                 "from" => parts.from = Some(value),
                 other => {
-                    let near = nearest(other, ["value", "range", "from"].into_iter()).map(str::to_owned);
+                    let near =
+                        assay_spec::nearest(other, ["value", "range", "from"].into_iter()).map(str::to_owned);
                     let at = self.at(&format!("{key}.{other}"), Some(name.span()));
                     self.fail(ArrayError::Unknown { at, what: "key".to_owned(), near });
                     return None;
@@ -457,7 +459,7 @@ impl Visitor for Reader<'_> {
             Some((_, found)) => *slot = *found,
             None => {
                 let known: Vec<&str> = W::words().iter().map(|(word, _)| *word).collect();
-                let near = nearest(text, known.iter().copied()).map(str::to_owned);
+                let near = assay_spec::nearest(text, known.iter().copied()).map(str::to_owned);
                 let at = self.at(key, Some(value.span()));
                 let what = format!("word `{text}`; use one of {}", known.join(", "));
                 self.fail(ArrayError::Unknown { at, what, near });
@@ -472,7 +474,7 @@ impl Visitor for Reader<'_> {
             Some(rate) => *slot = rate,
             None => {
                 let known: Vec<&str> = LinkRate::NAMES.iter().map(|(name, _)| *name).collect();
-                let near = nearest(text, known.iter().copied()).map(str::to_owned);
+                let near = assay_spec::nearest(text, known.iter().copied()).map(str::to_owned);
                 let at = self.at(key, Some(value.span()));
                 let what = format!("link rate `{text}`; use one of {}", known.join(", "));
                 self.fail(ArrayError::Unknown { at, what, near });

@@ -4,9 +4,10 @@ use assay_spec::units::Bytes;
 use thiserror::Error;
 
 use super::check;
-use super::fields::{Limits, Unit, Visitor, Words, nearest, walk};
+use super::fields::{Limits, Unit, Visitor, walk};
 use super::read::within;
 use super::types::{Array, Device, LinkRate};
+use super::words::Words;
 use crate::quantity::{Provenance, Quantity};
 
 /// Short names people use, and the field each stands for.
@@ -85,8 +86,8 @@ fn set_one(array: &mut Array, text: &str) -> Result<(), SetError> {
         Outcome::Refused(says) => Err(SetError::Value { field: full.to_owned(), says }),
         Outcome::NotFound => {
             let shorts = ALIASES.iter().map(|(short, _)| *short);
-            let near =
-                nearest(field, setter.known.iter().map(String::as_str).chain(shorts)).map(str::to_owned);
+            let near = assay_spec::nearest(field, setter.known.iter().map(String::as_str).chain(shorts))
+                .map(str::to_owned);
             Err(SetError::Unknown { field: field.to_owned(), near })
         }
     }

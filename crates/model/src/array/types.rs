@@ -186,19 +186,6 @@ pub struct Raid {
     pub read_both_mirrors: bool,
 }
 
-impl Level {
-    /// As people say it: `RAID5`, `raidz2`, `a single member`.
-    #[must_use]
-    pub fn name(self) -> String {
-        let word = super::fields::word_of(self);
-        match self {
-            Self::Single => "a single member".to_owned(),
-            _ if word.starts_with(|c: char| c.is_ascii_digit()) => format!("RAID{word}"),
-            _ => word.to_owned(),
-        }
-    }
-}
-
 impl Default for Raid {
     fn default() -> Self {
         Self {

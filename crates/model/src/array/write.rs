@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
-use super::fields::{Limits, Visitor, Words, walk, word_of};
+use super::fields::{Limits, Visitor, walk};
 use super::read::show;
 use super::types::{Array, Device, LinkRate};
+use super::words::{Words, word_of};
 use crate::quantity::Quantity;
 
 /// The array as TOML text; [`super::parse`] reads it back to an equal array.

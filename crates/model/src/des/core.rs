@@ -16,7 +16,7 @@
 
 use std::collections::VecDeque;
 
-use super::disks::{Disks, Visit};
+use super::disks::{Disks, NO_SLOT, Visit};
 use super::heap::{EventHeap, INDEX_LIMIT, Key};
 use crate::num::{index, small, whole};
 use crate::plant::{Media, Plant, Recipe};
@@ -41,9 +41,6 @@ const DESTAGES_PER_DRIVE: usize = 8;
 
 /// Read-ahead and write collection of a stream over disks, bytes.
 const READ_AHEAD: u64 = 4 << 20;
-
-/// A slot that nothing is in.
-pub(super) const NO_SLOT: u32 = u32::MAX;
 
 /// An I/O in flight.
 #[derive(Debug, Clone, Copy, Default)]

@@ -10,7 +10,8 @@ use crate::num::{index, small, whole};
 use crate::raid::Phase;
 use crate::rng::Rng;
 
-use super::core::NO_SLOT;
+/// A slot that nothing is in.
+pub(super) const NO_SLOT: u32 = u32::MAX;
 
 /// A visit waiting for, or being served by, a disk.
 #[derive(Debug, Clone, Copy)]

@@ -126,8 +126,10 @@ pub struct Attributes {
     pub fsid: u64,
     /// Its number in the file system.
     pub fileid: u64,
-    /// When it was modified, ns since 1970.
+    /// When its content was modified, ns since 1970.
     pub modified_ns: i128,
+    /// When anything about it was changed, ns since 1970. Nobody can set it.
+    pub changed_ns: i128,
 }
 
 /// How durable a write is when it is answered, in rising order.

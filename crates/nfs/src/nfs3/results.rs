@@ -55,10 +55,12 @@ fn read_attributes(reader: &mut Reader<'_>) -> Result<Attributes, XdrError> {
     reader.fixed(8, "attributes")?;
     let (fsid, fileid) = (reader.u64("attributes")?, reader.u64("attributes")?);
     reader.fixed(8, "attributes")?;
-    let (seconds, nanos) = (reader.u32("attributes")?, reader.u32("attributes")?);
-    reader.fixed(8, "attributes")?;
-    let modified_ns = i128::from(seconds) * 1_000_000_000 + i128::from(nanos);
-    Ok(Attributes { kind, mode, uid, gid, size_bytes, used_bytes, fsid, fileid, modified_ns })
+    let mut time = || -> Result<i128, XdrError> {
+        let (seconds, nanos) = (reader.u32("attributes")?, reader.u32("attributes")?);
+        Ok(i128::from(seconds) * 1_000_000_000 + i128::from(nanos))
+    };
+    let (modified_ns, changed_ns) = (time()?, time()?);
+    Ok(Attributes { kind, mode, uid, gid, size_bytes, used_bytes, fsid, fileid, modified_ns, changed_ns })
 }
 
 fn post_op(reader: &mut Reader<'_>) -> Result<Option<Attributes>, XdrError> {

@@ -120,7 +120,7 @@ fn the_network_of_a_lun_fits_the_schema_and_is_in_the_report() {
     let document = json(&told);
     check(&document);
     assert_eq!(document["tests"][0]["tcp"][0]["retransmits"], 3);
-    assert_eq!(document["tests"][0]["links"][0]["counters"]["rx_errors"], 2);
+    assert_eq!(document["tests"][0]["interfaces"][0]["counters"]["rx_errors"], 2);
     assert_eq!(document["targets"][0]["member"]["lun"]["paths"][0]["net"]["frames"]["largest_bytes"], 1500);
     let mut broken = document.clone();
     broken["targets"][0]["member"]["lun"]["paths"][0]["net"]["frames"]["how"] = Value::from("guessed");

@@ -31,11 +31,33 @@ impl Place {
         let (directory, beside) = (self.directory, self.beside());
         let found = self.server.lookup(&directory, &beside).map_err(|e| self.failed(&e))?;
         // A link, or anything else there, is nothing of ours.
-        let Some((handle, _)) = found.filter(|(_, a)| a.kind == FileKind::Regular) else { return Ok(None) };
+        let Some((handle, mark)) = found.filter(|(_, a)| a.kind == FileKind::Regular) else {
+            return Ok(None);
+        };
         let most = u32::try_from(MARKER_BYTES_MAX).expect("a few KiB");
         let text = self.server.read(&handle, 0, most).map_err(|e| self.failed(&e))?;
-        let marker = marker_beside(&text, attributes.fileid);
-        Ok(marker.and_then(|text| Marker::of_text(&text, attributes.size_bytes, attributes.modified_ns)))
+        let Some(text) = marker_beside(&text, attributes.fileid) else { return Ok(None) };
+        self.mark_id = Marker::id_of_text(&text);
+        let marker = Marker::of_text(&text, attributes.size_bytes, attributes.modified_ns);
+        Ok(marker.filter(|marker| !is_left_behind(marker, &attributes, &mark)))
+    }
+
+    /// Looks whether a file that was not there is there by now; the number of the mark that it has then.
+    pub fn appeared(&mut self) -> Result<Option<Option<String>>, OpenError> {
+        let (directory, name) = (self.directory, self.name.clone());
+        let found = self.server.lookup(&directory, &name).map_err(|e| self.failed(&e))?;
+        let Some((handle, attributes)) = found else { return Ok(None) };
+        let rights = self.server.access(&handle).map_err(|e| self.failed(&e))?;
+        self.file = Some(FoundFile { handle, attributes, rights });
+        self.marker()?;
+        self.file = None;
+        Ok(Some(self.mark_id.take()))
+    }
+
+    /// The number of the mark beside the file, once [`Place::marker`] has looked.
+    #[must_use]
+    pub fn mark_id(&self) -> Option<&str> {
+        self.mark_id.as_deref()
     }
 
     /// Creates the file, which must not be there yet.
@@ -162,6 +184,13 @@ impl Place {
     }
 }
 
+/// A run that was killed leaves its mark open, and the time of its last write is not known. It cannot have written for
+/// longer than it was to last, though: what is newer by more than that, by the server's own clock, is somebody else's.
+fn is_left_behind(marker: &Marker, file: &Attributes, mark: &Attributes) -> bool {
+    let most_ns = i128::from(marker.open_for_s) * 1_000_000_000;
+    marker.is_open && marker.open_for_s > 0 && file.modified_ns > mark.modified_ns + most_ns
+}
+
 /// What became of a file that was to be removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Removal {
@@ -205,7 +234,10 @@ pub fn remove(member: &NfsMember) -> Result<Removal, OpenError> {
     let Some(file) = place.file else { return Ok(Removal::Elsewhere) };
     let broken =
         |why: std::io::Error| OpenError::Nfs { file: member.address.to_string(), why: why.to_string() };
-    let Some(_lock) = place.hold(Lock::Exclusive).map_err(broken)? else { return Ok(Removal::InUse) };
+    place.marker()?;
+    let mark_id = place.mark_id.clone();
+    let held = place.hold(Lock::Exclusive, mark_id.as_deref()).map_err(broken)?;
+    let Some(_locks) = held else { return Ok(Removal::InUse) };
     if !place.leads_to(&member.handle)? {
         return Ok(Removal::Elsewhere);
     }

@@ -2,6 +2,7 @@
 //!
 //! Every worker has a client of its own, with all its connections: nothing is shared between threads.
 
+mod identity;
 mod marker;
 mod place;
 
@@ -21,6 +22,7 @@ use crate::{
 
 pub use assay_nfs::nfs3::{Attributes, FsInfo, FsStat, Rights};
 pub use assay_nfs::{WriteStats, mount::Export};
+pub use identity::Identity;
 pub use marker::{Removal, mark, remove};
 pub use place::{FoundFile, Place, credentials, exports, locate};
 

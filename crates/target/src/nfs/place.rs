@@ -1,5 +1,6 @@
 //! From an address to a place on a server: which export, which directory, which name, and what is there.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use assay_nfs::mount::Export;
@@ -10,7 +11,6 @@ use assay_spec::NfsAddress;
 
 use super::NfsMember;
 use crate::OpenError;
-use crate::file::Lock;
 
 /// The test file in a directory that is given as a target.
 const FILE_IN_DIRECTORY: &str = "assay.dat";
@@ -46,6 +46,8 @@ pub struct Place {
     pub space: FsStat,
 
     pub(super) server: Server,
+    /// Of the mark beside the file, where one was found, whatever it says.
+    pub(super) mark_id: Option<String>,
 }
 
 /// A file that is there.
@@ -62,13 +64,13 @@ pub struct FoundFile {
 impl Place {
     /// Where the server's NFS listens.
     #[must_use]
-    pub fn server_address(&self) -> std::net::SocketAddr {
+    pub fn server_address(&self) -> SocketAddr {
         self.server.address()
     }
 
     /// Our side of the connection to it; `None` once that is broken.
     #[must_use]
-    pub fn local_address(&self) -> Option<std::net::SocketAddr> {
+    pub fn local_address(&self) -> Option<SocketAddr> {
         self.server.local_address()
     }
 
@@ -76,14 +78,6 @@ impl Place {
     #[must_use]
     pub fn mount_port(&self) -> Option<u16> {
         self.server.mount_port()
-    }
-
-    /// Keeps runs on this machine apart on the file, which must be there: as a LUN has no lock that they could share, an
-    /// NFSv3 server has none without its lock manager. `None` when another run has it.
-    pub fn hold(&self, lock: Lock) -> std::io::Result<Option<std::fs::File>> {
-        let fileid = self.file.map_or(0, |file| file.attributes.fileid);
-        let server = self.server.address().to_string().replace(['[', ']', ':'], "_");
-        crate::lun::hold_name(&format!("nfs-{server}-{:x}-{fileid:x}", self.fsid), lock)
     }
 
     /// The median of a few round trips.
@@ -114,29 +108,35 @@ pub fn credentials(address: &NfsAddress) -> Credentials {
 }
 
 pub(super) fn failed(address: &NfsAddress, error: &CallError) -> OpenError {
-    OpenError::Nfs { file: address.to_string(), why: error.to_string() }
+    let (file, why) = (address.to_string(), error.to_string());
+    if error.is_silence() { OpenError::NfsSilent { file, why } } else { OpenError::Nfs { file, why } }
 }
 
-fn connect(address: &NfsAddress) -> Result<Server, OpenError> {
-    let config = ServerConfig {
+fn server_config(address: &NfsAddress) -> ServerConfig {
+    ServerConfig {
         host: address.host.clone(),
         port: address.port,
         mount_port: address.mount_port,
         credentials: credentials(address),
         patience: PATIENCE.min(Duration::from_secs(address.timeout_s.max(1).into())),
-    };
-    Server::connect(config).map_err(|error| failed(address, &error))
+    }
 }
 
 /// What the server exports, and to whom.
 pub fn exports(address: &NfsAddress) -> Result<Vec<Export>, OpenError> {
-    connect(address)?.exports().map_err(|error| failed(address, &error))
+    let asked = Server::connect(server_config(address)).and_then(|mut server| server.exports());
+    asked.map_err(|error| failed(address, &error))
 }
 
 /// Finds the place of an address, and changes nothing.
 pub fn locate(address: &NfsAddress) -> Result<Place, OpenError> {
+    locate_at(address, server_config(address))
+}
+
+/// The same on the server that `config` leads to.
+fn locate_at(address: &NfsAddress, config: ServerConfig) -> Result<Place, OpenError> {
     let failed = |error: CallError| failed(address, &error);
-    let mut server = connect(address)?;
+    let mut server = Server::connect(config).map_err(failed)?;
     let (export, mounted) = mount(&mut server, address)?;
     let below = &address.path[export.trim_end_matches('/').len()..];
     let Walked { directory, name, found, path } = walk(&mut server, address, mounted.handle, below)?;
@@ -163,21 +163,28 @@ pub fn locate(address: &NfsAddress) -> Result<Place, OpenError> {
         limits: server.fsinfo(&mounted.handle).map_err(failed)?,
         space: server.fsstat(&directory).map_err(failed)?,
         server,
+        mark_id: None,
     })
 }
 
-/// Finds the place of a file again, by the ports that were found: the port mapper is only asked where the server listens
-/// there no more.
+/// Finds the place of a file again, where it was found: another address of the name may be another server, and the port
+/// mapper is only asked where this one listens there no more. One that was silent for its limit is not asked again.
 pub(super) fn locate_again(member: &NfsMember) -> Result<Place, OpenError> {
     let address = &member.address;
-    let known = NfsAddress {
+    let host = match member.server {
+        SocketAddr::V6(v6) if v6.scope_id() != 0 => format!("{}%{}", v6.ip(), v6.scope_id()),
+        server => server.ip().to_string(),
+    };
+    let config = ServerConfig {
+        host,
         port: Some(member.server.port()),
         mount_port: member.mount_port.or(address.mount_port),
-        ..address.clone()
+        ..server_config(address)
     };
-    match locate(&known) {
-        Err(_) if known != *address => locate(address),
-        result => result,
+    match locate_at(address, config) {
+        Ok(place) => Ok(place),
+        Err(error @ OpenError::NfsSilent { .. }) => Err(error),
+        Err(_) => locate(address),
     }
 }
 
@@ -225,7 +232,13 @@ fn mount(
     server: &mut Server,
     address: &NfsAddress,
 ) -> Result<(String, assay_nfs::mount::Mounted), OpenError> {
-    let listed = server.exports().unwrap_or_default();
+    let listed = match server.exports() {
+        Ok(listed) => listed,
+        // Whoever is silent now is silent at the next question too.
+        Err(error) if error.is_silence() => return Err(failed(address, &error)),
+        // Some servers keep their list to themselves.
+        Err(_) => Vec::new(),
+    };
     let path = address.path.as_str();
     let holds = |export: &&Export| is_within(path, &export.path);
     let known = listed.iter().filter(holds).max_by_key(|export| export.path.len());

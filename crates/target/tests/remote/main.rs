@@ -71,7 +71,9 @@ fn drive(target: &mut AnyTarget, bufs: &mut Vec<IoBuf>, size: u32, time: Duratio
     let (mut submitted, mut ended, began) = (0_u64, 0, Instant::now());
     let before = allocations();
     loop {
-        while let (true, Some(buf)) = (began.elapsed() < time, bufs.pop()) {
+        while began.elapsed() < time
+            && let Some(buf) = bufs.pop()
+        {
             let kind = if submitted.is_multiple_of(2) { OpKind::Write } else { OpKind::Read };
             let offset_bytes = submitted % (SPAN / u64::from(size)) * u64::from(size);
             let op = Op { tag: buf.slot(), member: 0, kind, size_bytes: size, offset_bytes, buf };

@@ -1,0 +1,127 @@
+//! Closed sets of words: how array files call what is one of a few.
+
+use super::types::{FlashState, Level, LinkRate, PathPolicy, ProtocolKind};
+
+/// A closed set of words.
+pub(crate) trait Words: Sized + Copy + PartialEq + 'static {
+    /// Every word with its value, in the order a reader is told them.
+    fn words() -> &'static [(&'static str, Self)];
+}
+
+impl Words for Level {
+    fn words() -> &'static [(&'static str, Self)] {
+        use Level::{
+            Draid1, Draid2, Draid3, Raid0, Raid1, Raid5, Raid6, Raid10, Raid50, Raid60, Raidz1, Raidz2,
+            Raidz3, Single,
+        };
+        &[
+            ("single", Single),
+            ("0", Raid0),
+            ("1", Raid1),
+            ("10", Raid10),
+            ("5", Raid5),
+            ("6", Raid6),
+            ("50", Raid50),
+            ("60", Raid60),
+            ("raidz1", Raidz1),
+            ("raidz2", Raidz2),
+            ("raidz3", Raidz3),
+            ("draid1", Draid1),
+            ("draid2", Draid2),
+            ("draid3", Draid3),
+        ]
+    }
+}
+
+impl Words for FlashState {
+    fn words() -> &'static [(&'static str, Self)] {
+        &[("fresh", Self::Fresh), ("steady", Self::Steady)]
+    }
+}
+
+impl Words for ProtocolKind {
+    fn words() -> &'static [(&'static str, Self)] {
+        &[
+            ("local", Self::Local),
+            ("sas", Self::Sas),
+            ("fc", Self::FibreChannel),
+            ("iscsi", Self::Iscsi),
+            ("nfs", Self::Nfs),
+        ]
+    }
+}
+
+impl Words for PathPolicy {
+    fn words() -> &'static [(&'static str, Self)] {
+        &[
+            ("fixed", Self::Fixed),
+            ("rr", Self::RoundRobin),
+            ("least-queue", Self::LeastQueue),
+            ("hash", Self::Hash),
+        ]
+    }
+}
+
+/// The word of a value; every value of a set has one.
+pub(crate) fn word_of<W: Words>(value: W) -> &'static str {
+    W::words().iter().find(|(_, v)| *v == value).map_or("", |(word, _)| word)
+}
+
+impl LinkRate {
+    /// The link rates known by name.
+    pub const NAMES: &'static [(&'static str, LinkRate)] = &[
+        ("none", LinkRate::Unlimited),
+        ("1GbE", LinkRate::Ethernet(1.0)),
+        ("2.5GbE", LinkRate::Ethernet(2.5)),
+        ("5GbE", LinkRate::Ethernet(5.0)),
+        ("10GbE", LinkRate::Ethernet(10.0)),
+        ("25GbE", LinkRate::Ethernet(25.0)),
+        ("40GbE", LinkRate::Ethernet(40.0)),
+        ("50GbE", LinkRate::Ethernet(50.0)),
+        ("100GbE", LinkRate::Ethernet(100.0)),
+        ("1GFC", LinkRate::FibreChannel(1)),
+        ("2GFC", LinkRate::FibreChannel(2)),
+        ("4GFC", LinkRate::FibreChannel(4)),
+        ("8GFC", LinkRate::FibreChannel(8)),
+        ("16GFC", LinkRate::FibreChannel(16)),
+        ("32GFC", LinkRate::FibreChannel(32)),
+        ("SATA1", LinkRate::Sata(1.5)),
+        ("SATA2", LinkRate::Sata(3.0)),
+        ("SATA3", LinkRate::Sata(6.0)),
+        ("SAS3x4", LinkRate::Sas { lane_gbit_s: 3.0, lanes: 4 }),
+        ("SAS6x4", LinkRate::Sas { lane_gbit_s: 6.0, lanes: 4 }),
+        ("SAS12x4", LinkRate::Sas { lane_gbit_s: 12.0, lanes: 4 }),
+        ("PCIe1x8", LinkRate::Pcie { generation: 1, lanes: 8 }),
+        ("PCIe2x4", LinkRate::Pcie { generation: 2, lanes: 4 }),
+        ("PCIe2x8", LinkRate::Pcie { generation: 2, lanes: 8 }),
+        ("PCIe3x4", LinkRate::Pcie { generation: 3, lanes: 4 }),
+        ("PCIe3x8", LinkRate::Pcie { generation: 3, lanes: 8 }),
+        ("PCIe4x4", LinkRate::Pcie { generation: 4, lanes: 4 }),
+        ("PCIe5x4", LinkRate::Pcie { generation: 5, lanes: 4 }),
+    ];
+
+    /// The name it is sold under.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(_, rate)| *rate == self).map_or("none", |(name, _)| name)
+    }
+
+    /// The rate of that name, in any case.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name.trim())).map(|(_, rate)| *rate)
+    }
+}
+
+impl Level {
+    /// As people say it: `RAID5`, `raidz2`, `a single member`.
+    #[must_use]
+    pub fn name(self) -> String {
+        let word = word_of(self);
+        match self {
+            Self::Single => "a single member".to_owned(),
+            _ if word.starts_with(|c: char| c.is_ascii_digit()) => format!("RAID{word}"),
+            _ => word.to_owned(),
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! A run in a list, and how it is read.
+
+use assay_record::Outcome;
+
+/// A stored run in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunRow {
+    /// Its id.
+    pub run: String,
+    /// Name of its plan.
+    pub name: String,
+    /// How it ended; `None`: it is still running, or it was killed.
+    pub status: Option<Outcome>,
+    /// Whether it is going on now.
+    pub is_running: bool,
+    /// What somebody called it.
+    pub label: Option<String>,
+    /// What somebody noted of it.
+    pub note: Option<String>,
+    /// Start, ms since 1970 UTC.
+    pub started_unix_ms: u64,
+    /// Addresses of its targets.
+    pub targets: Vec<String>,
+}
+
+/// Of the columns id, name, outcome, label, note, start and targets.
+pub(crate) fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<RunRow> {
+    let started: i64 = row.get(5)?;
+    let outcome: Option<String> = row.get(2)?;
+    let targets: String = row.get(6)?;
+    Ok(RunRow {
+        run: row.get(0)?,
+        name: row.get(1)?,
+        status: outcome.map(|text| json(2, &text)).transpose()?,
+        is_running: false,
+        label: row.get(3)?,
+        note: row.get(4)?,
+        started_unix_ms: u64::try_from(started).unwrap_or(0),
+        targets: json(6, &targets)?,
+    })
+}
+
+fn json<T: serde::de::DeserializeOwned>(column: usize, text: &str) -> rusqlite::Result<T> {
+    serde_json::from_str(text).map_err(|source| {
+        rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, Box::new(source))
+    })
+}
