@@ -170,6 +170,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
     pub(super) fn fail_path(&mut self, at: usize, cause: &str, now: Instant) {
         let path = &mut self.paths[at];
         path.attempts += 1;
+        let is_news = path.last_error.as_deref() != Some(cause);
         path.last_error = Some(cause.to_owned());
         let retry_at = now + path.next_backoff(&self.config.timeouts);
         let index = path.index;
@@ -181,7 +182,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
                 self.log.push(now, Some(index), EventKind::Down { cause: cause.to_owned(), calls });
             }
             State::Connecting { .. } | State::Down { .. } => {
-                if path.was_up {
+                // The same answer with every try is told once, or it would drown everything else.
+                if path.was_up && is_news {
                     self.log.push(now, Some(index), EventKind::RetryFailed { cause: cause.to_owned() });
                 }
                 if self.paths.iter().any(super::Path::is_up) {
