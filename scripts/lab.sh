@@ -4,6 +4,8 @@
 #   scripts/lab.sh up [MTU]           build it (default MTU 9000, as storage networks are built) and say how to use it
 #   scripts/lab.sh mtu LINK MTU [END] set the MTU of link 1 to 4; END is client or server, both where it is left out
 #   scripts/lab.sh switch LINK MTU    put a switch between, which drops larger frames without a word (until down)
+#   scripts/lab.sh router LINK MTU [silent]  put a router between, whose link to the server has this MTU; a silent one
+#                                     says of no packet that it is too large (until down)
 #   scripts/lab.sh cut LINK           pull the cable of link 1 to 4;   scripts/lab.sh heal LINK   plug it in again
 #   scripts/lab.sh kill | start       end the iSCSI target as a crash would; start it again with the same settings
 #   scripts/lab.sh status             say what there is
@@ -24,6 +26,7 @@ esac
 CLIENT=$LAB-client
 SERVER=$LAB-server
 SWITCH=$LAB-switch
+ROUTER=$LAB-router
 DATA=/dev/shm/$LAB
 NAME=iqn.2026-11.example.$LAB
 LUN_BYTES=268435456
@@ -112,6 +115,32 @@ plug() { # namespace, interface, address, its MTU, number of the switch, MTU of 
     ip -n "$SWITCH" link set "x$2" mtu "$6" up
     ip -n "$1" link set "$2" up
     shape "$1" "$2"
+}
+
+# The client moves to a subnet of its own, 10.87.LINK.0/24; the portal keeps its address.
+put_router() { # number, MTU of the second link, silent or nothing
+    link_number "${1:-}"
+    case ${2:-} in
+    '' | *[!0-9]*) fail "an MTU is a number of bytes, not '${2:-}'" ;;
+    esac
+    [ -e "/run/netns/$ROUTER" ] || ip netns add "$ROUTER"
+    if ip -n "$ROUTER" link show "n$1" >/dev/null 2>&1; then fail "link $1 has a router already"; fi
+    mtu=$(ip -n "$CLIENT" -o link show "c$1" | sed 's/.* mtu \([0-9]*\) .*/\1/')
+    ip -n "$CLIENT" link del "c$1"
+    ip link add "c$1" netns "$CLIENT" mtu "$mtu" type veth peer name "n$1" netns "$ROUTER" mtu "$mtu"
+    ip link add "s$1" netns "$SERVER" mtu "$2" type veth peer name "f$1" netns "$ROUTER" mtu "$2"
+    for end in "$CLIENT c$1 10.87.$1.1" "$ROUTER n$1 10.87.$1.254" "$ROUTER f$1 10.77.$1.254" "$SERVER s$1 10.77.$1.2"; do
+        # shellcheck disable=SC2086
+        set -- "$1" "$2" "${3:-}" $end
+        ip -n "$4" addr add "$6/24" dev "$5"
+        ip -n "$4" link set "$5" up
+        shape "$4" "$5"
+    done
+    ip -n "$CLIENT" route add "10.77.$1.0/24" via "10.87.$1.254"
+    ip -n "$SERVER" route add "10.87.$1.0/24" via "10.77.$1.254"
+    ip netns exec "$ROUTER" sh -c 'echo 1 >/proc/sys/net/ipv4/ip_forward'
+    # What a router sends of its own accord goes nowhere: the same as a filter for ICMP on it.
+    [ "${3:-}" != silent ] || ip -n "$ROUTER" rule add iif lo pref 1 blackhole
 }
 
 start() {
@@ -231,6 +260,7 @@ down() {
     ip netns del "$CLIENT" 2>/dev/null || true
     ip netns del "$SERVER" 2>/dev/null || true
     ip netns del "$SWITCH" 2>/dev/null || true
+    ip netns del "$ROUTER" 2>/dev/null || true
     rm -rf "$DATA"
 }
 
@@ -249,10 +279,11 @@ kill) need_up && kill_target ;;
 start) need_up && start ;;
 mtu) need_up && set_mtu "${2:-}" "${3:-}" "${4:-both}" ;;
 switch) need_up && put_switch "${2:-}" "${3:-}" ;;
+router) need_up && put_router "${2:-}" "${3:-}" "${4:-}" ;;
 cut) need_up && link_number "${2:-}" && ip -n "$SERVER" link set "s$2" down ;;
 heal) need_up && link_number "${2:-}" && ip -n "$SERVER" link set "s$2" up ;;
 *)
-    sed -n '2,21s/^# \{0,1\}//p' "$0"
+    sed -n '2,23s/^# \{0,1\}//p' "$0"
     exit 2
     ;;
 esac

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use assay_record::{
-    AccessStats, Event, HostSample, Interval, Outcome, Phase, RunEvent, RunHeader, StepCpu, StepEnd, StepId,
-    StepReason, TurnStats, Warning,
+    AccessStats, Event, HostSample, Interval, LinkSample, Outcome, Phase, RunEvent, RunHeader, StepCpu,
+    StepEnd, StepId, StepReason, TurnStats, Warning,
 };
 use assay_spec::{Job, Semantics};
 
@@ -63,6 +63,8 @@ struct HostState {
     late_max_ns: u64,
     disk_bytes: BTreeMap<String, u64>,
     tcp: Vec<TcpSummary>,
+    /// Of the samples that touch the measured window: an error in its first or last second must not be lost.
+    links: Vec<LinkSample>,
 }
 
 impl Collector {
@@ -141,6 +143,9 @@ impl Collector {
         let Some(state) = self.current.and_then(|id| self.steps.get_mut(&id)) else { return };
         let Some(measure_ns) = state.measure_ns else { return };
         let start_ns = sample.at_ns.saturating_sub(sample.length_ns);
+        if sample.at_ns > measure_ns && state.drain_ns.is_none_or(|drain| start_ns < drain) {
+            state.host.add_links(sample);
+        }
         if start_ns >= measure_ns && state.drain_ns.is_none_or(|drain| sample.at_ns <= drain) {
             state.host.add(sample, start_ns);
             state.host.add_tcp(sample, measure_ns);
@@ -177,6 +182,7 @@ impl Collector {
             mismatch_count: end.map_or(0, |e| e.mismatch_count),
             paths: end.map(|e| e.paths.clone()).unwrap_or_default(),
             tcp: state.host.tcp.clone(),
+            links: state.host.links.clone(),
             writes: end.map(|e| e.writes.clone()).unwrap_or_default(),
             series: state.series.points(),
             host: host_view(state),
@@ -235,6 +241,15 @@ impl HostState {
         self.late_max_ns = self.late_max_ns.max(sample.timer_late_max_ns);
         for disk in &sample.disks {
             *self.disk_bytes.entry(disk.device.clone()).or_default() += disk.read_bytes + disk.write_bytes;
+        }
+    }
+
+    fn add_links(&mut self, sample: &HostSample) {
+        for one in &sample.links {
+            match self.links.iter_mut().find(|link| link.interface == one.interface) {
+                Some(sum) => sum.counters = sum.counters.plus(&one.counters),
+                None => self.links.push(one.clone()),
+            }
         }
     }
 

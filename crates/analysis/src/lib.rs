@@ -28,7 +28,7 @@ pub use expected::{Judgement, judge, judge_published};
 pub use finding::{Evidence, Finding, Severity};
 pub use network::{
     CEILING_IO_BYTES, Ceiling, PathFault, ceiling, ceiling_together, lossy_frames, nfs_ceiling, path_faults,
-    unreachable,
+    step_ceiling, unreachable,
 };
 pub use place::{Place, place_of};
 pub use rules::findings;

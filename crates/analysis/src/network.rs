@@ -10,7 +10,7 @@ mod faults;
 use assay_record::{LunPathFacts, NetPathFacts, TcpPathFacts};
 use serde::Serialize;
 
-pub use ceilings::{CEILING_IO_BYTES, ceiling, ceiling_together, nfs_ceiling};
+pub use ceilings::{CEILING_IO_BYTES, ceiling, ceiling_together, nfs_ceiling, step_ceiling};
 pub use faults::{lossy_frames, path_faults, unreachable};
 
 /// Headers of IPv4 and TCP, and what those of IPv6 are longer, bytes.

@@ -60,10 +60,11 @@ const RUN_RULES: [(&str, RunRule); 10] = [
     ("path-fault", network::path_fault),
 ];
 
-const STEP_RULES: [(&str, StepRule); 14] = [
+const STEP_RULES: [(&str, StepRule); 16] = [
     ("mismatch", load::mismatch),
     ("uncertain-writes", nfs::uncertain_writes),
     ("errors", load::errors),
+    ("stalled", load::stalled),
     ("missed-rate", load::missed_rate),
     ("rereads-start", queue::rereads_start),
     ("drained-queue", queue::drained_queue),
@@ -73,6 +74,7 @@ const STEP_RULES: [(&str, StepRule); 14] = [
     ("late-timers", host::late_timers),
     ("foreign-io", host::foreign_io),
     ("retransmits", network::retransmits),
+    ("link-errors", network::link_errors),
     ("unstable-writes", nfs::unstable_writes),
     ("stable-anyway", nfs::stable_anyway),
 ];
@@ -92,11 +94,10 @@ fn apply(header: &RunHeader, summary: &RunSummary) -> Vec<Finding> {
     let mut found: Vec<Finding> =
         RUN_RULES.iter().filter_map(|(name, rule)| rule(run).map(|f| finding(name, f))).collect();
     found.extend(STEP_RULES.iter().filter_map(|(name, rule)| worst_of_steps(name, *rule, run)));
-    for warning in run::warnings(run) {
-        if !found.iter().any(|f| f.rule == warning.rule) {
-            found.push(warning);
-        }
-    }
+    // Only a rule of the same name has better words: of several warnings, as of a path that went and came, all are told.
+    let mut untold = run::warnings(run);
+    untold.retain(|warning| !found.iter().any(|f| f.rule == warning.rule));
+    found.extend(untold);
     found
 }
 

@@ -1,8 +1,8 @@
 //! What a run measured, per step and job: counts, rates over the measured window, whole distributions.
 
 use assay_record::{
-    Failure, Latency, Mismatch, OpStats, Outcome, PathEnd, StepCpu, StepId, StepReason, TcpSample, TurnStats,
-    Warning, WriteEnd,
+    Failure, Latency, LinkSample, Mismatch, OpStats, Outcome, PathEnd, StepCpu, StepId, StepReason,
+    TcpSample, TurnStats, Warning, WriteEnd,
 };
 use assay_spec::{Pacing, units::MIB};
 use serde::Serialize;
@@ -105,6 +105,9 @@ pub struct StepSummary {
     pub paths: Vec<PathEnd>,
     /// What the TCP connections to each portal did, where there are any.
     pub tcp: Vec<TcpSummary>,
+    /// What the network interfaces under the targets counted, for everybody, where there are any. Samples that touch the
+    /// measured window count.
+    pub links: Vec<LinkSample>,
     /// What became of writes, for targets that may hold them in memory.
     pub writes: Vec<WriteEnd>,
     /// Second by second.

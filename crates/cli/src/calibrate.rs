@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use assay_analysis::{StepSummary, place_of};
@@ -15,10 +16,13 @@ use assay_model::validate::median;
 use assay_model::workload::Workload;
 use assay_record::RunHeader;
 use assay_report::prediction::interval;
+use assay_spec::units::Nanos;
 use assay_spec::{Overrides, Plan, PlanFile};
 
 use crate::args::CalibrateArgs;
 use crate::arrays::array;
+use crate::output::note;
+use crate::progress::about;
 use crate::run::{Done, Order, execute, stop_on_signals, too_small};
 use crate::runs::open_store;
 use crate::{Exit, say};
@@ -56,7 +60,8 @@ pub(crate) fn calibrate(args: &CalibrateArgs) -> anyhow::Result<Exit> {
     // What is predicted is measured in the same minutes as what it is predicted from: a target that drifts shows it in
     // both, and nobody takes the drift for an error of the model.
     let (mut micro, mut others) = (Vec::new(), Vec::new());
-    for _ in 0..args.rounds.max(1) {
+    for round in 1..=args.rounds {
+        note!("{}", round_words(args, round)?);
         let done = run(MICRO, "calibration")?;
         if stop.is_set() {
             return Ok(Exit::Interrupted);
@@ -78,6 +83,25 @@ pub(crate) fn calibrate(args: &CalibrateArgs) -> anyhow::Result<Exit> {
         say(&beside_text(&rows, steadiness))?;
     }
     Ok(Exit::Done)
+}
+
+/// Which round begins, what is in it, and how long this and those after it take, filling apart.
+fn round_words(args: &CalibrateArgs, round: u32) -> anyhow::Result<String> {
+    let micro = plan(args, MICRO)?;
+    let (loads, others) = match args.no_check {
+        true => (String::new(), Nanos(0)),
+        false => {
+            let others = plan(args, OTHERS)?;
+            (format!(" and {} other loads", others.step_count()), others.time())
+        }
+    };
+    let left = f64::from(args.rounds - round + 1) * (micro.time().as_secs_f64() + others.as_secs_f64());
+    Ok(format!(
+        "calibration, round {round} of {}: {} steps{loads}; {} left",
+        args.rounds,
+        micro.step_count(),
+        about(Duration::from_secs_f64(left))
+    ))
 }
 
 fn plan(args: &CalibrateArgs, text: &str) -> anyhow::Result<Plan> {
@@ -243,4 +267,26 @@ fn beside_text(rows: &[Other], steadiness: Option<Steadiness>) -> String {
         )),
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+    use crate::args::{Cli, Verb};
+
+    #[test]
+    fn every_round_says_what_is_in_it_and_how_long_the_rest_takes() {
+        let check = |more: &[&str], round: u32, expected: &str| {
+            let typed = ["assay", "calibrate", "t.dat", "--array", "nvme", "-o", "c.toml"];
+            let Verb::Calibrate(args) = Cli::parse_from([&typed[..], more].concat()).verb else {
+                panic!("it is calibrate that was typed");
+            };
+            assert_eq!(round_words(&args, round).expect("both plans are valid"), expected);
+        };
+        check(&[], 1, "calibration, round 1 of 3: 39 steps and 10 other loads; about 6 min left");
+        check(&[], 3, "calibration, round 3 of 3: 39 steps and 10 other loads; about 2 min left");
+        check(&["--no-check", "--rounds", "1"], 1, "calibration, round 1 of 1: 39 steps; about 86 s left");
+    }
 }

@@ -15,6 +15,8 @@ const SMALL_WINDOW: u32 = 32;
 
 /// Words are wrapped to this; a check is read on a terminal.
 const WIDTH: usize = 80;
+/// More facts of one path are easier to find in a list than in sentences.
+const FACTS_IN_PROSE: usize = 3;
 const INDENT: &str = "                       ";
 
 /// Logs in, looks, and tells: as JSON and as text.
@@ -88,21 +90,19 @@ fn as_json(told: &Told<'_>) -> Value {
 fn as_text(told: &Told<'_>) -> String {
     let Told { address, found, lun, hurts } = told;
     let mut text = format!("{address} (LUN)\n");
+    text.push_str(&line("verdict", &verdict(told)));
     unit_lines(found, lun).into_iter().for_each(|(name, says)| text.push_str(&line(name, &says)));
     text.push_str(&format!("\n{}", path_table(&lun.paths)));
     let together = ceiling_together(&lun.paths);
     if lun.paths.len() > 1 {
-        text.push_str(&wrapped(&format!("All paths together: {}", together.arithmetic), "  "));
+        let mib = together.mb_per_s.map(|mb| format!(" ({:.1} MiB/s)", mb * 1e6 / MIB as f64));
+        let words = format!("All paths together: {}{}", together.arithmetic, mib.unwrap_or_default());
+        text.push_str(&wrapped(&words, "  "));
     }
     for from in rates_from(&lun.paths) {
         text.push_str(&wrapped(&format!("MB/s max is for reads of 32 KiB; {from}."), "  "));
     }
-    for (index, path) in lun.paths.iter().enumerate() {
-        text.push_str(&format!("\nPath {index}, {}\n", path.portal));
-        for (name, says) in assay_report::network::path_facts(path, ceiling(path)) {
-            text.push_str(&line(name, &says));
-        }
-    }
+    text.push_str(&paths_text(&lun.paths));
     text.push_str(&agreed_text(&lun.paths));
     let mut last = String::new();
     let mut say = |name: &str, says: &str, next: &str| {
@@ -117,6 +117,64 @@ fn as_text(told: &Told<'_>) -> String {
     found.holds.iter().for_each(|hold| say("Against writing", hold, ""));
     if !last.is_empty() {
         text.push_str(&format!("\n{last}"));
+    }
+    text
+}
+
+/// The first thing a reader wants to know.
+fn verdict(told: &Told<'_>) -> String {
+    let Told { found, lun, hurts, .. } = told;
+    let count = |count: usize, one: &str, many: &str| match count {
+        0 => None,
+        1 => Some(format!("1 {one}")),
+        n => Some(format!("{n} {many}")),
+    };
+    let faults = count(path_faults(&lun.paths).len(), "fault", "faults");
+    let told = [
+        faults,
+        count(found.troubles.len(), "thing that happened", "things that happened"),
+        count(hurts.len(), "setting that hurts", "settings that hurt"),
+        count(found.holds.len(), "reason against writing", "reasons against writing"),
+    ];
+    let told: Vec<String> = told.into_iter().flatten().collect();
+    let lead = if path_faults(&lun.paths).is_empty() { "no fault found; " } else { "" };
+    let up = lun.paths.iter().filter(|path| path.is_up).count();
+    let paths = match (up, lun.paths.len()) {
+        (1, 1) => "the path is up".to_owned(),
+        (2, 2) => "both paths are up".to_owned(),
+        (up, all) if up == all => format!("all {all} paths are up"),
+        (up, all) => format!("{up} of {all} paths are up"),
+    };
+    let lead = match (told.is_empty(), lead) {
+        (true, lead) => lead.to_owned(),
+        (false, lead) => format!("{lead}{}, told at the end; ", told.join(", ")),
+    };
+    lead + &paths
+}
+
+/// What paths have in common is told once; what only one of them has, in a few lines of its own.
+fn paths_text(paths: &[LunPathFacts]) -> String {
+    let (mut text, mut is_listing) = (String::new(), false);
+    for group in assay_report::network::path_groups(paths) {
+        let title = match &group.paths[..] {
+            [one] => format!("Path {one}, {}", paths[*one].portal),
+            all if all.len() == paths.len() => "All paths".to_owned(),
+            some => format!("Paths {}", some.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")),
+        };
+        if paths.len() > 1 && group.paths.len() == 1 && group.facts.len() <= FACTS_IN_PROSE {
+            // Addresses and routes speak for themselves.
+            let words = |(name, says): &(&str, String)| match *name {
+                "addresses" | "route" => says.clone(),
+                name => format!("{name} {says}"),
+            };
+            let words: Vec<String> = group.facts.iter().map(words).collect();
+            let title = format!("Path {}", group.paths[0]);
+            let gap = if std::mem::replace(&mut is_listing, true) { "" } else { "\n" };
+            text.push_str(&format!("{gap}{}", wrapped(&format!("{title}: {}", words.join("; ")), "  ")));
+            continue;
+        }
+        text.push_str(&format!("\n{title}\n"));
+        group.facts.iter().for_each(|(name, says)| text.push_str(&line(name, says)));
     }
     text
 }
@@ -147,13 +205,9 @@ fn unit_lines(found: &LunInspection, lun: &LunFacts) -> Vec<(&'static str, Strin
         ("device", format!("{} {} {}", lun.vendor, lun.product, lun.revision)),
         (
             "blocks",
-            format!(
-                "{} B logical, {} B physical, {aligned}; largest I/O {:.1} MiB",
-                facts.block_bytes,
-                device.physical_block_bytes,
-                lun.transfer_bytes_max as f64 / MIB as f64
-            ),
+            format!("{} B logical, {} B physical, {aligned}", facts.block_bytes, device.physical_block_bytes),
         ),
+        ("largest I/O", Bytes(lun.transfer_bytes_max).rounded()),
         ("provisioning", if lun.thin { "thin" } else { "full, or not said" }.into()),
         ("write cache", cache.to_owned()),
         ("identity", format!("{} (what --overwrite takes)", assay_host::identities(&device).join(" or "))),

@@ -1,5 +1,7 @@
-//! The line that moves while something takes time: filling, then each test with its live numbers.
+//! The line that moves while something takes time: filling, then each test with its live numbers. Where standard error is
+//! no terminal, a line for each thing that began or is done.
 
+use std::io::IsTerminal as _;
 use std::time::Duration;
 
 use crate::output::note;
@@ -12,11 +14,45 @@ use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
 /// How often a bar is redrawn at most, per second.
 const DRAWS_PER_S: u8 = 10;
 
-/// Shows where a run stands, on standard error; nothing where that is no terminal.
+/// Shows where a run stands, on standard error.
 pub(crate) struct Progress {
     steps: Vec<StepLine>,
+    /// Whether nothing can move there: a pipe, a file, a log.
+    is_plain: bool,
+
     filling: Option<(PrepareProgress, ProgressBar)>,
     step: Option<(ProgressBar, usize)>,
+    so_far: Measured,
+}
+
+/// What a step has measured so far.
+#[derive(Default)]
+struct Measured {
+    ops: u64,
+    bytes: u64,
+    /// The window, ns of the run; the end is 0 before anything was measured.
+    start_ns: u64,
+    end_ns: u64,
+}
+
+impl Measured {
+    fn add(&mut self, interval: &Interval) {
+        let stats = interval.sum().total();
+        self.ops += stats.ops();
+        self.bytes += stats.bytes;
+        self.start_ns =
+            if self.end_ns == 0 { interval.start_ns } else { self.start_ns.min(interval.start_ns) };
+        self.end_ns = self.end_ns.max(interval.end_ns);
+    }
+
+    fn says(&self) -> String {
+        let seconds = self.end_ns.saturating_sub(self.start_ns) as f64 / 1e9;
+        if seconds <= 0.0 {
+            return "nothing was measured".to_owned();
+        }
+        let mib = self.bytes as f64 / MIB as f64;
+        format!("{:.0} IOPS, {:.1} MiB/s", self.ops as f64 / seconds, mib / seconds)
+    }
 }
 
 /// What is shown of a step.
@@ -38,12 +74,16 @@ impl Progress {
                 steps.push(StepLine { id: StepId { test: test_index, step: step_index }, name, time });
             }
         }
-        Self { steps, filling: None, step: None }
+        let is_plain = !std::io::stderr().is_terminal();
+        Self { steps, is_plain, filling: None, step: None, so_far: Measured::default() }
     }
 
     pub(crate) fn fill(&mut self, progress: &PrepareProgress) {
         if self.filling.as_ref().is_none_or(|(last, _)| last.path != progress.path) {
             self.filled();
+            if self.is_plain {
+                note!("filling {}: {}", progress.path.display(), HumanBytes(progress.total_bytes));
+            }
             let bar = bar(progress.total_bytes, "{wide_msg} [{bar:10}] {percent}% {prefix} {eta} left");
             bar.set_message(format!("filling {}", progress.path.display()));
             self.filling = Some((progress.clone(), bar));
@@ -70,7 +110,10 @@ impl Progress {
             RunEvent::StepStarted(id) => self.begin(*id),
             RunEvent::PhaseStarted { phase, .. } => self.phase(*phase),
             RunEvent::Interval(interval) => self.interval(interval),
-            RunEvent::StepEnded(_) => self.finish(),
+            RunEvent::StepEnded(_) => {
+                self.tell_step();
+                self.finish();
+            }
             RunEvent::StepSkipped { step, why } => {
                 if let Some(line) = self.steps.iter().find(|s| s.id == *step) {
                     note!("left out {}: {why}", line.name);
@@ -83,6 +126,13 @@ impl Progress {
 
     fn begin(&mut self, id: StepId) {
         let Some(index) = self.steps.iter().position(|s| s.id == id) else { return };
+        if self.is_plain && index == 0 {
+            let count = self.steps.len();
+            let word = if count == 1 { "step" } else { "steps" };
+            let time: Duration = self.steps.iter().map(|step| step.time).sum();
+            note!("{count} {word}, {}", about(time));
+        }
+        self.so_far = Measured::default();
         let line = &self.steps[index];
         let columns = columns();
         // The numbers take 50 columns at most; what is left is for the name, and for a bar where there is room.
@@ -108,7 +158,15 @@ impl Progress {
         }
     }
 
+    /// Where nothing moves, what a step came to.
+    fn tell_step(&self) {
+        let Some((_, index)) = self.step.as_ref().filter(|_| self.is_plain) else { return };
+        let (line, count) = (&self.steps[*index], self.steps.len());
+        note!("{}/{count} {}: {}", index + 1, line.name, self.so_far.says());
+    }
+
     fn interval(&mut self, interval: &Interval) {
+        self.so_far.add(interval);
         let Some((bar, index)) = &self.step else { return };
         let stats = interval.sum().total();
         let seconds = (interval.end_ns.saturating_sub(interval.start_ns)) as f64 / 1e9;
@@ -175,6 +233,15 @@ fn filled_words(last: &PrepareProgress) -> String {
     format!("filled {}: {size} in {time}", last.path.display())
 }
 
+/// `about 40 s`, `about 6 min`: what the steps alone take.
+pub(crate) fn about(time: Duration) -> String {
+    match time.as_secs_f64() {
+        short if short < 90.0 => format!("about {:.0} s", short.ceil()),
+        long if long < 5400.0 => format!("about {:.0} min", (long / 60.0).ceil()),
+        long => format!("about {:.1} h", long / 3600.0),
+    }
+}
+
 /// `1:05`, or `2:03:04` above an hour.
 fn clock(time: Duration) -> String {
     let seconds = time.as_secs();
@@ -190,6 +257,13 @@ mod tests {
     fn long_names_keep_their_beginning_and_end() {
         assert_eq!(shortened("short", 8), "short");
         assert_eq!(shortened("throughput by size 512 B", 12), "throu… 512 B");
+    }
+
+    #[test]
+    fn times_are_told_roughly() {
+        for (seconds, expected) in [(4.2, "about 5 s"), (294.0, "about 5 min"), (7200.0, "about 2.0 h")] {
+            assert_eq!(about(Duration::from_secs_f64(seconds)), expected);
+        }
     }
 
     #[test]

@@ -39,7 +39,11 @@ pub fn run_with<T: Target>(
 ) -> Result<Outcome, RunError> {
     let clock = Clock::start();
     let plan = request.header.plan.clone();
-    let watched = Watched { devices: request.targets.disk_names(), remotes: request.targets.remotes() };
+    let watched = Watched {
+        devices: request.targets.disk_names(),
+        remotes: request.targets.remotes(),
+        interfaces: request.targets.interfaces(),
+    };
     let sampler = Sampler::start(watched, clock.epoch(), Duration::from_secs(1));
     let mut emitter = Emitter::new(clock, sink, sampler);
     emitter.emit(RunEvent::Started(Box::new(request.header)))?;

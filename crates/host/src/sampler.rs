@@ -11,7 +11,7 @@ use assay_record::{DiskSample, HostSample};
 use procfs::{Current, DiskStat, DiskStats};
 
 use crate::cpu::{CpuSnapshot, cpu_snapshot};
-use crate::path::TcpWatch;
+use crate::path::{LinkWatch, TcpWatch};
 
 /// Samples the host each period until it is stopped or dropped.
 #[derive(Debug)]
@@ -29,6 +29,8 @@ pub struct Watched {
     pub devices: Vec<String>,
     /// The other sides of TCP connections of this process.
     pub remotes: Vec<SocketAddr>,
+    /// Network interfaces by their names; those there are not are left out.
+    pub interfaces: Vec<String>,
 }
 
 /// The sampler's own short sleep, whose lateness is measured. 50 a second cost about 0.1 % of a CPU.
@@ -96,6 +98,7 @@ fn sample_until(
     into: &Mutex<Vec<HostSample>>,
 ) {
     let mut connections = TcpWatch::open(watched.remotes);
+    let mut links = LinkWatch::open(&watched.interfaces);
     let mut from = Reading::now();
     let mut lateness = Lateness::default();
     loop {
@@ -113,7 +116,8 @@ fn sample_until(
         if length >= period || (ended && length >= SAMPLE_MIN) {
             let to = Reading::now();
             let tcp = connections.as_mut().map(TcpWatch::sample).unwrap_or_default();
-            keep(into, HostSample { tcp, ..sample(&from, &to, &lateness, &watched.devices, epoch) });
+            let links = links.as_mut().map(LinkWatch::sample).unwrap_or_default();
+            keep(into, HostSample { tcp, links, ..sample(&from, &to, &lateness, &watched.devices, epoch) });
             from = to;
             lateness = Lateness::default();
         }
@@ -186,6 +190,7 @@ fn sample(
         timer_late_max_ns: ns(lateness.max),
         disks: devices.iter().filter_map(disk).collect(),
         tcp: Vec::new(),
+        links: Vec::new(),
     }
 }
 

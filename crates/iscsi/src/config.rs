@@ -108,14 +108,21 @@ pub struct Timeouts {
     pub ping_interval: Duration,
     /// A ping without an answer, and without any other byte received, for so long ends the connection.
     pub ping: Duration,
+    /// A path that owes answers and says nothing for so long, not even to a ping, while another path answers, gets no
+    /// new commands until it says something. Longer, up to four times as long, on a path whose answers take long.
+    pub suspect: Duration,
+    /// Such silence for so long ends the connection, so that its commands go to the other paths; at most `ping`.
+    pub silence: Duration,
     /// How long commands wait while no path is up; then they fail and the initiator is lost.
     pub no_path: Duration,
     /// How long a busy or not yet ready target is asked again before the command fails.
     pub busy: Duration,
-    /// First pause before a failed path is tried again; doubles up to `retry_max`.
+    /// First pause before a failed path is tried again while others serve; doubles up to `retry_max`.
     pub retry_min: Duration,
     /// Longest pause between two tries.
     pub retry_max: Duration,
+    /// Longest pause between two tries while no path serves, except where the login was refused for good.
+    pub retry_alone: Duration,
 }
 
 impl Default for Timeouts {
@@ -127,10 +134,13 @@ impl Default for Timeouts {
             task_management: Duration::from_secs(10),
             ping_interval: Duration::from_secs(5),
             ping: Duration::from_secs(5),
+            suspect: Duration::from_millis(250),
+            silence: Duration::from_secs(1),
             no_path: Duration::from_secs(60),
             busy: Duration::from_secs(30),
             retry_min: Duration::from_millis(100),
             retry_max: Duration::from_secs(5),
+            retry_alone: Duration::from_millis(500),
         }
     }
 }

@@ -73,6 +73,14 @@ pub enum PathError {
         /// The limit, ms.
         limit_ms: u128,
     },
+    /// It said nothing while others did.
+    #[error("{portal} said nothing for {silent_ms} ms, while another path answered")]
+    Silent {
+        /// Portal.
+        portal: String,
+        /// For how long, ms.
+        silent_ms: u128,
+    },
     /// Login failed.
     #[error("login at {portal} failed: {source}")]
     Login {
@@ -92,6 +100,14 @@ pub enum PathError {
     /// The connection broke, or the target broke the protocol.
     #[error("connection to {portal} ended: {why}")]
     Connection {
+        /// Portal.
+        portal: String,
+        /// Cause.
+        why: String,
+    },
+    /// There is no such LUN, or it is no disk.
+    #[error("LUN behind {portal} cannot be used: {why}")]
+    NoUnit {
         /// Portal.
         portal: String,
         /// Cause.
@@ -119,6 +135,20 @@ impl PathError {
     pub fn is_permanent(&self) -> bool {
         matches!(self, Self::Login { source, .. } if source.is_permanent())
     }
+
+    /// What is not there: wrong name, not allowed, or not set up yet.
+    #[must_use]
+    pub fn missing(&self) -> Option<Missing> {
+        match self {
+            Self::Login { source: LoginError::Refused { class: 2, detail: 2..=4 }, .. } => {
+                Some(Missing::Target)
+            }
+            // What Linux LIO says of a target it does not have.
+            Self::Login { source: LoginError::Refused { class: 3, detail: 1 }, .. } => Some(Missing::Target),
+            Self::NoUnit { .. } => Some(Missing::Unit),
+            _ => None,
+        }
+    }
 }
 
 /// Why an initiator could not be made.
@@ -135,8 +165,13 @@ pub enum ConnectError {
         expected: &'static str,
     },
     /// No path came up.
-    #[error("no path to the target came up: {0}")]
-    NoPath(PathErrors),
+    #[error("no path to the target came up: {errors}")]
+    NoPath {
+        /// Why, path by path.
+        errors: PathErrors,
+        /// What the target or its portal does not have, where that is the reason of a path.
+        missing: Option<Missing>,
+    },
     /// The system refuses something basic.
     #[error("the operating system refuses {what}: {source}")]
     System {
@@ -145,6 +180,15 @@ pub enum ConnectError {
         /// Cause.
         source: io::Error,
     },
+}
+
+/// What was asked for and is not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Missing {
+    /// The portal answers, but does not have the target for us. [`crate::discover`] tells what it has.
+    Target,
+    /// The target has no such unit, or none that is a disk. [`crate::units`] tells what it has.
+    Unit,
 }
 
 /// One error per path.

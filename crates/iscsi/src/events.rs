@@ -22,6 +22,20 @@ pub enum EventKind {
         /// Of these, writes that wait until the target is known to have dropped them.
         fenced_writes: u32,
     },
+    /// The path owes answers and gives none while another path does: it gets no new commands.
+    PathSilent {
+        /// For how long nothing came, ms.
+        silent_ms: u128,
+        /// Commands that wait for its answers.
+        commands: u32,
+    },
+    /// Something came over a path that was silent: it gets commands again.
+    PathAnswers {
+        /// For how long nothing had come, ms.
+        silent_ms: u128,
+    },
+    /// A silent path gets commands all the same, for there is no other one.
+    PathNeeded,
     /// An attempt to bring the path up failed.
     RetryFailed {
         /// Why.

@@ -21,13 +21,15 @@ mod slots;
 mod stats;
 pub mod text;
 mod transport;
+mod units;
 
 pub use assay_tcp::{PathStats, TcpFacts};
 pub use config::{Config, Fence, Policy, Timeouts};
 pub use discovery::{DiscoveredPortal, DiscoveredTarget, discover};
-pub use error::{CommandError, ConnectError, DiscoveryError, IoError, Lost, PathError, PathErrors};
+pub use error::{CommandError, ConnectError, DiscoveryError, IoError, Lost, Missing, PathError, PathErrors};
 pub use events::{Event, EventKind, FencedBy};
 pub(crate) use initiator::login_error as initiator_login_error;
 pub use initiator::{Command, Completion, Initiator, Kind, Transfer};
 pub use stats::PathReport;
 pub use transport::resolve;
+pub use units::{Unit, Units, UnitsError, units};

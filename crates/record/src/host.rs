@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::path::{NetPathFacts, TcpSample};
+use crate::path::{LinkSample, NetPathFacts, TcpSample};
 
 /// The machine that issued the I/O.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -330,6 +330,9 @@ pub struct HostSample {
     /// What the TCP connections of this process to the targets did.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tcp: Vec<TcpSample>,
+    /// What the network interfaces under the targets counted, for everybody.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<LinkSample>,
 }
 
 /// What a block device did during a sample, by anybody.

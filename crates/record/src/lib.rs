@@ -25,7 +25,7 @@ pub use host::{
 pub use latency::Latency;
 pub use nfs::{NfsFacts, WriteEnd};
 pub use path::{
-    BondFacts, FrameFacts, FrameOutcome, FrameProbe, FrameTry, InterfaceCounters, InterfaceFacts, LinkState,
-    NetPathFacts, PauseFacts, RouteFacts, ShaperFacts, TcpSample,
+    BondFacts, FrameFacts, FrameHop, FrameOutcome, FrameProbe, FrameRefusal, FrameTry, InterfaceCounters,
+    InterfaceFacts, LinkSample, LinkState, NetPathFacts, PauseFacts, RouteFacts, ShaperFacts, TcpSample,
 };
 pub use stats::{AccessStats, Interval, OpStats, TurnStats};

@@ -86,6 +86,20 @@ impl InterfaceFacts {
         if found.is_empty() { vec![self] } else { found }
     }
 
+    /// The names of this interface and of all below it that this process sees, each once.
+    #[must_use]
+    pub fn names(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        let mut waiting = vec![self];
+        while let Some(one) = waiting.pop() {
+            waiting.extend(&one.lower);
+            if one.kind != Self::ELSEWHERE && !names.contains(&one.name.as_str()) {
+                names.push(&one.name);
+            }
+        }
+        names
+    }
+
     /// What of the layer below carries packets now; everything where nothing does.
     #[must_use]
     pub fn serving(&self) -> Vec<&InterfaceFacts> {
@@ -157,6 +171,56 @@ pub struct InterfaceCounters {
     pub rx_dropped: u64,
     /// To be sent and thrown away.
     pub tx_dropped: u64,
+    /// Bytes received, Ethernet header and all.
+    #[serde(default)]
+    pub rx_bytes: u64,
+    /// Bytes sent.
+    #[serde(default)]
+    pub tx_bytes: u64,
+    /// Of the broken ones, those with a wrong checksum: cables, transceivers, ports.
+    #[serde(default)]
+    pub rx_crc_errors: u64,
+    /// Lost because the receive ring was full: the host was too slow to take them.
+    #[serde(default)]
+    pub rx_overruns: u64,
+}
+
+impl InterfaceCounters {
+    /// What was counted since `before`. A counter that went back, as of an interface made anew, counts as nothing.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        self.with(before, u64::saturating_sub)
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        self.with(other, u64::saturating_add)
+    }
+
+    fn with(&self, other: &Self, of: fn(u64, u64) -> u64) -> Self {
+        Self {
+            rx_packets: of(self.rx_packets, other.rx_packets),
+            tx_packets: of(self.tx_packets, other.tx_packets),
+            rx_errors: of(self.rx_errors, other.rx_errors),
+            tx_errors: of(self.tx_errors, other.tx_errors),
+            rx_dropped: of(self.rx_dropped, other.rx_dropped),
+            tx_dropped: of(self.tx_dropped, other.tx_dropped),
+            rx_bytes: of(self.rx_bytes, other.rx_bytes),
+            tx_bytes: of(self.tx_bytes, other.tx_bytes),
+            rx_crc_errors: of(self.rx_crc_errors, other.rx_crc_errors),
+            rx_overruns: of(self.rx_overruns, other.rx_overruns),
+        }
+    }
+}
+
+/// What an interface under the targets did during about one second, for everybody.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct LinkSample {
+    /// Its name.
+    pub interface: String,
+    /// What it counted in this second.
+    pub counters: InterfaceCounters,
 }
 
 /// Which frames pass to the other side unbroken (do not fragment), and back.
@@ -170,6 +234,33 @@ pub struct FrameFacts {
     pub largest_bytes: Option<u32>,
     /// The fastest echo, µs.
     pub echo_us: Option<u32>,
+    /// The last router that said that a packet is too large.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refusal: Option<FrameRefusal>,
+    /// How far full frames come, where routers are on the way and not all sizes arrive: routers that answered, from here
+    /// on, up to the first that a full frame did not reach.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hops: Vec<FrameHop>,
+}
+
+/// A router's word that a packet is too large for its next link (ICMP "fragmentation needed", "packet too big").
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct FrameRefusal {
+    /// The router's address; empty where the kernel does not tell.
+    pub by: String,
+    /// What its next link takes, IP packet in bytes; 0 where it did not say.
+    pub mtu_bytes: u32,
+}
+
+/// A router on the way, or the end of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FrameHop {
+    /// The first router is 1.
+    pub number: u8,
+    /// The router's address; `None` at the end of the way.
+    pub address: Option<String>,
+    /// Whether full frames come so far.
+    pub full: FrameOutcome,
 }
 
 impl FrameFacts {

@@ -10,6 +10,7 @@ use assay_record::RunHeader;
 use assay_spec::Test;
 
 use crate::Meta;
+use crate::network::LinkUse;
 use crate::number;
 use crate::svg::escape;
 
@@ -30,7 +31,7 @@ pub fn report(header: &RunHeader, summary: &RunSummary, findings: &[Finding], me
     page.push_str(&charts::sweeps(header, summary));
     for (index, test) in header.plan.tests.iter().enumerate() {
         let steps: Vec<&StepSummary> = summary.steps.iter().filter(|s| s.id.test as usize == index).collect();
-        page.push_str(&test_section(test, &steps));
+        page.push_str(&test_section(header, test, &steps));
     }
     page.push_str(&facts::all(header));
     page.push_str(page_end());
@@ -113,7 +114,7 @@ fn finding_item(finding: &Finding) -> String {
     text
 }
 
-fn test_section(test: &Test, steps: &[&StepSummary]) -> String {
+fn test_section(header: &RunHeader, test: &Test, steps: &[&StepSummary]) -> String {
     let mut text = format!("<h2>{}</h2>\n", escape(&test.name));
     if !test.notes.is_empty() {
         text.push_str(&format!("<p class=\"soft\">{}</p>\n", escape(&test.notes)));
@@ -125,6 +126,14 @@ fn test_section(test: &Test, steps: &[&StepSummary]) -> String {
         return text;
     }
     text.push_str(&charts::of_test(&measured));
+    for (step, links) in measured.iter().filter_map(|s| Some((*s, LinkUse::of_step(header, s)?))) {
+        let words = format!("Network {}: {}", step.step, links.says()).replace(" :", ":");
+        text.push_str(&format!(
+            "<p class=\"soft\">{}; {}</p>\n",
+            escape(&words),
+            escape(&links.ceiling.arithmetic)
+        ));
+    }
     text.push_str(&tables::latencies(&measured));
     text
 }

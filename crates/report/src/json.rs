@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::Meta;
 use crate::expected::step_json;
+use crate::network::LinkUse;
 use crate::number::{iso, rounded};
 
 /// Name and version of the document's form. Fields may be added to it; none changes its meaning or goes away.
@@ -29,13 +30,13 @@ pub fn document(header: &RunHeader, summary: &RunSummary, findings: &[Finding], 
         "plan": header.plan,
         "host": header.host,
         "targets": header.targets,
-        "tests": summary.steps.iter().map(|s| step(s, meta.judgement)).collect::<Vec<_>>(),
+        "tests": summary.steps.iter().map(|s| step(header, s, meta.judgement)).collect::<Vec<_>>(),
         "findings": findings,
         "verdict": meta.judgement.and_then(|j| j.verdict.as_ref()),
     })
 }
 
-fn step(step: &StepSummary, judgement: Option<&Judgement>) -> Value {
+fn step(header: &RunHeader, step: &StepSummary, judgement: Option<&Judgement>) -> Value {
     let used = step.cpu.used;
     let (expected, verdict) = judgement
         .and_then(|j| j.step(step.id))
@@ -68,8 +69,21 @@ fn step(step: &StepSummary, judgement: Option<&Judgement>) -> Value {
         "verdict": verdict,
         "paths": step.paths.iter().map(|p| path(p, step)).collect::<Vec<_>>(),
         "tcp": step.tcp,
+        "links": LinkUse::of_step(header, step).map(|of| links(&of)),
+        "interfaces": step.links,
         "writes": step.writes,
         "series": step.series.iter().map(point).collect::<Vec<_>>(),
+    })
+}
+
+/// The fuller direction, and what the links carry in it.
+fn links(of: &LinkUse) -> Value {
+    json!({
+        "direction": of.direction,
+        "mb_per_s": rounded(of.mb_per_s),
+        "ceiling_mb_per_s": of.ceiling.mb_per_s.and_then(rounded),
+        "ratio": rounded(of.ratio()),
+        "arithmetic": of.ceiling.arithmetic,
     })
 }
 

@@ -1,17 +1,24 @@
 //! A path to a LUN, or the way to an NFS server, in words: the same for `assay check` and for the report of a run.
 
-use assay_analysis::Ceiling;
+use assay_analysis::{Ceiling, StepSummary};
 use assay_record::{
-    Agreed, FrameFacts, FrameOutcome, FrameProbe, InterfaceFacts, LinkState, LunPathFacts, RouteFacts,
+    Agreed, FrameFacts, FrameHop, FrameOutcome, FrameProbe, InterfaceFacts, LinkState, LunPathFacts,
+    RouteFacts, RunHeader,
 };
-use assay_spec::units::Bytes;
+use assay_spec::units::{Bytes, MIB};
+
+/// From here on the network, not the storage, decides what is measured: the rest is acknowledgements and pauses.
+const FULL: f64 = 0.95;
 
 /// Everything known of a path, each with its name, in the order in which packets meet it.
 #[must_use]
 pub fn path_facts(path: &LunPathFacts, ceiling: Option<Ceiling>) -> Vec<(&'static str, String)> {
     let mut facts = vec![("addresses", addresses(path))];
     if let Some(net) = &path.net {
-        let route = net.route.as_ref().map_or_else(|| "none: this host has no way there".to_owned(), route);
+        let route = net.route.as_ref().map_or_else(
+            || "none: this host has no way there".to_owned(),
+            |of| route(of, path.local.as_deref().unwrap_or_default()),
+        );
         facts.push(("route", route));
         if let Some(of) = &net.interface {
             facts.push(("interface", interface(of)));
@@ -20,12 +27,91 @@ pub fn path_facts(path: &LunPathFacts, ceiling: Option<Ceiling>) -> Vec<(&'stati
             facts.push(("counters", counters(of)));
         }
         facts.push(("frames", frames(&net.frames)));
+        facts.push(("full frames reach", hops(&net.frames.hops)));
     }
     facts.push(("round trip", round_trip(path)));
     facts.push(("TCP", tcp(path)));
     facts.push(("ceiling", ceiling.map_or_else(String::new, |ceiling| ceiling.arithmetic)));
     facts.retain(|(_, says)| !says.is_empty());
     facts
+}
+
+/// What some of several paths have in common, and others have not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PathGroup {
+    /// Which paths, from 0, in order; one alone for what only it has.
+    pub paths: Vec<usize>,
+    /// What is so of each of them, and of no other.
+    pub facts: Vec<(&'static str, String)>,
+}
+
+/// The facts of all paths, each told once for the paths it is true of: the largest groups first.
+#[must_use]
+pub fn path_groups(paths: &[LunPathFacts]) -> Vec<PathGroup> {
+    let mut told: Vec<(&'static str, String, Vec<usize>)> = Vec::new();
+    for (index, path) in paths.iter().enumerate() {
+        for (name, says) in path_facts(path, assay_analysis::ceiling(path)) {
+            match told.iter_mut().find(|(known, same, _)| *known == name && *same == says) {
+                Some((_, _, of)) => of.push(index),
+                None => told.push((name, says, vec![index])),
+            }
+        }
+    }
+    let mut groups: Vec<PathGroup> = Vec::new();
+    for (name, says, of) in told {
+        match groups.iter_mut().find(|group| group.paths == of) {
+            Some(group) => group.facts.push((name, says)),
+            None => groups.push(PathGroup { paths: of, facts: vec![(name, says)] }),
+        }
+    }
+    groups.sort_by_key(|group| (std::cmp::Reverse(group.paths.len()), group.paths[0]));
+    groups
+}
+
+/// What a step moved in its fuller direction, held against what its links carry.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LinkUse {
+    /// `reads` or `writes`.
+    pub direction: &'static str,
+    /// What was moved that way, 10^6 bytes per second.
+    pub mb_per_s: f64,
+    /// What the links carry in one direction, as `assay check` reckons it.
+    pub ceiling: Ceiling,
+}
+
+impl LinkUse {
+    /// Of a step whose targets are all on the network; `None` where the rate of a link is unknown.
+    #[must_use]
+    pub fn of_step(header: &RunHeader, step: &StepSummary) -> Option<Self> {
+        let ceiling = assay_analysis::step_ceiling(header, step.id)?;
+        ceiling.mb_per_s.filter(|mb| *mb > 0.0)?;
+        // Links carry as much one way as the other at the same time.
+        let (direction, mb_per_s) = match (step.read.mb_per_s, step.write.mb_per_s) {
+            (read, write) if read >= write => ("reads", read),
+            (_, write) => ("writes", write),
+        };
+        (mb_per_s > 0.0).then_some(Self { direction, mb_per_s, ceiling })
+    }
+
+    /// How full the links are; in \[0, 1\] but for the error of both numbers.
+    #[must_use]
+    pub fn ratio(&self) -> f64 {
+        self.mb_per_s / self.ceiling.mb_per_s.unwrap_or(f64::INFINITY)
+    }
+
+    /// `reads 118.2 MB/s (112.7 MiB/s) of at most 123.9 MB/s, 95 %`.
+    #[must_use]
+    pub fn says(&self) -> String {
+        let full = if self.ratio() >= FULL { ": the links are full" } else { "" };
+        format!(
+            "{} {:.1} MB/s ({:.1} MiB/s) of at most {:.1} MB/s, {:.0} %{full}",
+            self.direction,
+            self.mb_per_s,
+            self.mb_per_s * 1e6 / MIB as f64,
+            self.ceiling.mb_per_s.unwrap_or_default(),
+            self.ratio() * 100.0
+        )
+    }
 }
 
 fn addresses(path: &LunPathFacts) -> String {
@@ -36,12 +122,14 @@ fn addresses(path: &LunPathFacts) -> String {
     }
 }
 
-fn route(route: &RouteFacts) -> String {
+/// `local` is the address that the connection has here.
+fn route(route: &RouteFacts, local: &str) -> String {
     let how = match &route.gateway {
         Some(gateway) => format!("by the gateway {gateway}, through {}", route.device),
         None => format!("on the link, through {}", route.device),
     };
-    let source = route.source.as_ref().map(|source| format!(", from {source}")).unwrap_or_default();
+    let source = route.source.as_ref().filter(|source| !local.contains(source.as_str()));
+    let source = source.map(|source| format!(", from {source}")).unwrap_or_default();
     let subnet = if route.subnet.is_empty() { String::new() } else { format!(", subnet {}", route.subnet) };
     format!("{how}{source}{subnet}")
 }
@@ -63,7 +151,7 @@ fn interface(of: &InterfaceFacts) -> String {
     let shaper = of.shaper.as_ref().map_or(String::new(), |shaper| {
         format!(", sends {} Mbit/s at most ({})", shaper.bit_s as f64 / 1e6, shaper.kind)
     });
-    format!("{} ({kind}, {state}), MTU {}{speed}{duplex}{shaper}", of.name, of.mtu_bytes)
+    format!("{kind}, {state}, MTU {}{speed}{duplex}{shaper}", of.mtu_bytes)
 }
 
 /// What it is, down to what it stands on: `vlan on bond0, a bond of eth0 and eth1 (802.3ad, hash layer2)`.
@@ -112,6 +200,9 @@ fn offloads(of: &InterfaceFacts) -> String {
 
 fn counters(of: &InterfaceFacts) -> String {
     let of = &of.counters;
+    if of.rx_errors + of.tx_errors + of.rx_dropped + of.tx_dropped == 0 {
+        return "no errors, nothing dropped".to_owned();
+    }
     format!(
         "received {} packets, {} errors, {} dropped; sent {}, {} errors, {} dropped",
         of.rx_packets, of.rx_errors, of.rx_dropped, of.tx_packets, of.tx_errors, of.tx_dropped
@@ -145,19 +236,34 @@ pub fn frames(of: &FrameFacts) -> String {
         })
         .collect();
     let largest = of.largest_bytes.map(|bytes| format!("; the largest that passes is {bytes}"));
-    format!("unfragmented, {}{}", told.join(", "), largest.unwrap_or_default())
+    let refusal = of.refusal.as_ref().filter(|refusal| !refusal.by.is_empty());
+    let refusal = refusal
+        .map(|refusal| format!("; {} says that its next link takes {}", refusal.by, refusal.mtu_bytes));
+    format!("unfragmented, {}{}{}", told.join(", "), largest.unwrap_or_default(), refusal.unwrap_or_default())
+}
+
+/// How far full frames come, router by router.
+fn hops(of: &[FrameHop]) -> String {
+    let told = of.iter().map(|hop| {
+        let name =
+            hop.address.as_ref().map_or("the target".into(), |at| format!("router {} ({at})", hop.number));
+        match hop.full {
+            FrameOutcome::Passes => name,
+            FrameOutcome::RefusedOnTheWay => format!("not {name}: refused before it"),
+            FrameOutcome::TooLargeHere | FrameOutcome::Lost => format!("not {name}"),
+        }
+    });
+    told.collect::<Vec<_>>().join(", ")
 }
 
 fn round_trip(path: &LunPathFacts) -> String {
     let mut says = Vec::new();
     if let Some(ping) = &path.ping {
-        says.push(format!(
-            "{} us by NOP (median of {}, {} to {})",
-            ping.median_us, ping.count, ping.min_us, ping.max_us
-        ));
+        let (median, min, max) = (ping.median_us, ping.min_us, ping.max_us);
+        says.push(format!("{median} us by NOP ({min} to {max})"));
     }
     let echo = path.net.as_ref().and_then(|net| net.frames.echo_us);
-    says.extend(echo.map(|us| format!("{us} us by the fastest echo")));
+    says.extend(echo.map(|us| format!("{us} us by echo")));
     says.join(", ")
 }
 

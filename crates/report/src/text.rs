@@ -5,6 +5,7 @@ use assay_analysis::{
 };
 use assay_record::{Latency, PathEnd, RunHeader};
 
+use crate::network::LinkUse;
 use crate::number::{self, TimeUnit};
 
 /// How a terminal wants its text.
@@ -34,6 +35,8 @@ impl Default for TextOptions {
 
 /// Names are never cut below this.
 const NAME_MIN: usize = 12;
+/// What every portal of iSCSI has, where nothing else is said.
+const DEFAULT_PORT: &str = ":3260";
 /// Notes are readable at no more than this.
 const NOTE_WIDTH_MAX: usize = 120;
 
@@ -43,6 +46,17 @@ pub(crate) struct Row {
     pub(crate) cells: Vec<Option<f64>>,
     /// Said in place of numbers.
     pub(crate) instead: Option<String>,
+    /// What becomes of a name that is wider than its column.
+    pub(crate) long: Long,
+}
+
+/// What becomes of a name that is wider than its column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Long {
+    /// Its middle goes.
+    Cut,
+    /// It gets a line of its own, as every part of it matters.
+    OwnLine,
 }
 
 /// The result table, the findings, and the plan's notes.
@@ -63,7 +77,7 @@ pub fn table_with(
     let mut text = heading(header, summary);
     let (titles, rows) = forum_rows(summary);
     text.push_str(&format_rows(&titles, &rows, options));
-    text.push_str(&tcp_text(summary, options));
+    text.push_str(&network_text(header, summary, options));
     text.push_str(&self::findings(findings, options));
     if let Some(judgement) = judgement {
         text.push_str(&crate::expected::text(judgement, options.width.min(NOTE_WIDTH_MAX)));
@@ -125,17 +139,17 @@ pub(crate) fn forum_rows(summary: &RunSummary) -> (Vec<String>, Vec<Row>) {
 fn step_row(step: &StepSummary, unit: TimeUnit) -> Row {
     let name = if step.step.is_empty() { step.test.clone() } else { format!("{} {}", step.test, step.step) };
     if let Some(why) = &step.skipped {
-        return Row { name, cells: vec![], instead: Some(format!("left out: {why}")) };
+        return Row { name, cells: vec![], instead: Some(format!("left out: {why}")), long: Long::Cut };
     }
     let mut cells = cells(&step.total, step.outstanding_effective, unit);
     cells.push(step.cpu.used.map(|c| c.host_busy * 100.0));
-    Row { name, cells, instead: None }
+    Row { name, cells, instead: None, long: Long::Cut }
 }
 
 fn job_row(job: &JobSummary, unit: TimeUnit) -> Row {
     let mut cells = cells(&job.total, job.outstanding_effective, unit);
     cells.push(None);
-    Row { name: format!("  {}", job.name), cells, instead: None }
+    Row { name: format!("  {}", job.name), cells, instead: None, long: Long::Cut }
 }
 
 /// Share and portal in the name; rates over the window of the path's job.
@@ -158,8 +172,9 @@ fn path_row(path: &PathEnd, step: &StepSummary, unit: TimeUnit) -> Row {
         None,
     ];
     let share = 100.0 * ops / (of_job as f64).max(1.0);
-    let name = format!("  path {} {} {share:.1} %{state}", path.path, path.portal);
-    Row { name, cells, instead: None }
+    let portal = path.portal.strip_suffix(DEFAULT_PORT).unwrap_or(&path.portal);
+    let name = format!("  path {} {portal} {share:.1} %{state}", path.path);
+    Row { name, cells, instead: None, long: Long::OwnLine }
 }
 
 fn cells(total: &OpSummary, outstanding: f64, unit: TimeUnit) -> Vec<Option<f64>> {
@@ -203,7 +218,12 @@ fn format_rows(titles: &[String], rows: &[Row], options: TextOptions) -> String 
     text.push_str(&"-".repeat(name_width + numbers));
     text.push('\n');
     for (index, row) in rows.iter().enumerate() {
-        text.push_str(&left(&row.name, name_width));
+        match row.long {
+            Long::OwnLine if width(&row.name) > name_width => {
+                text.push_str(&format!("{}\n{}", row.name, " ".repeat(name_width)));
+            }
+            _ => text.push_str(&left(&row.name, name_width)),
+        }
         match &row.instead {
             Some(words) => text.push_str(&format!("  {words}")),
             None => texts.iter().zip(&widths).for_each(|(cells, w)| text.push_str(&right(&cells[index], *w))),
@@ -213,23 +233,31 @@ fn format_rows(titles: &[String], rows: &[Row], options: TextOptions) -> String 
     text
 }
 
-/// A line a step: how long round trips took beside its load, and what was sent again.
-fn tcp_text(summary: &RunSummary, options: TextOptions) -> String {
+/// A sentence a step: how full the links were, how long round trips took beside its load, and what was sent again.
+fn network_text(header: &RunHeader, summary: &RunSummary, options: TextOptions) -> String {
     let line = |step: &StepSummary| {
-        let least = step.tcp.iter().filter_map(|tcp| tcp.rtt_us_min).min()?;
-        let medians: Vec<u32> = step.tcp.iter().filter_map(|tcp| tcp.rtt_us_median).collect();
-        let (low, high) = (medians.iter().min()?, medians.iter().max()?);
-        let again: u64 = step.tcp.iter().map(|tcp| tcp.retransmits).sum();
-        let median = if low == high { format!("{low} us") } else { format!("{low} to {high} us by portal") };
-        let segments = if again == 1 { "segment" } else { "segments" };
-        let says = format!(
-            "TCP in {}: round trip {least} us at best, median {median}; {again} {segments} sent again",
-            [step.test.as_str(), step.step.as_str()].join(" ").trim_end()
-        );
-        Some(wrap(&says, options.width.min(NOTE_WIDTH_MAX), "  ") + "\n")
+        let full = LinkUse::of_step(header, step).map(|of| of.says());
+        let words: Vec<String> = [full, tcp_words(step)].into_iter().flatten().collect();
+        let name = [step.test.as_str(), step.step.as_str()].join(" ");
+        let says = format!("Network in {}: {}", name.trim_end(), words.join("; "));
+        (!words.is_empty()).then(|| wrap(&says, options.width.min(NOTE_WIDTH_MAX), "  ") + "\n")
     };
     let lines: String = summary.steps.iter().filter_map(line).collect();
     if lines.is_empty() { lines } else { format!("\n{lines}") }
+}
+
+fn tcp_words(step: &StepSummary) -> Option<String> {
+    let least = step.tcp.iter().filter_map(|tcp| tcp.rtt_us_min).min()?;
+    let medians: Vec<u32> = step.tcp.iter().filter_map(|tcp| tcp.rtt_us_median).collect();
+    let (low, high) = (medians.iter().min()?, medians.iter().max()?);
+    let again: u64 = step.tcp.iter().map(|tcp| tcp.retransmits).sum();
+    let median = if low == high { format!("{low} us") } else { format!("{low} to {high} us by portal") };
+    let again = match again {
+        0 => "nothing sent again".to_owned(),
+        1 => "1 segment sent again".to_owned(),
+        n => format!("{n} segments sent again"),
+    };
+    Some(format!("round trip {least} us at best, median {median}; {again}"))
 }
 
 /// How grave a finding is, as its first word. A note is what a person wrote of a run, so no finding is called one.
@@ -274,6 +302,9 @@ fn notes_text(header: &RunHeader, summary: &RunSummary, options: TextOptions) ->
     let mut notes: Vec<String> = header.plan.notes.clone();
     notes.extend(tests.map(|t| format!("{}: {}", t.name, t.notes)));
     notes.push("MiB/s is 2^20 bytes per second: the \"MB/s\" of forum tables.".into());
+    if summary.steps.iter().any(|step| LinkUse::of_step(header, step).is_some()) {
+        notes.push("MB/s is 10^6 bytes per second, as links are sold. What links carry at most is reckoned for reads of 32 KiB, as assay check shows it.".into());
+    }
     notes.push("Outst.: I/Os in flight on average, IOPS x mean latency.".into());
     if summary.steps.iter().any(|s| s.total.response.is_some()) {
         notes.push("Latencies of open loads count from when an I/O was due (response time); Outst. counts from its issue.".into());

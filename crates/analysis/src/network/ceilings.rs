@@ -1,7 +1,7 @@
 //! The most that paths carry, by arithmetic that is shown.
 
 use assay_model::wire::{Frames, nfs_read_header_bytes, pdu_header_bytes};
-use assay_record::{LunPathFacts, NfsFacts};
+use assay_record::{LunPathFacts, NfsFacts, RunHeader, StepId};
 
 use super::carrier::{Shared, rate, shared_links};
 use super::{Ceiling, more_bytes, packet_bytes};
@@ -14,26 +14,29 @@ const NFS_CALL_BYTES: u32 = 8 << 10;
 /// The ceiling of a path to a LUN for reads of 32 KiB; `None` while it is down, or where nobody looked at the network.
 #[must_use]
 pub fn ceiling(path: &LunPathFacts) -> Option<Ceiling> {
-    of_lun(path).map(|reckoned| reckoned.ceiling)
+    of_lun(path, 1).map(|reckoned| reckoned.ceiling)
 }
 
-/// A session is one TCP connection.
-fn of_lun(path: &LunPathFacts) -> Option<Reckoned> {
+/// A session is one TCP connection, and each worker has its own.
+fn of_lun(path: &LunPathFacts, workers: u32) -> Option<Reckoned> {
     let agreed = path.agreed.as_ref()?;
     let segment_bytes = f64::from(agreed.max_recv_segment_bytes);
     let headers = pdu_header_bytes(f64::from(CEILING_IO_BYTES), segment_bytes, agreed.data_digest);
-    reckoned(path, 1, headers, "iSCSI headers")
+    reckoned(path, workers, headers, "iSCSI headers")
 }
 
 /// The ceiling of the way to an NFS server for reads of 32 KiB. All connections share it: it counts once, however many
 /// they are. `None` where nobody looked at the network.
 #[must_use]
 pub fn nfs_ceiling(nfs: &NfsFacts) -> Option<Ceiling> {
+    of_nfs(nfs, 1).map(|reckoned| reckoned.ceiling)
+}
+
+fn of_nfs(nfs: &NfsFacts, workers: u32) -> Option<Reckoned> {
     let call_bytes = if nfs.read_bytes_max == 0 { NFS_CALL_BYTES } else { nfs.read_bytes_max };
     let headers = nfs_read_header_bytes(f64::from(CEILING_IO_BYTES), f64::from(call_bytes));
-    let reckoned =
-        reckoned(nfs.paths.first()?, nfs.connections.max(1).into(), headers, "RPC and NFS headers")?;
-    Some(reckoned.ceiling)
+    let connections = u32::from(nfs.connections.max(1)) * workers;
+    reckoned(nfs.paths.first()?, connections, headers, "RPC and NFS headers")
 }
 
 /// What a path carries, and what the links it leaves through carry for all who use them.
@@ -86,9 +89,39 @@ fn reckoned(path: &LunPathFacts, connections: u32, headers_bytes: f64, headers_o
 /// What all paths carry together: paths that leave through one link share it, whatever their interfaces are called.
 #[must_use]
 pub fn ceiling_together(paths: &[LunPathFacts]) -> Ceiling {
+    together(paths, paths.iter().map(|path| of_lun(path, 1)).collect())
+}
+
+/// What the links carry that the targets of a step are on, for all its workers together; `None` where one of the targets
+/// is not on the network, or nobody looked at it.
+#[must_use]
+pub fn step_ceiling(header: &RunHeader, step: StepId) -> Option<Ceiling> {
+    let jobs = &header.plan.tests.get(step.test as usize)?.steps.get(step.step as usize)?.jobs;
+    let (mut paths, mut carried) = (Vec::new(), Vec::new());
+    for (index, target) in (0..).zip(&header.targets) {
+        let uses = jobs.iter().filter(|job| job.targets.is_empty() || job.targets.contains(&index));
+        let (member, workers) = (&target.member, uses.map(|job| job.workers).sum());
+        match (&member.lun, &member.nfs) {
+            _ if workers == 0 => {}
+            (Some(lun), _) => {
+                carried.extend(lun.paths.iter().map(|path| of_lun(path, workers)));
+                paths.extend_from_slice(&lun.paths);
+            }
+            (None, Some(nfs)) => {
+                carried.push(of_nfs(nfs, workers));
+                paths.push(nfs.paths.first()?.clone());
+            }
+            (None, None) => return None,
+        }
+    }
+    (!paths.is_empty()).then(|| together(&paths, carried))
+}
+
+/// `carried` has what each of the paths carries, where that is known.
+fn together(paths: &[LunPathFacts], mut carried: Vec<Option<Reckoned>>) -> Ceiling {
     let mut parts: Vec<(String, Option<f64>)> = Vec::new();
     for group in shared_links(paths) {
-        let carried: Vec<Reckoned> = group.paths.iter().filter_map(|index| of_lun(&paths[*index])).collect();
+        let carried: Vec<Reckoned> = group.paths.iter().filter_map(|index| carried[*index].take()).collect();
         if !carried.is_empty() {
             parts.push((part_name(&group), links_or_paths(&carried)));
         }

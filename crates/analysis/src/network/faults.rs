@@ -1,7 +1,8 @@
 //! What is wrong with a path, or with how paths lie to each other.
 
 use assay_record::{
-    BondFacts, FrameProbe, InterfaceFacts, LinkState, LunPathFacts, NetPathFacts, TcpPathFacts,
+    BondFacts, FrameOutcome, FrameProbe, FrameRefusal, InterfaceFacts, LinkState, LunPathFacts, NetPathFacts,
+    TcpPathFacts,
 };
 
 use super::carrier::{Shared, shared_links};
@@ -85,7 +86,11 @@ pub fn lossy_frames(name: &str, net: &NetPathFacts, tcp: Option<&TcpPathFacts>) 
         return None;
     }
     let fitting = if STANDARD_BYTES.contains(&largest) { *STANDARD_BYTES.start() } else { largest };
-    Some(match tcp.map(|tcp| packet_bytes(net, tcp)) {
+    let packet = tcp.map(|tcp| packet_bytes(net, tcp));
+    if let Some(fault) = routed(name, net, packet, largest) {
+        return Some(fault);
+    }
+    Some(match packet {
         Some(packet) if packet > largest => PathFault::new(
             format!(
                 "{name}: {device} and the target both use frames of {packet} bytes, but nothing larger than {largest} \
@@ -114,6 +119,53 @@ pub fn lossy_frames(name: &str, net: &NetPathFacts, tcp: Option<&TcpPathFacts>) 
             format!("Set both ends and every switch port between to {mtu}, or {device} to {fitting}."),
         ),
     })
+}
+
+/// The same over routers, where it is known which of them lets no full frames on. `packet` is TCP's largest.
+fn routed(name: &str, net: &NetPathFacts, packet: Option<u32>, largest: u32) -> Option<PathFault> {
+    let interface = net.interface.as_ref()?;
+    let (device, mtu) = (&interface.name, interface.mtu_bytes);
+    if let Some(FrameRefusal { by, mtu_bytes }) = &net.frames.refusal {
+        let by = if by.is_empty() { "a router".to_owned() } else { format!("the router {by}") };
+        let next = if *mtu_bytes == 0 { largest } else { *mtu_bytes };
+        return Some(PathFault::new(
+            format!(
+                "{name}: {device} is set to MTU {mtu}, and {by} says that its next link takes {next} bytes: TCP hears \
+                 that and sends smaller packets, after a pause at the first large I/O. I/O works at the efficiency of the \
+                 smaller frames."
+            ),
+            format!("Set the link behind {by} to {mtu} too, or {device} to {next}."),
+        ));
+    }
+    let (lost, reached) = net.frames.hops.split_last().filter(|(last, _)| last.full == FrameOutcome::Lost)?;
+    let from = reached.last().map_or_else(
+        || "this host".to_owned(),
+        |hop| format!("router {} ({})", hop.number, hop.address.as_deref().unwrap_or("unnamed")),
+    );
+    let (to, or_back) = match &lost.address {
+        Some(address) => (format!("router {} ({address})", lost.number), ""),
+        None => ("the target".to_owned(), ", or on the way back"),
+    };
+    let silent = match usize::from(lost.number) - reached.len() {
+        0 | 1 => "",
+        _ => " A router between them answers nothing.",
+    };
+    let works = match packet {
+        Some(packet) if packet <= largest => {
+            format!("TCP agreed on packets of {packet} bytes, so I/O works, at their efficiency.")
+        }
+        _ => "No router says so, so TCP does not hear of it: small I/O works, large I/O hangs.".to_owned(),
+    };
+    Some(PathFault::new(
+        format!(
+            "{name}: {device} is set to MTU {mtu}, and nothing larger than {largest} bytes arrives: full frames get lost \
+             between {from} and {to}{or_back}.{silent} {works}"
+        ),
+        format!(
+            "Set every link between {from} and {to} to {mtu}, or {device} to {largest}; and let routers send ICMP \
+             \"fragmentation needed\" (of IPv6 \"packet too big\")."
+        ),
+    ))
 }
 
 /// Where no echo can be had, TCP's own agreement still tells of a smaller other side.

@@ -4,9 +4,13 @@ use assay_record::{Stamp, StepReason};
 
 use super::{Fired, StepCase};
 use crate::finding::{Evidence, Severity};
+use crate::summary::StepSummary;
 
 /// Less than this share of the I/Os that were due means that the target did not keep up.
 const ACHIEVED_MIN: f64 = 0.99;
+
+/// A second with less than this share of the mean rate counts as still.
+const STILL_SHARE: f64 = 0.01;
 
 /// Blocks did not hold what was written to them.
 pub(super) fn mismatch(case: StepCase<'_>) -> Option<Fired> {
@@ -86,6 +90,48 @@ pub(super) fn errors(case: StepCase<'_>) -> Option<Fired> {
         next: "Look at the kernel log of this host and at the storage's own log for the time of the run.",
         weight: step.errors as f64,
     })
+}
+
+/// For a time next to nothing was done.
+pub(super) fn stalled(case: StepCase<'_>) -> Option<Fired> {
+    let step = case.step;
+    let (first, seconds) = longest_silence(step)?;
+    // A load that is meant to rest has no I/O that takes as long as the silence.
+    let slowest_s = step.total.service.max_ns()? as f64 / 1e9;
+    if slowest_s < (seconds as f64).min(1.0) {
+        return None;
+    }
+    let (from, to) = (first, first + seconds);
+    Some(Fired {
+        severity: Severity::Warning,
+        says: format!(
+            "From second {from} to second {to} of the window the load stood still, or nearly so (less than {:.0} % of its \
+             mean rate); the slowest I/O took {slowest_s:.1} s.",
+            STILL_SHARE * 100.0
+        ),
+        evidence: vec![
+            Evidence::new("standing still", seconds as f64, "s"),
+            Evidence::new("slowest I/O", slowest_s, "s"),
+        ],
+        next: "Look at the time line in the report, at what happened to the paths, and at the storage's own log for that \
+               moment; rates and means contain it.",
+        weight: seconds as f64,
+    })
+}
+
+/// The most seconds in a row with next to no I/O: the first of them, and their number.
+fn longest_silence(step: &StepSummary) -> Option<(usize, usize)> {
+    let still = step.total.iops * STILL_SHARE;
+    let mut longest: Option<(usize, usize)> = None;
+    let mut start = 0;
+    for (second, point) in step.series.iter().enumerate() {
+        if point.iops >= still {
+            start = second + 1;
+        } else if longest.is_none_or(|(_, most)| second + 1 - start > most) {
+            longest = Some((start, second + 1 - start));
+        }
+    }
+    longest
 }
 
 /// A load with a rate was not kept up.

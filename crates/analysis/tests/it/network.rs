@@ -1,15 +1,17 @@
 //! Ceilings and faults of paths, and the rules that speak of them.
 
 use assay_analysis::{
-    RunSummary, Severity, TcpSummary, ceiling, ceiling_together, nfs_ceiling, path_faults, unreachable,
+    RunSummary, Severity, TcpSummary, ceiling, ceiling_together, nfs_ceiling, path_faults, step_ceiling,
+    unreachable,
 };
 use assay_record::{
-    Agreed, BondFacts, FrameFacts, FrameOutcome, FrameProbe, FrameTry, InterfaceFacts, LinkState, LunFacts,
-    LunPathFacts, MemberKind, NetPathFacts, NfsFacts, RouteFacts, RunHeader, ShaperFacts, TcpPathFacts,
+    Agreed, BondFacts, Event, FrameFacts, FrameHop, FrameOutcome, FrameProbe, FrameRefusal, FrameTry,
+    HostSample, InterfaceCounters, InterfaceFacts, LinkSample, LinkState, LunFacts, LunPathFacts, MemberKind,
+    NetPathFacts, NfsFacts, Phase, RouteFacts, RunEvent, RunHeader, ShaperFacts, StepId, TcpPathFacts,
     TcpSample,
 };
 
-use crate::{found, run};
+use crate::{found, run, summarize, synthetic};
 
 /// A path over its own gigabit interface, everything at this MTU.
 fn path(number: u32, mtu: u32) -> LunPathFacts {
@@ -51,7 +53,7 @@ fn passing(largest: u32, tried: &[u32]) -> FrameFacts {
         how: FrameProbe::Echo,
         tried: tried.iter().map(one).collect(),
         largest_bytes: Some(largest),
-        echo_us: None,
+        ..FrameFacts::default()
     }
 }
 
@@ -124,6 +126,30 @@ fn a_shaper_counts_its_own_way_and_says_so() {
     assert_eq!(unknown.mb_per_s, None, "a veth's 1000 Mbit/s mean nothing");
     assert!(unknown.arithmetic.starts_with("unknown rate"), "{unknown:?}");
     assert!(unknown.rate_from.contains("veth"), "{unknown:?}");
+}
+
+#[test]
+fn a_step_has_the_links_of_its_own_targets_each_once() {
+    let text = "[[test]]\nname = \"t\"\n[[test.job]]\ntargets = [0]\naccess = [{ size = \"8KiB\" }]\n\
+                [[test.job]]\ntargets = [1]\naccess = [{ size = \"8KiB\" }]\n\
+                [[test]]\nname = \"one\"\n[[test.job]]\ntargets = [0]\naccess = [{ size = \"8KiB\" }]\n";
+    let mut header = crate::synthetic::header(crate::synthetic::plan(text));
+    let lun = |paths| Some(Box::new(LunFacts { paths, ..LunFacts::default() }));
+    let mut second = header.targets[0].clone();
+    header.targets[0].member.lun = lun(vec![path(1, 1500), path(2, 1500)]);
+    let step = |test| assay_record::StepId { test, step: 0 };
+    let one = mb_per_s(&path(1, 1500));
+    assert_eq!(step_ceiling(&header, step(1)).unwrap().mb_per_s, Some(2.0 * one), "one target");
+    second.member.lun = None;
+    header.targets.push(second.clone());
+    assert_eq!(step_ceiling(&header, step(0)), None, "the other is a file here");
+    header.targets[1].member.lun = lun(vec![path(2, 1500), path(3, 1500)]);
+    assert_eq!(step_ceiling(&header, step(0)).unwrap().mb_per_s, Some(3.0 * one), "eth2 counts once");
+    header.targets[1].member.lun = None;
+    let nfs = NfsFacts { paths: vec![path(4, 1500)], read_bytes_max: 1 << 20, ..NfsFacts::default() };
+    let of_nfs = nfs_ceiling(&nfs).unwrap().mb_per_s.unwrap();
+    header.targets[1].member.nfs = Some(Box::new(nfs));
+    assert_eq!(step_ceiling(&header, step(0)).unwrap().mb_per_s, Some(2.0 * one + of_nfs));
 }
 
 #[test]
@@ -319,6 +345,50 @@ fn a_switch_that_is_not_jumbo_is_told_from_an_other_side_that_is_not() {
 }
 
 #[test]
+fn over_routers_the_one_that_lets_no_full_frames_on_is_named() {
+    let hop =
+        |number, address: Option<&str>, full| FrameHop { number, address: address.map(Into::into), full };
+    let (passes, lost) = (FrameOutcome::Passes, FrameOutcome::Lost);
+    let mut path = path(1, 9000);
+    net(&mut path).frames = passing(1500, &[1500, 9000]);
+    let mut told = |refusal: Option<(&str, u32)>, hops: Vec<FrameHop>, mss| {
+        let frames = &mut net(&mut path).frames;
+        frames.refusal = refusal.map(|(by, mtu_bytes)| FrameRefusal { by: by.into(), mtu_bytes });
+        frames.hops = hops;
+        path.tcp.as_mut().unwrap().send_mss_bytes = mss;
+        let told = says(std::slice::from_ref(&path));
+        assert_eq!(told.len(), 1, "{told:?}");
+        told.into_iter().next().unwrap()
+    };
+    let said = told(Some(("10.0.1.254", 1500)), Vec::new(), 8948);
+    assert!(said.contains("the router 10.0.1.254 says that its next link takes 1500 bytes"), "{said}");
+    assert!(
+        said.ends_with("Set the link behind the router 10.0.1.254 to 9000 too, or eth1 to 1500."),
+        "{said}"
+    );
+    let said = told(Some(("", 0)), Vec::new(), 8948);
+    assert!(said.contains("a router says that its next link takes 1500"), "{said}");
+    let between = vec![hop(1, Some("10.0.1.254"), passes), hop(2, Some("10.0.2.254"), lost)];
+    let said = told(None, between, 8948);
+    assert!(
+        said.contains("lost between router 1 (10.0.1.254) and router 2 (10.0.2.254). No router"),
+        "{said}"
+    );
+    assert!(said.contains("large I/O hangs"), "{said}");
+    let last = vec![hop(1, Some("10.0.1.254"), passes), hop(2, None, lost)];
+    let said = told(None, last, 1448);
+    assert!(said.contains("and the target, or on the way back. TCP agreed on packets of 1500"), "{said}");
+    let silent = vec![hop(2, None, lost)];
+    let said = told(None, silent, 8948);
+    assert!(
+        said.contains("between this host and the target, or on the way back. A router between"),
+        "{said}"
+    );
+    let said = told(None, vec![hop(1, Some("10.0.1.254"), passes)], 8948);
+    assert!(said.contains("a switch as a rule"), "nothing was found out about where: {said}");
+}
+
+#[test]
 fn one_path_that_is_smaller_than_the_others_is_named() {
     let told = says(&[path(1, 9000), path(2, 1500), path(3, 9000)]);
     assert!(told.len() == 1 && told[0].starts_with("path 1 (10.0.2.2) has MTU 1500, while"), "{told:?}");
@@ -376,6 +446,64 @@ fn retransmits_are_told_and_warned_of_from_one_a_second() {
     let four = fired(4).unwrap();
     assert_eq!((four.severity, four.evidence[0].value), (Severity::Warning, 4.0));
     assert!(four.says.contains("4 to 10.0.1.2:3260") && four.says.contains("cannot be seen from here"));
+}
+
+#[test]
+fn what_interfaces_lost_meanwhile_is_told_with_its_numbers() {
+    let fired = |counters: InterfaceCounters| {
+        let (header, mut summary) = clean();
+        let quiet = InterfaceCounters { rx_packets: 5000, tx_packets: 100, ..InterfaceCounters::default() };
+        summary.steps[0].links = vec![
+            LinkSample { interface: "eth0".into(), counters: quiet },
+            LinkSample { interface: "eth1".into(), counters: quiet.plus(&counters) },
+        ];
+        summary.steps[0].seconds = 4.0;
+        found("link-errors", &header, &summary)
+    };
+    assert!(fired(InterfaceCounters::default()).is_none());
+    let broken = fired(InterfaceCounters { rx_errors: 3, rx_crc_errors: 2, ..InterfaceCounters::default() });
+    let broken = broken.unwrap();
+    assert_eq!((broken.severity, broken.evidence[0].value), (Severity::Warning, 3.0));
+    let words = "eth1 counted 3 broken packets received (2 with a wrong checksum) among 5100 packets";
+    assert!(broken.says.contains(words) && !broken.says.contains("eth0"), "{broken:?}");
+    let overrun = fired(InterfaceCounters { rx_overruns: 1, ..InterfaceCounters::default() }).unwrap();
+    assert_eq!(overrun.severity, Severity::Warning);
+    let dropped =
+        |tx_dropped| fired(InterfaceCounters { tx_dropped, ..InterfaceCounters::default() }).unwrap();
+    assert_eq!((dropped(3).severity, dropped(4).severity), (Severity::Info, Severity::Warning));
+    assert!(dropped(4).says.contains("4 dropped before sending"), "{:?}", dropped(4));
+}
+
+#[test]
+fn an_error_in_the_first_or_last_second_of_the_window_is_not_lost() {
+    let (header, _) = clean();
+    let mut events = synthetic::events(&header, synthetic::Target::default());
+    let phase = |phase| RunEvent::PhaseStarted { step: StepId { test: 0, step: 0 }, phase };
+    let measure = events.iter().find(|event| event.what == phase(Phase::Measure)).unwrap().at_ns;
+    let end = events.iter().rposition(|event| matches!(event.what, RunEvent::StepEnded(_))).unwrap();
+    let drain = events[end].at_ns;
+    assert!(drain > measure + 2_000_000_000, "{measure} {drain}");
+    let sample = |at_ns, rx_errors| {
+        let counters = InterfaceCounters { rx_errors, rx_packets: 10, ..InterfaceCounters::default() };
+        let links = vec![LinkSample { interface: "eth0".into(), counters }];
+        let sample = HostSample { at_ns, length_ns: 1_000_000_000, links, ..HostSample::default() };
+        Event { at_ns, what: RunEvent::Host(Box::new(sample)) }
+    };
+    // Ends before it, reaches into it, lies in it, reaches out of it, begins after it.
+    let half = 500_000_000;
+    let samples = [
+        sample(measure, 1),
+        sample(measure + half, 10),
+        sample(measure + half + 1_000_000_000, 100),
+        sample(drain + half, 1000),
+        sample(drain + 1_000_000_000, 10_000),
+    ];
+    // As they come: after the phases that they touch.
+    let late = std::iter::once(Event { at_ns: drain, what: phase(Phase::Drain) }).chain(samples);
+    events.splice(end..end, late);
+    let summary = summarize(&header, &events);
+    assert_eq!(summary.steps[0].links[0].counters.rx_errors, 1110, "{:?}", summary.steps[0].links);
+    assert_eq!(summary.steps[0].links[0].counters.rx_packets, 30);
 }
 
 #[test]

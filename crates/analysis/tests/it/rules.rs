@@ -1,6 +1,6 @@
 //! Each rule: it fires, it does not, and what it does on the boundary.
 
-use assay_analysis::{DiskBytes, OpSummary, RunSummary, Severity, findings};
+use assay_analysis::{DiskBytes, OpSummary, Point, RunSummary, Severity, findings};
 use assay_record::{
     Content, Failure, MemberKind, Mismatch, NfsFacts, RunHeader, Stamp, StepCpu, StepReason, Warning,
     WriteEnd,
@@ -240,6 +240,27 @@ fn a_rate_is_missed_below_99_percent() {
 }
 
 #[test]
+fn seconds_without_io_are_a_stall_where_an_io_took_as_long() {
+    let set = |rates: &[f64], slowest_ns: u64| {
+        let (header, mut summary) = clean();
+        {
+            let step = &mut summary.steps[0];
+            let plain = step.series[0].clone();
+            step.series = rates.iter().map(|iops| Point { iops: *iops, ..plain.clone() }).collect();
+            step.total.iops = rates.iter().sum::<f64>() / rates.len() as f64;
+            step.total.service.record(slowest_ns);
+        }
+        found("stalled", &header, &summary)
+    };
+    let told = set(&[900.0, 880.0, 3.0, 0.0, 0.0, 910.0, 0.0, 870.0], 3_400_000_000).unwrap();
+    assert!(told.says.contains("From second 2 to second 5 of the window"), "{}", told.says);
+    assert!(told.says.contains("took 3.4 s"), "{}", told.says);
+    assert_eq!(told.evidence[0].value, 3.0);
+    assert!(set(&[900.0, 880.0, 0.0, 910.0], 40_000_000).is_none(), "it was meant to rest");
+    assert!(set(&[900.0, 880.0, 90.0, 910.0], 3_400_000_000).is_none(), "slow is not still");
+}
+
+#[test]
 fn an_overloaded_open_loop_misses_its_rate() {
     let (header, summary) = run("[[test]]\nname = \"o\"\naccess = [{ size = \"8KiB\", random = 100 }]\n\
         outstanding = 4\nrun = \"3s\"\npace = { rate = \"90000/s\", arrivals = \"constant\" }\n");
@@ -329,13 +350,16 @@ fn warnings_become_findings_once_unless_a_rule_says_it_better() {
     let (mut header, mut summary) = clean();
     let warning =
         |rule: &str| Warning { rule: rule.into(), says: "It fell back.".into(), next: "Allow it.".into() };
-    summary.warnings = vec![warning("psync-fallback"), warning("psync-fallback"), warning("unwritten")];
+    let again = Warning { says: "It fell again.".into(), ..warning("psync-fallback") };
+    summary.warnings =
+        vec![warning("psync-fallback"), warning("psync-fallback"), again, warning("unwritten")];
     header.targets[0].member.unwritten_bytes = Some(4096);
     let all = findings(&header, &summary);
     let rules: Vec<&str> = all.iter().map(|f| f.rule.as_str()).collect();
-    assert_eq!(rules, ["unwritten", "psync-fallback"]);
+    assert_eq!(rules, ["unwritten", "psync-fallback", "psync-fallback"]);
     assert!(all[0].says.starts_with("0.0 MiB of"), "the rule's own words: {}", all[0].says);
     assert_eq!((all[1].says.as_str(), all[1].next.as_str()), ("It fell back.", "Allow it."));
+    assert_eq!(all[2].says, "It fell again.", "what happens twice is told twice");
 }
 
 #[test]

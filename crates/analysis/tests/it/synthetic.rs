@@ -187,6 +187,7 @@ fn sample(at_ns: u64, bytes: u64) -> HostSample {
         timer_late_max_ns: 400_000,
         disks: vec![DiskSample { device: "sdb1".into(), read_bytes: bytes, ..DiskSample::default() }],
         tcp: vec![],
+        links: vec![],
     }
 }
 

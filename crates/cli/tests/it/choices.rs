@@ -152,3 +152,21 @@ fn words_that_cannot_mean_anything_are_refused() {
     story.assay(&["run", "vmware", "null:", "--set", "ops=10", "--label", "lasting"]).ends(DONE);
     story.assay(&["label", "lasting", "last"]).refused(&["choose another label"]);
 }
+
+#[test]
+fn where_nothing_can_move_each_step_is_told_when_it_is_done() {
+    let story = Story::new();
+    let told = story
+        .assay(&["run", "vmware", "t.dat", "--size", "1MiB", "--only", "Max", "--set", "run=200ms"])
+        .ends(DONE);
+    let lines: Vec<&str> = told.err.lines().collect();
+    assert_eq!(lines[0], "filling t.dat: 1.00 MiB", "{}", told.err);
+    assert!(lines[1].starts_with("filled t.dat: 1.00 MiB in "), "{}", told.err);
+    assert_eq!(lines[2], "2 steps, about 1 s", "{}", told.err);
+    for (line, begins) in
+        lines[3..].iter().zip(["1/2 Max Throughput-100%Read: ", "2/2 Max Throughput-50%Read: "])
+    {
+        let rate = line.strip_prefix(begins).and_then(|rest| rest.split_once(" IOPS, "));
+        assert!(rate.is_some_and(|(iops, _)| iops.parse::<u64>().is_ok_and(|n| n > 0)), "{}", told.err);
+    }
+}

@@ -54,7 +54,15 @@ fn four_healthy_paths_are_told_with_route_frames_and_ceiling() {
     assert!(is_near(&checked["ceiling"]["together"]["mb_per_s"], 4.0 * ceiling(9000.0)));
     let told = story.assay(&["check", &lun]);
     let told = String::from_utf8_lossy(&told.stdout);
-    for words in ["c4       9000    9000", "8948/9014", "= 495.6 MB/s", "InitialR2T=No"] {
+    for words in [
+        "c4       9000    9000",
+        "8948/9014",
+        "= 495.6 MB/s",
+        "(472.7 MiB/s)",
+        "InitialR2T=No",
+        "no fault found; all 4 paths are up",
+        "\nAll paths\n",
+    ] {
         assert!(told.contains(words), "{words}: {told}");
     }
     let wide: Vec<&str> = told.lines().skip(1).filter(|line| line.chars().count() > 80).collect();

@@ -8,6 +8,7 @@
 
 mod check;
 mod lab;
+mod network;
 mod runs;
 #[path = "../lun/story.rs"]
 mod story;

@@ -5,6 +5,7 @@
     reason = "a panic in a story is a story that failed; one that is skipped says why"
 )]
 
+mod istgt;
 mod story;
 mod tgt;
 
@@ -135,17 +136,52 @@ fn a_lun_that_another_host_has_reserved_is_refused() {
 
 #[test]
 fn what_is_not_there_is_said() {
-    let Some(tgt) = tgt::start(1) else { return };
     let story = Story::new();
-    let lun = tgt.address("", "");
     refused(
         &story.assay(&["check", "iscsi://127.0.0.1:9/iqn.2026-11.example:none/1"]),
         2,
         &["cannot connect"],
     );
-    refused(&story.assay(&["check", &lun.replace(":story", ":other")]), 2, &["login", "failed"]);
-    refused(&story.assay(&["check", &lun.replace("/1?", "/7?")]), 2, &["no such LUN"]);
     refused(&story.assay(&["check", "iscsi://nas/iqn.x"]), 2, &["iSCSI address, lun"]);
+}
+
+#[test]
+fn a_wrong_target_or_lun_is_answered_with_those_there_are() {
+    let Some(mut tgt) = tgt::start(1) else { return };
+    let (story, lun) = (Story::new(), tgt.address("", ""));
+    let name = tgt.name();
+    let targets = ["login", "failed", "no such target", &format!("has:\n    - {name}\n")];
+    for verb in [&["check"][..], &["run", "vmware"]] {
+        refused(&story.assay(&[verb, &[&lun.replace(":story", ":other")]].concat()), 2, &targets);
+    }
+    refused(
+        &story.assay(&["check", &lun.replace("/1?", "/7?")]),
+        2,
+        &["no such LUN", "- LUN 0, not a disk", "- LUN 1, 64MiB (IET VIRTUAL-DISK)"],
+    );
+    refused(&story.assay(&["check", &lun.replace("/1?", "/0?")]), 2, &["not a disk", "- LUN 1, 64MiB"]);
+
+    for tid in 2..=12 {
+        tgt.set(&format!("--op new --mode target --tid {tid} -T {name}{tid:02}")).unwrap();
+        tgt.set(&format!("--op bind --mode target --tid {tid} -I ALL")).unwrap();
+    }
+    let told = story.assay(&["check", &lun.replace(":story", ":story077")]);
+    // Those most like it first.
+    refused(&told, 2, &[&format!("has:\n    - {name}07\n"), "\n    - and 4 more\n"]);
+    assert_eq!(err(&told).matches("    - iqn.").count(), 8);
+    let all = json(&story.assay(&["check", lun.split("/iqn.").next().unwrap(), "--json"]), 0);
+    assert_eq!(all["targets"].as_array().unwrap().len(), 12);
+    assert!(!all["targets"][0]["portals"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn a_portal_that_tells_nothing_without_chap_does_not_hide_the_first_error() {
+    let Some(istgt) = istgt::start() else { return };
+    let story = Story::new();
+    let address = |name: &str| format!("iscsi://{}/{name}/0", istgt.portal);
+    json(&story.assay(&["check", &address(istgt::NAME), "--json"]), 0);
+    let words = ["no such target", "The portal does not tell which targets it has", "CHAP"];
+    refused(&story.assay(&["check", &address("iqn.2026-11.example.assay:other")]), 2, &words);
 }
 
 #[test]

@@ -80,7 +80,7 @@ impl Tgt {
     }
 
     /// Of its own, as a LUN is locked by the name of its target.
-    fn name(&self) -> String {
+    pub fn name(&self) -> String {
         format!("iqn.2026-11.example.assay-{}:story", self.control)
     }
 

@@ -317,6 +317,18 @@ impl PreparedTargets {
         self.targets.iter().flat_map(|t| crate::paths::remotes(t.facts.member.paths())).collect()
     }
 
+    /// The network interfaces that lead to the targets, and those under them.
+    #[must_use]
+    pub fn interfaces(&self) -> Vec<String> {
+        let paths = self.targets.iter().flat_map(|t| t.facts.member.paths());
+        let interfaces = paths.filter_map(|path| path.net.as_ref()?.interface.as_ref());
+        let mut names: Vec<String> =
+            interfaces.flat_map(|of| of.names().into_iter().map(str::to_owned)).collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+
     /// Kernel names of every block device under the targets, as in /proc/diskstats.
     #[must_use]
     pub fn disk_names(&self) -> Vec<String> {

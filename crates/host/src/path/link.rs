@@ -4,9 +4,11 @@
 use std::io;
 use std::net::IpAddr;
 
-use assay_record::{BondFacts, InterfaceCounters, InterfaceFacts, LinkState};
+use assay_record::{BondFacts, InterfaceCounters, InterfaceFacts, LinkSample, LinkState};
 use netlink_packet_core::NLM_F_DUMP;
-use netlink_packet_route::link::{InfoBond, InfoData, LinkAttribute, LinkFlags, LinkInfo, LinkMessage};
+use netlink_packet_route::link::{
+    InfoBond, InfoData, LinkAttribute, LinkFlags, LinkInfo, LinkMessage, Stats64,
+};
 use netlink_packet_route::neighbour::{NeighbourAddress, NeighbourAttribute, NeighbourMessage};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 
@@ -61,19 +63,71 @@ fn read(link: &LinkMessage) -> Link {
             LinkAttribute::Controller(index) => read.member_of = Some(*index),
             LinkAttribute::LinkInfo(infos) => add_info(&mut read, infos),
             LinkAttribute::Stats64(of) => {
-                read.facts.counters = InterfaceCounters {
-                    rx_packets: of.rx_packets,
-                    tx_packets: of.tx_packets,
-                    rx_errors: of.rx_errors,
-                    tx_errors: of.tx_errors,
-                    rx_dropped: of.rx_dropped,
-                    tx_dropped: of.tx_dropped,
-                };
+                read.facts.counters = counters(of);
             }
             _ => {}
         }
     }
     read
+}
+
+fn counters(of: &Stats64) -> InterfaceCounters {
+    InterfaceCounters {
+        rx_packets: of.rx_packets,
+        tx_packets: of.tx_packets,
+        rx_errors: of.rx_errors,
+        tx_errors: of.tx_errors,
+        rx_dropped: of.rx_dropped,
+        tx_dropped: of.tx_dropped,
+        rx_bytes: of.rx_bytes,
+        tx_bytes: of.tx_bytes,
+        rx_crc_errors: of.rx_crc_errors,
+        // Drivers put one and the same number into one, two or all three of these.
+        rx_overruns: of.rx_missed_errors.max(of.rx_over_errors).max(of.rx_fifo_errors),
+    }
+}
+
+/// Follows what some interfaces count from sample to sample.
+#[derive(Debug)]
+pub(crate) struct LinkWatch {
+    kernel: Netlink,
+    /// Number, name, and what was counted so far.
+    links: Vec<(u32, String, InterfaceCounters)>,
+}
+
+impl LinkWatch {
+    /// `None` where there is nothing to follow, or the kernel tells nothing.
+    pub(crate) fn open(names: &[String]) -> Option<Self> {
+        if names.is_empty() {
+            return None;
+        }
+        let mut kernel = Netlink::open(None).ok()?;
+        let known = all(&mut kernel).ok()?.into_iter().filter(|link| names.contains(&link.facts.name));
+        let links = known.map(|link| (link.index, link.facts.name, link.facts.counters)).collect();
+        Some(Self { kernel, links })
+    }
+
+    /// What each has counted since the call before. An interface that is gone is left out.
+    pub(crate) fn sample(&mut self) -> Vec<LinkSample> {
+        let Self { kernel, links } = self;
+        let sample = |(index, name, before): &mut (u32, String, InterfaceCounters)| {
+            let now = one(kernel, *index)?.facts.counters;
+            let counters = now.since(before);
+            *before = now;
+            Some(LinkSample { interface: name.clone(), counters })
+        };
+        links.iter_mut().filter_map(sample).collect()
+    }
+}
+
+fn one(kernel: &mut Netlink, index: u32) -> Option<Link> {
+    let mut question = LinkMessage::default();
+    question.header.index = index;
+    let answer = kernel.ask(RouteNetlinkMessage::GetLink(question), 0).ok()?;
+    answer.into_iter().find_map(|message| match message {
+        RouteNetlinkMessage::NewLink(link) => Some(read(&link)),
+        _ => None,
+    })
 }
 
 fn add_info(link: &mut Link, infos: &[LinkInfo]) {

@@ -4,6 +4,7 @@
 //! this process is in; frames are tried out by echoes. Nothing here loads the network: some packets per address.
 
 mod driver;
+mod echo;
 mod frames;
 mod link;
 mod netlink;
@@ -11,13 +12,14 @@ mod route;
 mod shaper;
 mod tcp;
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use assay_record::{FrameFacts, InterfaceFacts, NetPathFacts};
 
 use link::Link;
 use netlink::Netlink;
 
+pub(crate) use link::LinkWatch;
 pub(crate) use tcp::TcpWatch;
 pub use tcp::{tcp_facts, tcp_path};
 
@@ -39,7 +41,7 @@ fn net_path(to: IpAddr) -> NetPathFacts {
         route.device.clone_from(&here.facts.name);
         facts.frames = match here.facts.mtu_bytes {
             0 => FrameFacts::default(),
-            mtu_bytes => frames::probe(to, mtu_bytes),
+            mtu_bytes => frames::probe(SocketAddr::new(to, 0), None, mtu_bytes, route.gateway.is_some()),
         };
         // After the echoes: only now the kernel has learnt where the next hop is.
         let next_hop = route.gateway.as_ref().and_then(|gateway| gateway.parse().ok()).unwrap_or(to);

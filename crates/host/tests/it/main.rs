@@ -9,5 +9,6 @@
 mod loop_device;
 mod namespace;
 mod probing;
+mod routed;
 mod sampling;
 mod stacked;

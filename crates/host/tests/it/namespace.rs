@@ -51,6 +51,12 @@ impl Namespaces {
         }
     }
 
+    /// Sets a parameter of a namespace: `ipv4/ip_forward`.
+    #[track_caller]
+    pub fn set(&self, name: &str, parameter: &str, value: &str) {
+        self.inside(name, || std::fs::write(format!("/proc/sys/net/{parameter}"), value)).unwrap();
+    }
+
     /// What `look` sees from inside.
     pub fn inside<T: Send>(&self, name: &str, look: impl FnOnce() -> T + Send) -> T {
         let file = File::open(format!("/run/netns/{}-{name}", self.prefix)).unwrap();

@@ -1,7 +1,10 @@
 //! Interfaces that stand on others: what carries them is found, whatever the kernel offers here.
 
-use assay_host::net_paths;
-use assay_record::{InterfaceFacts, LinkState};
+use std::net::UdpSocket;
+use std::time::{Duration, Instant};
+
+use assay_host::{Sampler, Watched, net_paths};
+use assay_record::{InterfaceFacts, LinkSample, LinkState};
 
 use crate::namespace::Namespaces;
 
@@ -102,6 +105,36 @@ fn interfaces_made_on_another_stand_on_it() {
         assert_eq!(found.lower[0].kind, InterfaceFacts::ELSEWHERE);
         assert!(found.lower[0].name.starts_with("interface "), "{found:#?}");
     }
+}
+
+#[test]
+fn what_an_interface_drops_is_in_the_samples() {
+    const SENT: u64 = 7;
+    let Some(spaces) = linked("counters") else { return };
+    spaces.all(
+        "here: link set e1 mtu 1500
+         here: addr add 10.9.0.1/24 dev e1
+         there: addr add 10.9.0.2/24 dev f1",
+    );
+    let watched = Watched { interfaces: vec!["e1".into(), "no-such-interface".into()], ..Watched::default() };
+    let started = Instant::now();
+    let sampler = spaces.inside("here", || Sampler::start(watched, started, Duration::from_millis(100)));
+    spaces.inside("there", || {
+        let socket = UdpSocket::bind("10.9.0.2:0").unwrap();
+        // Each one frame, larger than the other end takes.
+        for _ in 0..SENT {
+            socket.send_to(&[0; 3000], "10.9.0.1:9").unwrap();
+        }
+    });
+    let mut links = Vec::new();
+    let sum = |links: &[LinkSample]| links.iter().map(|link| link.counters.rx_dropped).sum::<u64>();
+    // The first waits for ARP.
+    while sum(&links) < SENT && started.elapsed() < Duration::from_secs(20) {
+        std::thread::sleep(Duration::from_millis(20));
+        links.extend(sampler.take().into_iter().flat_map(|sample| sample.links));
+    }
+    assert_eq!(sum(&links), SENT, "{links:#?}");
+    assert!(links.iter().all(|link| link.interface == "e1"), "{links:#?}");
 }
 
 #[test]

@@ -42,7 +42,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     /// Binds waiting commands to paths, and hands bound ones to sessions.
     fn dispatch(&mut self, now: Instant) {
         while let Some(&index) = self.waiting.front() {
-            let candidates = self.paths.iter().filter(|path| path.is_serving()).map(|path| Candidate {
+            let candidates = self.paths.iter().filter(|path| path.is_trusted()).map(|path| Candidate {
                 path: path.index,
                 access: path.access,
                 outstanding: path.outstanding(),
@@ -120,6 +120,9 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         let now = if patience == Patience::Wait { Instant::now() } else { now };
         if let Ok(true) = result {
             connection.received_at = now;
+            if connection.suspect_since.is_some() {
+                self.trust_again(at, now);
+            }
         }
         // What came before an error still counts.
         for event in events.drain(..) {

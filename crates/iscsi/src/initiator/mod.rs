@@ -13,6 +13,7 @@ mod dispatch;
 mod probe;
 mod recover;
 mod settle;
+mod silence;
 mod tick;
 
 use std::collections::VecDeque;
@@ -38,6 +39,15 @@ pub(crate) use recover::login_error;
 const CONTROL_SLOTS: u32 = 4;
 /// How often timers are looked at. All limits are far longer.
 const TICK: Duration = Duration::from_millis(50);
+
+/// What an initiator is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Serves {
+    /// I/O on a disk, which is looked at over every path before it serves.
+    Io,
+    /// Questions only, to whatever is there.
+    Questions,
+}
 
 /// What a command does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,6 +97,7 @@ pub struct Completion<B> {
 pub struct Initiator<B: AsRef<[u8]> + AsMut<[u8]>> {
     config: Config,
     lun: u64,
+    serves: Serves,
 
     slots: Slots<B>,
     paths: Vec<Path>,
@@ -115,13 +126,17 @@ pub struct Initiator<B: AsRef<[u8]> + AsMut<[u8]>> {
 impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     /// Brings up all paths. At least one must come up; the others are tried again while the initiator lives.
     pub fn connect(config: Config) -> Result<Self, ConnectError> {
+        Self::connect_to(config, Serves::Io)
+    }
+
+    pub(crate) fn connect_to(config: Config, serves: Serves) -> Result<Self, ConnectError> {
         check(&config)?;
-        let mut initiator = Self::new(config)?;
+        let mut initiator = Self::new(config, serves)?;
         initiator.bring_up()?;
         Ok(initiator)
     }
 
-    fn new(config: Config) -> Result<Self, ConnectError> {
+    fn new(config: Config, serves: Serves) -> Result<Self, ConnectError> {
         let now = Instant::now();
         let mut isid_random = [0; 3];
         assay_tcp::random_bytes(&mut isid_random)
@@ -147,6 +162,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             .collect();
         Ok(Self {
             lun: crate::scsi::lun_to_wire(config.lun),
+            serves,
             slots: Slots::new(u32::try_from(slot_count).expect("a few thousand"), now),
             paths,
             spread: Spread::new(config.policy),
@@ -188,7 +204,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         };
         let mut errors: Vec<String> = self.paths.iter().map(error).collect();
         errors.dedup();
-        Err(ConnectError::NoPath(PathErrors(errors)))
+        let missing = self.paths.iter().find_map(|path| path.missing);
+        Err(ConnectError::NoPath { errors: PathErrors(errors), missing })
     }
 
     /// Size and block size of the unit.

@@ -2,14 +2,12 @@
 
 use std::time::Instant;
 
-use super::Initiator;
+use super::{Initiator, Serves};
 use crate::error::PathError;
 use crate::events::EventKind;
 use crate::multipath::{Phase, ProbeStep, State};
 use crate::pdu::Direction;
-use crate::scsi::{
-    AccessState, AluaSupport, Capacity, DeviceIds, Inquiry, Sense, cdb, parse_port_groups, status,
-};
+use crate::scsi::{AccessState, Capacity, DeviceIds, Inquiry, Sense, cdb, parse_port_groups, status};
 use crate::session::TaskOutcome;
 use crate::slots::{Data, Owner, Place};
 
@@ -20,7 +18,10 @@ const ANSWER_BYTES: u16 = 1024;
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     pub(super) fn begin_probe(&mut self, at: usize, now: Instant) {
-        self.send_probe(at, ProbeStep::Ready { tries: 0 }, now);
+        match self.serves {
+            Serves::Io => self.send_probe(at, ProbeStep::Ready { tries: 0 }, now),
+            Serves::Questions => self.serve(at, now),
+        }
     }
 
     fn send_probe(&mut self, at: usize, step: ProbeStep, now: Instant) {
@@ -71,6 +72,11 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         self.fail_path(at, &PathError::Lun { portal, why }, now);
     }
 
+    fn no_unit(&mut self, at: usize, why: String, now: Instant) {
+        let portal = self.paths[at].portal.clone();
+        self.fail_path(at, &PathError::NoUnit { portal, why }, now);
+    }
+
     pub(super) fn probe_done(&mut self, at: usize, user: u32, outcome: &TaskOutcome, now: Instant) {
         let Data::Control(mut data) = self.slots.put(user) else {
             unreachable!("a probe has a buffer of its own");
@@ -84,8 +90,13 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         let is_good = outcome.response == 0 && outcome.status == status::GOOD;
         let next = match step {
             ProbeStep::Ready { tries } => self.ready_answer(tries, outcome),
-            ProbeStep::Inquiry if is_good => inquiry_answer(&data),
-            ProbeStep::Inquiry => Err(format!("INQUIRY failed: {}", words(outcome))),
+            ProbeStep::Inquiry => {
+                let failed = || Some(format!("INQUIRY failed: {}", words(outcome)));
+                match if is_good { no_disk(&data) } else { failed() } {
+                    Some(why) => return self.no_unit(at, why, now),
+                    None => Ok(Some(ProbeStep::Ids)),
+                }
+            }
             ProbeStep::Ids => self.ids_answer(at, is_good, &data),
             ProbeStep::Capacity16 | ProbeStep::Capacity10 => {
                 self.capacity_answer(step, is_good, &data, outcome)
@@ -183,23 +194,24 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         path.was_silent = false;
         path.backoff = std::time::Duration::ZERO;
         path.last_error = None;
+        path.missing = None;
         let (index, portal) = (path.index, path.portal.clone());
         self.all_down_since = None;
         self.log.push(now, Some(index), EventKind::PathUp { portal });
     }
 }
 
-fn inquiry_answer(data: &[u8]) -> Result<Option<ProbeStep>, String> {
-    let inquiry = Inquiry::parse(data).map_err(|error| error.to_string())?;
-    if inquiry.qualifier != 0 {
-        return Err("the target has no such LUN".into());
+/// Why what INQUIRY tells of cannot be a unit for I/O.
+fn no_disk(data: &[u8]) -> Option<String> {
+    match Inquiry::parse(data) {
+        Err(error) => Some(error.to_string()),
+        Ok(inquiry) if inquiry.qualifier != 0 => Some("the target has no such LUN".into()),
+        Ok(inquiry) if inquiry.device_type != 0 => {
+            Some(format!("it is not a disk (device type {:#04x})", inquiry.device_type))
+        }
+        // Even a unit without ALUA answers page 83; the groups are asked for last and may be refused.
+        Ok(_) => None,
     }
-    if inquiry.device_type != 0 {
-        return Err(format!("it is not a disk (device type {:#04x})", inquiry.device_type));
-    }
-    // Even a unit without ALUA answers page 83; the groups are asked for last and may be refused.
-    let _: AluaSupport = inquiry.alua;
-    Ok(Some(ProbeStep::Ids))
 }
 
 fn words(outcome: &TaskOutcome) -> String {

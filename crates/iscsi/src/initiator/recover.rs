@@ -37,36 +37,39 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     pub(super) fn fail_path(&mut self, at: usize, error: &PathError, now: Instant) {
         let path = &mut self.paths[at];
         let was_serving = path.is_serving();
-        let mut pause = if was_serving {
+        if was_serving {
             path.backoff = Duration::ZERO;
-            Duration::ZERO
-        } else {
-            Duration::ZERO
-        };
-        pause = pause.max(path.next_backoff(&self.config.timeouts));
-        if error.is_permanent() {
-            pause = self.config.timeouts.retry_max;
         }
-        let old = std::mem::replace(&mut path.state, State::Down { retry_at: now });
+        let mut retry_at = now + path.next_backoff(&self.config.timeouts);
+        if error.is_permanent() {
+            retry_at = now + self.config.timeouts.retry_max;
+        }
+        path.missing = error.missing();
+        // A target that we had before and that is not there is being set up again, as after a restart.
+        path.is_refused = error.is_permanent() && !(path.missing.is_some() && self.capacity.is_some());
+        let old = std::mem::replace(&mut path.state, State::Down { retry_at });
+        path.not_before = now;
         if let State::Online(connection) = old {
-            // The target may ask for a pause before its sessions are reinstated.
-            let time2wait_s = connection.session.agreed().default_time2wait_s;
-            if was_serving {
-                pause = pause.max(Duration::from_secs(time2wait_s.into()));
+            // After a connection ended unexpectedly the target may ask for a pause before its session is reinstated.
+            // One that we end because it is silent did not: its target may not know of any end yet.
+            if was_serving && !matches!(error, PathError::Silent { .. }) {
+                let time2wait_s = connection.session.agreed().default_time2wait_s;
+                path.not_before = now + Duration::from_secs(time2wait_s.into());
             }
             connection.wire.abandon(&mut self.slots);
         }
-        let path = &mut self.paths[at];
-        path.state = State::Down { retry_at: now + pause };
+        path.state = State::Down { retry_at: retry_at.max(path.not_before) };
         path.attempts = if was_serving { 0 } else { path.attempts + 1 };
-        path.was_silent = matches!(error, PathError::TimedOut { .. });
-        path.last_error = Some(error.to_string());
+        path.was_silent = matches!(error, PathError::TimedOut { .. } | PathError::Silent { .. });
         let (index, cause) = (path.index, error.to_string());
+        let is_news = path.last_error.as_ref() != Some(&cause);
+        path.last_error = Some(cause.clone());
         let (commands, fenced_writes) = self.take_back(at, now);
         if was_serving {
             self.paths[at].stats.failures += 1;
             self.log.push(now, Some(index), EventKind::PathDown { cause, commands, fenced_writes });
-        } else {
+        } else if is_news {
+            // The same answer twice a second is told once, or it would drown everything else.
             self.log.push(now, Some(index), EventKind::RetryFailed { cause });
         }
         // A reset on its way covers only writes that were fenced before it was sent.

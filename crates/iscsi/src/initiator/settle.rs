@@ -77,6 +77,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     }
 
     fn settle(&mut self, at: usize, user: u32, outcome: &TaskOutcome, now: Instant) {
+        self.paths[at].pace.answered(now.saturating_duration_since(self.slots.get(user).sent_at));
         if let Owner::Probe { .. } = self.slots.get(user).owner {
             return self.probe_done(at, user, outcome, now);
         }

@@ -34,6 +34,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
                 Due::Left => self.left(at, now),
             }
         }
+        self.watch_silence(now);
         self.abort_overdue(now);
         self.drop_closed_windows(now);
         self.watch_paths(now);
@@ -154,6 +155,9 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         }
         for at in 0..self.paths.len() {
             self.read_access_state(at, now);
+        }
+        if self.lost.is_none() {
+            self.paths.iter_mut().for_each(|path| path.hasten(now, &self.config.timeouts));
         }
         let Some(since) = self.all_down_since else {
             self.all_down_since = Some(now);

@@ -46,6 +46,8 @@ pub(crate) struct Connection {
     pub phase: Phase,
     /// When the last byte came.
     pub received_at: Instant,
+    /// Since when nothing came, of a path that gets no new commands for that.
+    pub suspect_since: Option<Instant>,
     /// The ping in the air.
     pub ping: Option<(u32, Instant)>,
     pub next_ping_at: Instant,
@@ -69,6 +71,7 @@ impl Connection {
             session: Session::new(agreed, lun, depth),
             phase,
             received_at: now,
+            suspect_since: None,
             ping: None,
             next_ping_at: now,
             manage_deadline: None,
@@ -121,10 +124,17 @@ impl Connection {
             return if now.duration_since(silent_since) > limit { Err(()) } else { Ok(()) };
         }
         if now >= self.next_ping_at {
-            self.ping = Some((self.session.ping(), now));
+            self.ask(now);
             self.next_ping_at = now + interval;
         }
         Ok(())
+    }
+
+    /// Sends a ping, unless one is in the air.
+    pub(crate) fn ask(&mut self, now: Instant) {
+        if self.ping.is_none() {
+            self.ping = Some((self.session.ping(), now));
+        }
     }
 
     /// Takes the answer to a ping; the round trip if it was ours.

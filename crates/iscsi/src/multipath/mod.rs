@@ -3,7 +3,9 @@
 mod connection;
 mod path;
 mod policy;
+mod silence;
 
 pub(crate) use connection::{Connection, Phase, ProbeStep};
 pub(crate) use path::{Attempt, Path, Purpose, State};
 pub(crate) use policy::{Candidate, Spread};
+pub(crate) use silence::{Doubt, Quiet};

@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 use assay_tcp::{Connecting, PathStats};
 
 use super::connection::{Connection, Phase};
+use super::silence::Pace;
 use crate::config::Timeouts;
-use crate::error::PathError;
+use crate::error::{Missing, PathError};
 use crate::login::LoginConfig;
 use crate::scsi::AccessState;
 use crate::transport::{LoggingIn, resolve};
@@ -69,7 +70,15 @@ pub(crate) struct Path {
     /// The last failure was silence: the own portal is probably out of reach.
     pub was_silent: bool,
     pub backoff: Duration,
+    /// The target asked for a pause until then.
+    pub not_before: Instant,
+    /// The login was refused, and nothing but a changed setting can help.
+    pub is_refused: bool,
     pub last_error: Option<String>,
+    /// What the last error says is not there.
+    pub missing: Option<Missing>,
+    /// How long its answers take.
+    pub pace: Pace,
     pub stats: PathStats,
 }
 
@@ -97,7 +106,11 @@ impl Path {
             attempts: 0,
             was_silent: false,
             backoff: Duration::ZERO,
+            not_before: now,
+            is_refused: false,
             last_error: None,
+            missing: None,
+            pace: Pace::new(now),
             stats: PathStats::default(),
         }
     }
@@ -112,6 +125,11 @@ impl Path {
 
     pub(crate) fn is_serving(&self) -> bool {
         matches!(&self.state, State::Online(connection) if connection.phase == Phase::Serving)
+    }
+
+    /// Whether it serves I/O and is not silent.
+    pub(crate) fn is_trusted(&self) -> bool {
+        matches!(&self.state, State::Online(c) if c.phase == Phase::Serving && c.suspect_since.is_none())
     }
 
     /// Commands bound to the path.
@@ -167,6 +185,15 @@ impl Path {
             .map_err(|source| PathError::Connect { portal: attempt.portal.clone(), source })?;
         attempt.deadline = now + timeouts.login;
         Ok(State::LoggingIn(attempt, Box::new(LoggingIn::begin(stream, config))))
+    }
+
+    /// Does not leave a path waiting for long that nobody stands in for.
+    pub(crate) fn hasten(&mut self, now: Instant, timeouts: &Timeouts) {
+        if let State::Down { retry_at } = &mut self.state
+            && !self.is_refused
+        {
+            *retry_at = (*retry_at).min(self.not_before.max(now + timeouts.retry_alone));
+        }
     }
 
     /// The pause before the next try, which grows with every failure.

@@ -184,7 +184,9 @@ fn a_silent_path_is_noticed_by_its_ping() {
     let start = Instant::now();
     let proxy = Proxy::start(&tgt.portals[0]);
     let portals = vec![proxy.portal.clone(), tgt.portals[1].clone()];
-    let config = Config { timeouts: quick(), ..Config::new(portals, TARGET, 1) };
+    // Not given up before the ping's limit because the other path answers.
+    let timeouts = Timeouts { silence: Duration::from_secs(60), suspect: Duration::from_secs(60), ..quick() };
+    let config = Config { timeouts, ..Config::new(portals, TARGET, 1) };
     let mut initiator = Initiator::<Buffer>::connect(config).unwrap();
     std::thread::scope(|scope| {
         scope.spawn(|| {

@@ -13,5 +13,6 @@ mod faults;
 mod proxy;
 mod scripted;
 mod session;
+mod silence;
 mod tgt;
 mod work;

@@ -41,6 +41,10 @@ pub struct Stage {
     pub disk: Mutex<Vec<u8>>,
     /// Commands the target takes beyond those it has; 0 closes the window.
     pub window: AtomicU32,
+    /// While set nothing is taken and nothing answered; afterwards everything is.
+    pub silent: AtomicBool,
+    /// Logins that are refused from now on: "no such target".
+    pub refusals: AtomicU32,
     stop: AtomicBool,
 }
 
@@ -65,6 +69,8 @@ impl Scripted {
             seen: Mutex::new(Vec::new()),
             disk: Mutex::new(vec![0; BLOCKS as usize * 512]),
             window: AtomicU32::new(32),
+            silent: AtomicBool::new(false),
+            refusals: AtomicU32::new(0),
             stop: AtomicBool::new(false),
         });
         let shared = stage.clone();
@@ -139,6 +145,9 @@ impl<'a> Target<'a> {
             let bytes = request.data_bytes();
             let mut data = self.read(bytes as usize + padding(bytes))?;
             data.truncate(bytes as usize);
+            while self.stage.silent.load(Ordering::SeqCst) && !self.stage.stop.load(Ordering::SeqCst) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
             let operation =
                 if request.opcode() == opcode::SCSI_COMMAND { request.0[32] } else { request.0[1] & 0x7f };
             self.stage.seen.lock().unwrap().push((request.opcode(), operation));
@@ -197,6 +206,12 @@ impl<'a> Target<'a> {
             }
         };
         let isid = request.0[8..14].to_owned();
+        let refused = |left: u32| left.checked_sub(1);
+        if self.stage.refusals.fetch_update(Ordering::SeqCst, Ordering::SeqCst, refused).is_ok() {
+            let refuse = |bhs: &mut Bhs| bhs.0[36..38].copy_from_slice(&[2, 3]);
+            self.send(opcode::LOGIN_RESPONSE, request, refuse, &[])?;
+            return None;
+        }
         let fill = |bhs: &mut Bhs| {
             bhs.0[1] = stages;
             bhs.0[8..14].copy_from_slice(&isid);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use assay_iscsi::chap::{Account, ChapConfig, Secret};
 use assay_iscsi::login::{DigestOffer, Offer};
-use assay_iscsi::{Config, Initiator, IoError, Kind, Timeouts, discover};
+use assay_iscsi::{Config, Initiator, IoError, Kind, Timeouts, discover, units};
 
 use crate::tgt::{self, LUN_BYTES, TARGET, Tgt};
 use crate::work::{Buffer, command, write_and_verify};
@@ -98,6 +98,19 @@ fn the_second_unit_is_another_unit() {
     assert_eq!(initiator.serial().unwrap(), "beaf12");
     let error = Initiator::<Buffer>::connect(Config { lun: 9, ..config(&tgt) }).unwrap_err();
     assert!(error.to_string().contains("no such LUN"), "{error}");
+}
+
+#[test]
+fn the_units_of_a_target_are_listed_whatever_they_are() {
+    let Some(tgt) = tgt::start(1) else { return };
+    // A unit that is not there does not keep from asking for those that are.
+    let found = units(&Config { lun: 99, ..config(&tgt) }, 2).unwrap();
+    let told: Vec<(u16, Option<u64>)> =
+        found.units.iter().map(|unit| (unit.lun, unit.capacity_bytes)).collect();
+    // LUN 0 is tgt's controller; LUN 2 is beyond the two that were asked about.
+    assert_eq!((told, found.more_count), (vec![(0, None), (1, Some(LUN_BYTES))], 1));
+    let types: Vec<u8> = found.units.iter().map(|unit| unit.inquiry.as_ref().unwrap().device_type).collect();
+    assert_eq!(types, [0x0c, 0]);
 }
 
 #[test]

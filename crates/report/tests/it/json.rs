@@ -2,9 +2,9 @@
 
 use assay_analysis::TcpSummary;
 use assay_record::{
-    Agreed, Failure, FrameFacts, FrameOutcome, FrameProbe, FrameTry, InterfaceFacts, Latency, LunFacts,
-    LunPathFacts, Mismatch, NetPathFacts, PathEnd, PingFacts, RouteFacts, Stamp, StepReason, TcpPathFacts,
-    TcpSample,
+    Agreed, Failure, FrameFacts, FrameOutcome, FrameProbe, FrameTry, InterfaceCounters, InterfaceFacts,
+    Latency, LinkSample, LunFacts, LunPathFacts, Mismatch, NetPathFacts, PathEnd, PingFacts, RouteFacts,
+    Stamp, StepReason, TcpPathFacts, TcpSample,
 };
 use assay_report::{Meta, json::document};
 use serde_json::Value;
@@ -64,7 +64,13 @@ fn a_run_with_an_array_fits_the_schema_and_says_what_to_expect() {
 /// A path as it is recorded, down to the frames that passed.
 fn lun_path() -> LunPathFacts {
     let tried = vec![FrameTry { bytes: 1500, outcome: FrameOutcome::Passes }];
-    let frames = FrameFacts { how: FrameProbe::Echo, tried, largest_bytes: Some(1500), echo_us: Some(90) };
+    let frames = FrameFacts {
+        how: FrameProbe::Echo,
+        tried,
+        largest_bytes: Some(1500),
+        echo_us: Some(90),
+        ..FrameFacts::default()
+    };
     let interface = InterfaceFacts {
         name: "eth1".into(),
         mtu_bytes: 1500,
@@ -92,6 +98,8 @@ fn the_network_of_a_lun_fits_the_schema_and_is_in_the_report() {
     let mut tcp = TcpSummary { remote: "10.0.1.2:3260".into(), ..TcpSummary::default() };
     tcp.add(1.0, &TcpSample { connections: 1, rtt_us: 250, retransmits: 3, ..TcpSample::default() });
     told.summary.steps[0].tcp = vec![tcp];
+    let counters = InterfaceCounters { rx_packets: 9, rx_errors: 2, ..InterfaceCounters::default() };
+    told.summary.steps[0].links = vec![LinkSample { interface: "eth1".into(), counters }];
     told.summary.steps[0].paths = vec![PathEnd {
         job: 0,
         member: "iscsi://10.0.1.2/iqn.x/1".into(),
@@ -112,6 +120,7 @@ fn the_network_of_a_lun_fits_the_schema_and_is_in_the_report() {
     let document = json(&told);
     check(&document);
     assert_eq!(document["tests"][0]["tcp"][0]["retransmits"], 3);
+    assert_eq!(document["tests"][0]["interfaces"][0]["counters"]["rx_errors"], 2);
     assert_eq!(document["targets"][0]["member"]["lun"]["paths"][0]["net"]["frames"]["largest_bytes"], 1500);
     let mut broken = document.clone();
     broken["targets"][0]["member"]["lun"]["paths"][0]["net"]["frames"]["how"] = Value::from("guessed");

@@ -13,6 +13,7 @@ mod compare;
 mod html;
 mod json;
 mod listing;
+mod network;
 mod text;
 
 use assay_analysis::{Collector, Finding, RunSummary, findings};

@@ -7,6 +7,7 @@ use assay_iscsi::scsi::{AccessState, Mapping, Provisioning, key};
 use assay_iscsi::{Command, CommandError, Initiator, IoError, Kind};
 use assay_spec::IscsiAddress;
 
+use super::there::explained;
 use super::{Credentials, config};
 use crate::OpenError;
 use crate::remote::{PathChange, PathReport};
@@ -90,7 +91,8 @@ pub fn look(
     let mut config = config(address, credentials, 64);
     config.timeouts.ping_interval = PING_EVERY;
     let initiator_name = config.initiator_name.clone();
-    let mut initiator = Initiator::<Vec<u8>>::connect(config).map_err(|error| failed(error.to_string()))?;
+    let mut initiator = Initiator::<Vec<u8>>::connect(config)
+        .map_err(|error| failed(explained(address, credentials, &error)))?;
     look_with(&mut initiator, initiator_name, patience).map_err(failed)
 }
 

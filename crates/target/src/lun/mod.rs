@@ -7,6 +7,7 @@ mod hold;
 mod look;
 mod portals;
 mod secret;
+mod there;
 
 use std::time::Duration;
 
@@ -205,6 +206,13 @@ fn event(event: assay_iscsi::Event) -> PathEvent {
                  until the target has dropped them"
             )
         }
+        EventKind::PathSilent { silent_ms, commands } => format!(
+            "{path} has said nothing for {silent_ms} ms while another answers: it gets no new I/O, {commands} wait for it"
+        ),
+        EventKind::PathAnswers { silent_ms } => {
+            format!("{path} answers again after {silent_ms} ms and gets I/O again")
+        }
+        EventKind::PathNeeded => format!("{path} gets I/O although it is silent: no other path is left"),
         EventKind::RetryFailed { cause } => format!("{path} is still down: {cause}"),
         EventKind::Fenced { by, writes } => format!("{path}: {writes} writes may be sent again ({by:?})"),
         EventKind::AccessState(state) => format!("{path} is now {state:?}"),

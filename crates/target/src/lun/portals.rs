@@ -27,11 +27,8 @@ pub fn with_all_portals(
     }
     let found = targets_at(address, credentials)?;
     let Some(target) = found.iter().find(|target| target.name == address.target) else {
-        let known: Vec<&str> = found.iter().map(|target| target.name.as_str()).collect();
-        let why = match known.as_slice() {
-            [] => "the portal has no target for us".to_owned(),
-            known => format!("the portal does not know this target; it has {}", known.join(", ")),
-        };
+        let list = super::there::targets(&address.portals[0], &found, &address.target);
+        let why = format!("the portal does not know this target{list}");
         return Err(OpenError::Lun { lun: address.to_string(), why });
     };
     let portals = of_one_group(&address.portals, target);

@@ -1,0 +1,116 @@
+//! Paths that say nothing while others answer: no new commands there, and an early end.
+
+use std::time::Instant;
+
+use assay_tcp::PATHS_MAX;
+
+use super::Initiator;
+use crate::error::PathError;
+use crate::events::EventKind;
+use crate::multipath::{Doubt, Path, Quiet, State};
+use crate::slots::{Owner, Place};
+
+impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
+    /// Called with every tick, never per command.
+    pub(super) fn watch_silence(&mut self, now: Instant) {
+        self.paths.iter_mut().for_each(|path| path.pace.turn(now));
+        if self.paths.iter().filter(|path| path.is_serving()).count() > 1 {
+            let owed = self.owed();
+            for (at, oldest) in owed.into_iter().take(self.paths.len()).enumerate() {
+                let Some((sent_at, commands)) = oldest else { continue };
+                let Some(quiet) = self.quiet(at, sent_at) else { continue };
+                match self.paths[at].pace.doubt(quiet, &self.config.timeouts, now) {
+                    Doubt::None => {}
+                    // All of them: one that has nothing to do says nothing either, and is no witness unless asked.
+                    Doubt::Ask => self.paths.iter_mut().filter_map(Path::serving).for_each(|c| c.ask(now)),
+                    Doubt::Suspect => self.suspect(at, quiet.since, commands, now),
+                    Doubt::GiveUp => self.give_silent_path_up(at, quiet.since, now),
+                }
+            }
+        }
+        self.use_what_is_left(now);
+    }
+
+    /// Of each path the oldest command that it owes an answer to, and how many there are.
+    fn owed(&self) -> [Option<(Instant, u32)>; PATHS_MAX] {
+        let mut owed: [Option<(Instant, u32)>; PATHS_MAX] = [None; PATHS_MAX];
+        for (_, slot) in self.slots.live() {
+            let Place::Sent { path } = slot.place else { continue };
+            let of = &mut owed[usize::from(path)];
+            let (oldest, count) = of.unwrap_or((slot.sent_at, 0));
+            *of = Some((oldest.min(slot.sent_at), count + 1));
+        }
+        owed
+    }
+
+    /// How quiet a serving path is.
+    fn quiet(&self, at: usize, sent_at: Instant) -> Option<Quiet> {
+        let State::Online(connection) = &self.paths[at].state else { return None };
+        let is_witness =
+            |path: &&Path| usize::from(path.index) != at && path.is_trusted() && path.access.serves_io();
+        let heard_at = |path: &Path| match &path.state {
+            State::Online(other) => Some(other.received_at),
+            _ => None,
+        };
+        self.paths[at].is_serving().then(|| Quiet {
+            since: connection.received_at.max(sent_at),
+            asked_at: connection.ping.map(|(_, asked_at)| asked_at),
+            others_heard_at: self.paths.iter().filter(is_witness).filter_map(heard_at).max(),
+        })
+    }
+
+    /// No new commands for the path; those it was to get next, and that nobody has seen yet, go to others.
+    fn suspect(&mut self, at: usize, since: Instant, commands: u32, now: Instant) {
+        let path = &mut self.paths[at];
+        let Some(connection) = path.serving() else { return };
+        if connection.suspect_since.is_some() {
+            return;
+        }
+        connection.suspect_since = Some(since);
+        for _ in 0..path.pending.len() {
+            let Some(user) = path.pending.pop_back() else { break };
+            let slot = self.slots.get_mut(user);
+            if let Owner::Probe { .. } = slot.owner {
+                path.pending.push_front(user);
+            } else {
+                slot.place = Place::Waiting;
+                self.waiting.push_front(user);
+            }
+        }
+        let silent_ms = now.saturating_duration_since(since).as_millis();
+        self.log.push(now, Some(path.index), EventKind::PathSilent { silent_ms, commands });
+    }
+
+    fn give_silent_path_up(&mut self, at: usize, since: Instant, now: Instant) {
+        self.paths[at].pace.given_up();
+        let portal = self.paths[at].portal.clone();
+        let silent_ms = now.saturating_duration_since(since).as_millis();
+        self.fail_path(at, &PathError::Silent { portal, silent_ms }, now);
+    }
+
+    /// Something came.
+    #[cold]
+    pub(super) fn trust_again(&mut self, at: usize, now: Instant) {
+        let path = &mut self.paths[at];
+        let Some(since) = path.serving().and_then(|connection| connection.suspect_since.take()) else {
+            return;
+        };
+        let silent_ms = now.saturating_duration_since(since).as_millis();
+        self.log.push(now, Some(path.index), EventKind::PathAnswers { silent_ms });
+    }
+
+    /// Without any other path a silent one is better than none.
+    fn use_what_is_left(&mut self, now: Instant) {
+        if self.paths.iter().any(|path| path.is_trusted() && path.access.serves_io()) {
+            return;
+        }
+        for path in &mut self.paths {
+            let index = path.index;
+            if let Some(connection) = path.serving()
+                && connection.suspect_since.take().is_some()
+            {
+                self.log.push(now, Some(index), EventKind::PathNeeded);
+            }
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Whether a path that says nothing is to be doubted, as a pure function of when it and the others last said something.
+//!
+//! A path that is cut takes commands and answers none. Round robin would hand it command after command until all that
+//! may be outstanding hang there, and the paths that work would stand idle until its connection is ended. Silence alone
+//! says nothing about a path: a disk that stalls silences all of them, a slow write some. So a silent path is *asked*
+//! (a ping, which needs no disk), and only if another path answers meanwhile and this one does not is it doubted.
+
+use std::time::{Duration, Instant};
+
+use crate::config::Timeouts;
+
+/// The slowest answer is remembered for one to two of these.
+const MEMORY: Duration = Duration::from_secs(10);
+/// Silence is odd from so many times the slowest answer on …
+const SLOWEST_TIMES: u32 = 4;
+/// … but a path whose answers take for ever is doubted after so many times the limit all the same.
+const LIMIT_TIMES_MAX: u32 = 4;
+/// Doublings of the limit after which it is beyond every ping's.
+const DOUBLINGS_MAX: u32 = 8;
+
+/// How long the answers of a path take.
+#[derive(Debug)]
+pub(crate) struct Pace {
+    slowest: Duration,
+    slowest_before: Duration,
+    turned_at: Instant,
+    /// Connections ended for their silence since the last answer.
+    given_up_count: u32,
+}
+
+impl Pace {
+    pub(crate) fn new(now: Instant) -> Self {
+        Self { slowest: Duration::ZERO, slowest_before: Duration::ZERO, turned_at: now, given_up_count: 0 }
+    }
+
+    /// A command was answered. Called for every one.
+    #[inline]
+    pub(crate) fn answered(&mut self, took: Duration) {
+        self.slowest = self.slowest.max(took);
+        self.given_up_count = 0;
+    }
+
+    /// The connection was ended for its silence. One that never gets to answer before that needs more time.
+    pub(crate) fn given_up(&mut self) {
+        self.given_up_count = (self.given_up_count + 1).min(DOUBLINGS_MAX);
+    }
+
+    /// Forgets what is long ago. Called with every tick.
+    pub(crate) fn turn(&mut self, now: Instant) {
+        if now.duration_since(self.turned_at) >= MEMORY {
+            self.slowest_before = std::mem::take(&mut self.slowest);
+            self.turned_at = now;
+        }
+    }
+
+    /// Silence from which on the path is doubted.
+    fn suspect_after(&self, timeouts: &Timeouts) -> Duration {
+        let slow = self.slowest.max(self.slowest_before) * SLOWEST_TIMES;
+        slow.clamp(timeouts.suspect, timeouts.suspect * LIMIT_TIMES_MAX)
+    }
+
+    /// Silence from which on its connection is ended.
+    fn give_up_after(&self, timeouts: &Timeouts) -> Duration {
+        let limit = timeouts.silence.max(self.suspect_after(timeouts) * 2);
+        (limit * (1 << self.given_up_count)).min(timeouts.ping)
+    }
+
+    /// What to do about a path.
+    pub(crate) fn doubt(&self, quiet: Quiet, timeouts: &Timeouts, now: Instant) -> Doubt {
+        let silent = now.saturating_duration_since(quiet.since);
+        let limit = self.suspect_after(timeouts);
+        if silent < limit / 2 {
+            return Doubt::None;
+        }
+        let Some(asked_at) = quiet.asked_at else { return Doubt::Ask };
+        // A ping from before the silence may have been lost in what was busy then; its time counts from the silence.
+        let asked_at = asked_at.max(quiet.since);
+        let others_answer = quiet.others_heard_at.is_some_and(|at| at > asked_at);
+        let has_had_time = now.saturating_duration_since(asked_at) >= limit / 2;
+        if !others_answer || !has_had_time || silent < limit {
+            return Doubt::None;
+        }
+        if silent >= self.give_up_after(timeouts) { Doubt::GiveUp } else { Doubt::Suspect }
+    }
+}
+
+/// A path that owes answers.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Quiet {
+    /// When the last byte came, or the oldest command it owes an answer to was sent, if that was later.
+    pub since: Instant,
+    /// When the ping in the air was sent.
+    pub asked_at: Option<Instant>,
+    /// When another path that can take its commands last said something.
+    pub others_heard_at: Option<Instant>,
+}
+
+/// What to do about a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Doubt {
+    /// Nothing.
+    None,
+    /// Ask it and the others.
+    Ask,
+    /// Give it no new commands.
+    Suspect,
+    /// End its connection.
+    GiveUp,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    /// Times in ms since the silence began: now, when the ping left, when another path was heard; the slowest answer.
+    #[track_caller]
+    fn check(now: u32, asked: Option<u32>, heard: Option<u32>, slowest: u32, expected: Doubt) {
+        let start = Instant::now();
+        let mut pace = Pace::new(start);
+        pace.answered(MS * slowest);
+        let quiet = Quiet {
+            since: start,
+            asked_at: asked.map(|ms| start + MS * ms),
+            others_heard_at: heard.map(|ms| start + MS * ms),
+        };
+        assert_eq!(pace.doubt(quiet, &Timeouts::default(), start + MS * now), expected);
+    }
+
+    #[test]
+    fn a_silent_path_is_asked_then_doubted_then_given_up_if_another_answers() {
+        check(100, None, Some(99), 1, Doubt::None);
+        check(125, None, Some(99), 1, Doubt::Ask);
+        check(200, Some(125), Some(199), 1, Doubt::None);
+        check(250, Some(125), Some(249), 1, Doubt::Suspect);
+        check(999, Some(125), Some(998), 1, Doubt::Suspect);
+        check(1000, Some(125), Some(999), 1, Doubt::GiveUp);
+    }
+
+    #[test]
+    fn silence_of_all_paths_is_no_fault_of_one() {
+        check(4000, Some(125), None, 1, Doubt::None);
+        // The others fell silent soon after this one, before anybody was asked.
+        check(4000, Some(125), Some(124), 1, Doubt::None);
+    }
+
+    #[test]
+    fn a_path_whose_answers_take_long_is_given_longer_but_not_for_ever() {
+        check(350, Some(175), Some(349), 100, Doubt::None);
+        check(400, Some(200), Some(399), 100, Doubt::Suspect);
+        check(999, Some(500), Some(998), 10_000, Doubt::None);
+        check(1000, Some(500), Some(999), 10_000, Doubt::Suspect);
+        check(2000, Some(500), Some(1999), 10_000, Doubt::GiveUp);
+    }
+
+    #[test]
+    fn a_ping_that_was_in_the_air_before_gets_its_time() {
+        let start = Instant::now();
+        let pace = Pace::new(start);
+        let heard = Some(start + MS * 2000);
+        let quiet = Quiet { since: start + MS * 1000, asked_at: Some(start), others_heard_at: heard };
+        assert_eq!(pace.doubt(quiet, &Timeouts::default(), start + MS * 1120), Doubt::None);
+        assert_eq!(pace.doubt(quiet, &Timeouts::default(), start + MS * 1250), Doubt::Suspect);
+    }
+
+    #[test]
+    fn one_that_is_given_up_again_and_again_gets_up_to_the_limit_of_pings() {
+        let timeouts = Timeouts::default();
+        let start = Instant::now();
+        let mut pace = Pace::new(start);
+        let mut limits = Vec::new();
+        for _ in 0..20 {
+            limits.push(pace.give_up_after(&timeouts).as_millis());
+            pace.given_up();
+        }
+        assert_eq!(limits[..4], [1000, 2000, 4000, 5000]);
+        assert_eq!(limits[19], 5000);
+        pace.answered(MS);
+        assert_eq!(pace.give_up_after(&timeouts), timeouts.silence);
+    }
+
+    #[test]
+    fn slow_answers_are_forgotten() {
+        let (start, timeouts) = (Instant::now(), Timeouts::default());
+        let mut pace = Pace::new(start);
+        pace.answered(MS * 200);
+        pace.turn(start + MEMORY);
+        assert_eq!(pace.suspect_after(&timeouts), MS * 800);
+        pace.turn(start + MEMORY * 2);
+        assert_eq!(pace.suspect_after(&timeouts), timeouts.suspect);
+    }
+}

@@ -1,0 +1,83 @@
+//! Which logical units a target has: REPORT LUNS, then INQUIRY and READ CAPACITY of the first few.
+
+use std::time::Duration;
+
+use crate::config::{Config, Timeouts};
+use crate::error::{CommandError, ConnectError};
+use crate::initiator::{Initiator, Serves};
+use crate::scsi::{Inquiry, lun_from_wire};
+
+/// A unit that does not tell about itself in this time is listed by its number only.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// A logical unit of a target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unit {
+    /// Its number.
+    pub lun: u16,
+    /// What it is; `None` where it does not say.
+    pub inquiry: Option<Inquiry>,
+    /// Its size, bytes; `None` where it does not say or has none.
+    pub capacity_bytes: Option<u64>,
+}
+
+/// The logical units of a target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Units {
+    /// The first ones.
+    pub units: Vec<Unit>,
+    /// How many more there are.
+    pub more_count: usize,
+}
+
+/// Why the units of a target could not be listed.
+#[derive(Debug, thiserror::Error)]
+pub enum UnitsError {
+    /// No session.
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    /// REPORT LUNS failed.
+    #[error(transparent)]
+    Command(#[from] CommandError),
+}
+
+/// Asks the target for its units, through the first portal, and the first `details_max` of them what they are. The unit
+/// in `config` does not matter. One login each: this is for telling what there is, not for speed.
+pub fn units(config: &Config, details_max: usize) -> Result<Units, UnitsError> {
+    let mut luns: Vec<u16> =
+        question(config, 0)?.report_luns()?.into_iter().filter_map(lun_from_wire).collect();
+    luns.sort_unstable();
+    let more_count = luns.len().saturating_sub(details_max);
+    let units = luns.into_iter().take(details_max).map(|lun| unit(config, lun)).collect();
+    Ok(Units { units, more_count })
+}
+
+fn unit(config: &Config, lun: u16) -> Unit {
+    let Ok(mut asked) = question(config, lun) else {
+        return Unit { lun, inquiry: None, capacity_bytes: None };
+    };
+    let inquiry = asked.inquiry().ok();
+    let is_disk = inquiry.as_ref().is_some_and(|inquiry| inquiry.device_type == 0);
+    let mut capacity = || {
+        let long = asked.read_capacity_16().ok();
+        long.or_else(|| asked.read_capacity_10().ok().flatten()).map(|capacity| capacity.bytes())
+    };
+    let capacity_bytes = if is_disk { capacity() } else { None };
+    Unit { lun, inquiry, capacity_bytes }
+}
+
+/// A session for questions, to whatever the unit is.
+fn question(config: &Config, lun: u16) -> Result<Initiator<Vec<u8>>, ConnectError> {
+    let timeouts = Timeouts {
+        connect: config.timeouts.connect.min(PATIENCE),
+        login: config.timeouts.login.min(PATIENCE),
+        command: PATIENCE,
+        task_management: PATIENCE,
+        no_path: PATIENCE,
+        busy: PATIENCE,
+        ..config.timeouts.clone()
+    };
+    let portals = config.portals.iter().take(1).cloned().collect();
+    let config = Config { lun, portals, sessions_per_portal: 1, timeouts, ..config.clone() };
+    Initiator::connect_to(config, Serves::Questions)
+}

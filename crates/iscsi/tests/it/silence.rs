@@ -1,0 +1,138 @@
+//! Paths that say nothing while others answer, and targets that come back. Only states are waited for, no time decides.
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use assay_iscsi::{Completion, Config, EventKind, FencedBy, Initiator, Kind, Timeouts};
+
+use crate::scripted::{Answer, Scripted};
+use crate::work::{Buffer, command};
+
+const FOR_EVER: Duration = Duration::from_secs(3600);
+
+/// Nothing ends a connection but what a test shortens.
+fn patient() -> Timeouts {
+    Timeouts { command: FOR_EVER, ping: FOR_EVER, silence: FOR_EVER, ..Timeouts::default() }
+}
+
+fn connect(targets: &[&Scripted], timeouts: Timeouts) -> Initiator<Buffer> {
+    let portals = targets.iter().map(|target| target.portal.clone()).collect();
+    let config = Config { timeouts, ..Config::new(portals, "iqn.2026-11.example:scripted", 0) };
+    Initiator::connect(config).unwrap()
+}
+
+type Seen = (Option<u8>, EventKind);
+
+/// One more read every few milliseconds until `enough` has happened.
+fn read_until(initiator: &mut Initiator<Buffer>, enough: impl Fn(&Seen) -> bool) {
+    let (mut done, mut seen): (Vec<Completion<Buffer>>, Vec<Seen>) = (Vec::new(), Vec::new());
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !seen.iter().any(&enough) {
+        assert!(Instant::now() < deadline, "it does not come to that: {seen:?}");
+        // What hangs must not use up what may be outstanding, or nothing is left to see where the rest goes.
+        if initiator.outstanding() < 64 {
+            initiator.submit(command(Kind::Read, 1, 1, vec![1; 512])).unwrap();
+        }
+        initiator.poll(Some(Duration::from_millis(5)), &mut done).unwrap();
+        seen.extend(initiator.events().into_iter().map(|event| (event.path, event.kind)));
+    }
+    assert!(done.iter().all(|completion| completion.result == Ok(512)));
+}
+
+fn drain(initiator: &mut Initiator<Buffer>) -> Vec<Completion<Buffer>> {
+    let mut done = Vec::new();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while initiator.outstanding() > 0 {
+        assert!(Instant::now() < deadline, "stuck: {:?}", initiator.events());
+        initiator.poll(Some(Duration::from_millis(100)), &mut done).unwrap();
+    }
+    done
+}
+
+/// Round robin hands commands to a path that is cut until everything outstanding hangs there.
+#[test]
+fn a_silent_path_gets_no_commands_until_it_says_something() {
+    let first = Scripted::start(1, 1, |_, _| Answer::Good);
+    let second = Scripted::start(1, 1, |_, _| Answer::Good);
+    let mut initiator = connect(&[&first, &second], patient());
+    first.stage.silent.store(true, Ordering::SeqCst);
+    read_until(&mut initiator, |(path, kind)| {
+        *path == Some(0) && matches!(kind, EventKind::PathSilent { .. })
+    });
+    let held = initiator.stats()[0].outstanding;
+    assert!(held > 0, "what was in the air there stays there");
+    for tag in 0..100 {
+        initiator.submit(command(Kind::Read, tag, tag, vec![1; 512])).unwrap();
+    }
+    let (mut done, deadline) = (Vec::new(), Instant::now() + Duration::from_secs(60));
+    while initiator.outstanding() > held {
+        assert!(Instant::now() < deadline, "{:?}", initiator.events());
+        initiator.poll(Some(Duration::from_millis(20)), &mut done).unwrap();
+    }
+    let first_path = &initiator.stats()[0];
+    assert_eq!(first_path.outstanding, held, "all went the other way");
+    assert!(first_path.is_up, "and it was not ended");
+
+    first.stage.silent.store(false, Ordering::SeqCst);
+    done.extend(drain(&mut initiator));
+    let events: Vec<EventKind> = initiator.events().into_iter().map(|event| event.kind).collect();
+    assert!(events.iter().any(|kind| matches!(kind, EventKind::PathAnswers { .. })), "{events:?}");
+    assert!(done.iter().all(|completion| completion.result == Ok(512)));
+    let before = initiator.stats()[0].stats.reads;
+    for tag in 0..10 {
+        initiator.submit(command(Kind::Read, tag, tag, vec![1; 512])).unwrap();
+    }
+    drain(&mut initiator);
+    assert_eq!(initiator.stats()[0].stats.reads - before, 5, "it has its share again");
+}
+
+#[test]
+fn a_path_that_stays_silent_is_ended_early_and_its_writes_are_fenced_at_once() {
+    let first = Scripted::start(1, 1, |_, _| Answer::Good);
+    let second = Scripted::start(1, 1, |_, _| Answer::Good);
+    let timeouts = Timeouts { silence: Timeouts::default().silence, ..patient() };
+    let mut initiator = connect(&[&first, &second], timeouts);
+    first.stage.silent.store(true, Ordering::SeqCst);
+    for tag in 0..8 {
+        initiator.submit(command(Kind::Write, tag, tag, vec![7; 512])).unwrap();
+    }
+    let done = drain(&mut initiator);
+    let events: Vec<EventKind> = initiator.events().into_iter().map(|event| event.kind).collect();
+    assert!(done.len() == 8 && done.iter().all(|completion| completion.result == Ok(512)), "{events:?}");
+    let ended = |kind: &EventKind| matches!(kind, EventKind::PathDown { cause, commands: 4, fenced_writes: 4 } if cause.contains("said nothing"));
+    assert!(events.iter().any(ended), "{events:?}");
+    let fence = EventKind::Fenced { by: FencedBy::ReinstatementElsewhere, writes: 4 };
+    assert!(events.contains(&fence), "{events:?}");
+    assert!(!events.contains(&EventKind::AllPathsDown), "{events:?}");
+}
+
+#[test]
+fn a_silent_path_is_used_when_the_other_is_gone() {
+    let first = Scripted::start(1, 1, |_, _| Answer::Good);
+    let second = Scripted::start(2, 1, |_, _| Answer::Good);
+    let mut initiator = connect(&[&first, &second], patient());
+    first.stage.silent.store(true, Ordering::SeqCst);
+    read_until(&mut initiator, |(path, kind)| {
+        *path == Some(0) && matches!(kind, EventKind::PathSilent { .. })
+    });
+    drop(second);
+    read_until(&mut initiator, |seen| *seen == (Some(0), EventKind::PathNeeded));
+    first.stage.silent.store(false, Ordering::SeqCst);
+    drain(&mut initiator);
+}
+
+/// A target that was killed answers "no such target" for a while when it comes back: its daemon listens before it is
+/// set up. That kept every path away for the longest pause.
+#[test]
+fn a_target_that_comes_back_is_noticed_although_pauses_have_grown() {
+    let target = Scripted::start(1, 1, |_, count| if count == 0 { Answer::Hang } else { Answer::Good });
+    let timeouts = Timeouts { retry_min: FOR_EVER, retry_max: FOR_EVER, ..patient() };
+    let mut initiator = connect(&[&target], timeouts);
+    target.stage.refusals.store(4, Ordering::SeqCst);
+    initiator.submit(command(Kind::Read, 1, 1, vec![1; 512])).unwrap();
+    let done = drain(&mut initiator);
+    assert_eq!(done[0].result, Ok(512));
+    let told = |kind: &EventKind| matches!(kind, EventKind::RetryFailed { cause } if cause.contains("no such target"));
+    let events = initiator.events();
+    assert_eq!(events.iter().filter(|event| told(&event.kind)).count(), 1, "told once: {events:?}");
+}

@@ -1,0 +1,121 @@
+//! What there is where something else was asked for: the targets of a portal, the units of a target.
+
+use assay_iscsi::{ConnectError, DiscoveredTarget, Missing, Unit, discover, units};
+use assay_spec::IscsiAddress;
+use assay_spec::units::Bytes;
+
+use super::{Credentials, config};
+
+/// Entries of a list in a message; more would hide what it says.
+const LISTED_MAX: usize = 8;
+
+/// The error of a connection in words, with what there is where it is something that is not there. A list that cannot
+/// be had takes nothing from the error.
+pub(super) fn explained(
+    address: &IscsiAddress,
+    credentials: Option<&Credentials>,
+    error: &ConnectError,
+) -> String {
+    let ConnectError::NoPath { missing, .. } = error else { return error.to_string() };
+    let list = match missing {
+        None => String::new(),
+        Some(Missing::Target) => target_list(address, credentials),
+        Some(Missing::Unit) => unit_list(address, credentials),
+    };
+    format!("{error}{list}")
+}
+
+fn target_list(address: &IscsiAddress, credentials: Option<&Credentials>) -> String {
+    let config = config(address, credentials, 1);
+    let portal = &address.portals[0];
+    match discover(portal, &config.initiator_name, config.chap.as_ref(), &config.timeouts) {
+        Ok(found) => targets(portal, &found, &address.target),
+        Err(error) => format!("\n  The portal does not tell which targets it has: {error}"),
+    }
+}
+
+/// The targets of a portal, those first whose names are most like `wanted`.
+pub(super) fn targets(portal: &str, found: &[DiscoveredTarget], wanted: &str) -> String {
+    let mut names: Vec<&str> = found.iter().map(|target| target.name.as_str()).collect();
+    if names.is_empty() {
+        return format!("\n  {portal} has no target for us: see who may log in there.");
+    }
+    names.sort_by_key(|name| std::cmp::Reverse(alike(name, wanted)));
+    let more_count = names.len().saturating_sub(LISTED_MAX);
+    let lines = names.into_iter().take(LISTED_MAX).map(str::to_owned);
+    format!("\n  {portal} has:{}", list(lines, more_count))
+}
+
+/// Letters that two names share at their starts and ends: names on one system differ by little in between.
+fn alike(one: &str, other: &str) -> usize {
+    let same = |pairs: &mut dyn Iterator<Item = (u8, u8)>| {
+        pairs.take_while(|(a, b)| a.eq_ignore_ascii_case(b)).count()
+    };
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    same(&mut one.iter().copied().zip(other.iter().copied()))
+        + same(&mut one.iter().rev().copied().zip(other.iter().rev().copied()))
+}
+
+fn unit_list(address: &IscsiAddress, credentials: Option<&Credentials>) -> String {
+    match units(&config(address, credentials, 1), LISTED_MAX) {
+        Ok(found) if found.units.is_empty() => "\n  The target has no LUN for us.".into(),
+        Ok(found) => {
+            format!("\n  The target has:{}", list(found.units.iter().map(unit_words), found.more_count))
+        }
+        Err(error) => format!("\n  The target does not tell which LUNs it has: {error}"),
+    }
+}
+
+fn unit_words(unit: &Unit) -> String {
+    let Some(inquiry) = &unit.inquiry else {
+        return format!("LUN {}, which says nothing of itself", unit.lun);
+    };
+    let size = match unit.capacity_bytes {
+        _ if inquiry.device_type != 0 => ", not a disk".to_owned(),
+        Some(bytes) => format!(", {}", Bytes(bytes)),
+        None => String::new(),
+    };
+    format!("LUN {}{size} ({} {})", unit.lun, inquiry.vendor, inquiry.product)
+}
+
+fn list(lines: impl Iterator<Item = String>, more_count: usize) -> String {
+    let lines: String = lines.map(|line| format!("\n    - {line}")).collect();
+    let more = if more_count > 0 { format!("\n    - and {more_count} more") } else { String::new() };
+    lines + &more
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_names_most_like_the_wanted_one_come_first_and_eight_are_told() {
+        let names = (0..12).map(|n| format!("iqn.2026-11.example:disk{n:02}"));
+        let found: Vec<DiscoveredTarget> =
+            names.map(|name| DiscoveredTarget { name, portals: Vec::new() }).collect();
+        let told = targets("nas", &found, "iqn.2026-11.Example:disk10");
+        let lines: Vec<&str> = told.lines().collect();
+        assert_eq!(lines[1..3], ["  nas has:", "    - iqn.2026-11.example:disk10"]);
+        assert_eq!((lines.len(), lines[10]), (11, "    - and 4 more"));
+        assert!(targets("nas", &[], "iqn.x").contains("has no target for us"));
+    }
+
+    #[test]
+    fn a_unit_is_told_by_what_it_says_of_itself() {
+        let inquiry = assay_iscsi::scsi::Inquiry::parse(&{
+            let mut data = [b' '; 36];
+            data[..8].copy_from_slice(&[0, 0, 5, 2, 31, 0, 0, 0]);
+            data[8..11].copy_from_slice(b"IET");
+            data[16..23].copy_from_slice(b"VIRTUAL");
+            data
+        })
+        .unwrap();
+        let disk = Unit { lun: 1, inquiry: Some(inquiry.clone()), capacity_bytes: Some(64 << 20) };
+        assert_eq!(unit_words(&disk), "LUN 1, 64MiB (IET VIRTUAL)");
+        let controller = assay_iscsi::scsi::Inquiry { device_type: 12, ..inquiry };
+        let controller = Unit { lun: 0, inquiry: Some(controller), capacity_bytes: None };
+        assert_eq!(unit_words(&controller), "LUN 0, not a disk (IET VIRTUAL)");
+        let mute = Unit { lun: 300, inquiry: None, capacity_bytes: None };
+        assert_eq!(unit_words(&mute), "LUN 300, which says nothing of itself");
+    }
+}
