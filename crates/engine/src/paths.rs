@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use assay_record::{
-    Agreed, Latency, LunPathFacts, NetPathFacts, PathEnd, PingFacts, RunEvent, Warning, WriteEnd,
+    Agreed, Latency, NetPathFacts, PathEnd, PathFacts, PingFacts, RunEvent, Warning, WriteEnd,
 };
 use assay_target::lun::{self, Negotiated};
 use assay_target::nfs::{WriteReport, WriteStats};
@@ -177,11 +177,11 @@ impl Networks {
     }
 
     /// Every path for the record. A target may have sent us to other addresses than those that were given.
-    pub(crate) fn facts(&mut self, paths: &[PathReport]) -> Vec<LunPathFacts> {
+    pub(crate) fn facts(&mut self, paths: &[PathReport]) -> Vec<PathFacts> {
         let remotes: Vec<Option<IpAddr>> = paths.iter().map(|path| remote(path).map(|at| at.ip())).collect();
         self.add(remotes.iter().flatten().copied().collect());
         let net = |ip: &Option<IpAddr>| ip.and_then(|ip| self.to(ip)).map(|net| Box::new(net.clone()));
-        paths.iter().zip(&remotes).map(|(path, ip)| LunPathFacts { net: net(ip), ..facts(path) }).collect()
+        paths.iter().zip(&remotes).map(|(path, ip)| PathFacts { net: net(ip), ..facts(path) }).collect()
     }
 }
 
@@ -191,8 +191,8 @@ fn remote(path: &PathReport) -> Option<SocketAddr> {
 }
 
 /// The other side of each path; of one that is down, where it would be.
-pub(crate) fn remotes(paths: &[LunPathFacts]) -> Vec<SocketAddr> {
-    let remote = |path: &LunPathFacts| {
+pub(crate) fn remotes(paths: &[PathFacts]) -> Vec<SocketAddr> {
+    let remote = |path: &PathFacts| {
         let known = path.remote.as_ref().and_then(|remote| remote.parse().ok());
         known.or_else(|| lun::resolve(&path.portal).ok())
     };
@@ -200,15 +200,15 @@ pub(crate) fn remotes(paths: &[LunPathFacts]) -> Vec<SocketAddr> {
 }
 
 /// The way to an NFS server over a connection that is open.
-pub(crate) fn way(local: Option<SocketAddr>, remote: SocketAddr) -> LunPathFacts {
-    LunPathFacts {
+pub(crate) fn way(local: Option<SocketAddr>, remote: SocketAddr) -> PathFacts {
+    PathFacts {
         portal: remote.to_string(),
         is_up: true,
         local: local.map(|local| local.to_string()),
         remote: Some(remote.to_string()),
         tcp: local.and_then(|local| assay_host::tcp_path(local, remote)),
         net: assay_host::net_paths(&[remote.ip()]).pop().map(Box::new),
-        ..LunPathFacts::default()
+        ..PathFacts::default()
     }
 }
 
@@ -220,8 +220,8 @@ pub fn portal_networks(portals: &[String]) -> Vec<(String, Option<NetPathFacts>)
     portals.iter().map(|portal| (portal.clone(), net(portal))).collect()
 }
 
-fn facts(path: &PathReport) -> LunPathFacts {
-    LunPathFacts {
+fn facts(path: &PathReport) -> PathFacts {
+    PathFacts {
         portal: path.portal.clone(),
         is_up: path.is_up,
         local: path.addresses.map(|(local, _)| local.to_string()),

@@ -243,6 +243,10 @@ fn the_way_to_the_server_is_told_by_a_check_and_kept_with_a_run() {
         "{tcp:#}"
     );
     assert!(!tcp["series"].as_array().unwrap().is_empty(), "{tcp:#}");
+    // Each connection has its own at the end.
+    for path in document["tests"][0]["paths"].as_array().unwrap() {
+        assert!(path["tcp"]["send_mss_bytes"].as_u64() > Some(1000), "{path:#}");
+    }
 }
 
 #[test]
