@@ -16,7 +16,8 @@
 # LUN 1 of the target `open` is free, LUN 2 holds an ext4 file system; the target `chap` wants the name `lab` with the
 # secret `lab-secret-1234`. tgt tells of a target's other portals to nobody; istgt, where it is installed, does: its
 # target `portals` (LUN 0) is at port 3261 of every link. The shaper counts 14 bytes of Ethernet header per frame, so the
-# payload ceiling of a link is (MTU-52)/(MTU+14) Gbit/s: 956.4 Mbit/s at MTU 1500 and 992.7 at 9000.
+# payload ceiling of a link is (MTU-52)/(MTU+14) Gbit/s: 956.4 Mbit/s at MTU 1500 and 992.7 at 9000. The portals have
+# IPv6 addresses as well: fd77:LINK::2, and on each link fe80::77:2 (iscsi://[fe80::77:2%cLINK]/...).
 set -eu
 
 LAB=${LAB:-assay-lab}
@@ -65,10 +66,17 @@ shape() { # namespace, interface: a burst and a queue large enough that nothing 
     tc -n "$1" qdisc add dev "$2" parent 1:1 handle 10: pfifo limit 2000
 }
 
+six() { # namespace, interface, number, end; where the kernel has no IPv6 the lab has none
+    ip -n "$1" addr add "fd77:$3::$4/64" dev "$2" nodad 2>/dev/null || true
+    ip -n "$1" addr add "fe80::77:$4/64" dev "$2" nodad 2>/dev/null || true
+}
+
 link() { # number, MTU
     ip link add "c$1" netns "$CLIENT" mtu "$2" type veth peer name "s$1" netns "$SERVER" mtu "$2"
     ip -n "$CLIENT" addr add "10.77.$1.1/24" dev "c$1"
     ip -n "$SERVER" addr add "10.77.$1.2/24" dev "s$1"
+    six "$CLIENT" "c$1" "$1" 1
+    six "$SERVER" "s$1" "$1" 2
     ip -n "$CLIENT" link set "c$1" up
     ip -n "$SERVER" link set "s$1" up
     shape "$CLIENT" "c$1"
@@ -146,6 +154,10 @@ put_router() { # number, MTU of the second link, silent or nothing
 start() {
     [ ! -f "$DATA/tgtd.pid" ] || fail "the target runs already"
     portals=$(for number in $LINKS; do printf 'portal=10.77.%s.2:3260,' "$number"; done)
+    for number in $LINKS; do
+        ip -n "$SERVER" addr show dev "s$number" 2>/dev/null | grep -q "fd77:$number::2/64" || continue
+        portals="$portals$(printf 'portal=[fd77:%s::2]:3260,portal=[fe80::77:2%%s%s]:3260,' "$number" "$number")"
+    done
     ip netns exec "$SERVER" tgtd -f -C "$CONTROL" --iscsi "${portals%,}" >"$DATA/tgtd.log" 2>&1 &
     echo $! >"$DATA/tgtd.pid"
     tries=0
@@ -283,7 +295,7 @@ router) need_up && put_router "${2:-}" "${3:-}" "${4:-}" ;;
 cut) need_up && link_number "${2:-}" && ip -n "$SERVER" link set "s$2" down ;;
 heal) need_up && link_number "${2:-}" && ip -n "$SERVER" link set "s$2" up ;;
 *)
-    sed -n '2,23s/^# \{0,1\}//p' "$0"
+    sed -n '2,24s/^# \{0,1\}//p' "$0"
     exit 2
     ;;
 esac

@@ -116,14 +116,25 @@ pub struct Cell {
 pub struct Against {
     /// IOPS over the first side's.
     pub iops: Estimate,
-    /// p99 over the first side's.
-    pub p99: Option<Estimate>,
+    /// p50 over the first side's, where less is faster.
+    pub p50: Option<Judged>,
+    /// p99 over the first side's, where less is faster.
+    pub p99: Option<Judged>,
     /// Expected IOPS over the first side's.
     pub expected: Option<f64>,
     /// What became of it.
     pub change: Change,
     /// What differs in the load of this test, where it does: `I/Os in flight 64 / 32`.
     pub load_differs: Vec<String>,
+}
+
+/// A ratio with its word.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Judged {
+    /// Over the first side's.
+    pub ratio: Estimate,
+    /// What became of it.
+    pub change: Change,
 }
 
 /// Whether a difference is real.
@@ -298,26 +309,23 @@ fn against(first: &[&Row], own: &[&Row], comparable: Comparable, is_paced: bool)
     let (a, b) = (rates(first), rates(own));
     let within = |rows: &[&Row]| rows.first().and_then(|r| Spread::of_seconds(&r.seconds));
     let iops = ratio(geometric_mean(&a), geometric_mean(&b), spreads(&a, &b, within(first).zip(within(own))));
-    let p99 = p99(first, own);
     let load_differs = first[0].load_differences(own[0]);
     // Two numbers that are only not to be exceeded say nothing of how many times one is the other.
     let estimates = first[0].expected.zip(own[0].expected).filter(|_| !first[0].is_bound && !own[0].is_bound);
     let expected = estimates.map(|(x, y)| y.value / x.value);
-    let change = if load_differs.is_empty() && comparable == Comparable::Yes {
-        match (is_paced, p99) {
-            (true, Some(p99)) => {
-                let values = |rows: &[&Row]| -> Vec<f64> {
-                    rows.iter().filter_map(|r| r.p99_ms).map(|p| p.value).collect()
-                };
-                change(p99, Grade::of(&values(first), &values(own))).reversed()
-            }
-            (true, None) => Change::Unknown,
-            (false, _) => change(iops, Grade::of(&a, &b)),
-        }
-    } else {
-        Change::NotComparable
+    let is_judged = load_differs.is_empty() && comparable == Comparable::Yes;
+    let percentile = |of: fn(&Row) -> Option<Estimate>| {
+        let (ratio, grade) = percentile(first, own, of)?;
+        let judged = if is_judged { change(ratio, grade).reversed() } else { Change::NotComparable };
+        Some(Judged { ratio, change: judged })
     };
-    Against { iops, p99, expected, change, load_differs }
+    let (p50, p99) = (percentile(|row| row.p50_ms), percentile(|row| row.p99_ms));
+    let change = match (is_judged, is_paced) {
+        (false, _) => Change::NotComparable,
+        (true, true) => p99.map_or(Change::Unknown, |p99| p99.change),
+        (true, false) => change(iops, Grade::of(&a, &b)),
+    };
+    Against { iops, p50, p99, expected, change, load_differs }
 }
 
 /// Of repetitions where there are any: a side that has one only is taken to be as noisy as the other. Else of seconds.
@@ -333,8 +341,9 @@ fn spreads(a: &[f64], b: &[f64], within: Option<(Spread, Spread)>) -> Option<(Sp
     }
 }
 
-fn p99(first: &[&Row], own: &[&Row]) -> Option<Estimate> {
-    let values = |rows: &[&Row]| -> Vec<Estimate> { rows.iter().filter_map(|r| r.p99_ms).collect() };
+/// A percentile over the first side's, with what a change of it rests on.
+fn percentile(first: &[&Row], own: &[&Row], of: fn(&Row) -> Option<Estimate>) -> Option<(Estimate, Grade)> {
+    let values = |rows: &[&Row]| -> Vec<Estimate> { rows.iter().filter_map(|r| of(r)).collect() };
     let (a, b) = (values(first), values(own));
     if a.is_empty() || b.is_empty() {
         return None;
@@ -342,7 +351,8 @@ fn p99(first: &[&Row], own: &[&Row]) -> Option<Estimate> {
     let plain = |e: &[Estimate]| e.iter().map(|e| e.value).collect::<Vec<f64>>();
     let within = quantile_spread(a[0]).zip(quantile_spread(b[0]));
     let (x, y) = (plain(&a), plain(&b));
-    Some(ratio(geometric_mean(&x), geometric_mean(&y), spreads(&x, &y, within)))
+    let ratio = ratio(geometric_mean(&x), geometric_mean(&y), spreads(&x, &y, within));
+    Some((ratio, Grade::of(&x, &y)))
 }
 
 /// A quantile's interval as a spread: half of it on the logarithm, as if it came from a normal error.
@@ -499,7 +509,7 @@ fn outcome(sides: &[Side], tests: &[TestPair], index: usize) -> String {
 
 fn judged_ratio(test: &TestPair, against: &Against) -> f64 {
     match against.p99 {
-        Some(p99) if test.is_paced => p99.value,
+        Some(p99) if test.is_paced => p99.ratio.value,
         _ => against.iops.value,
     }
 }

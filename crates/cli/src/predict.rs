@@ -13,7 +13,6 @@ use assay_spec::{Plan, Span};
 
 use crate::args::PredictArgs;
 use crate::arrays::array;
-use crate::output::note;
 use crate::run::{Choice, resolve};
 use crate::{Exit, say};
 
@@ -61,6 +60,7 @@ fn rows(args: &PredictArgs, array: &Array, plan: &Plan, span: Bytes) -> anyhow::
                 what_ifs: Vec::new(),
                 what_ifs_together: Vec::new(),
                 sweeps: Vec::new(),
+                left_out: Vec::new(),
             };
             match (&row.answer, &loads[..]) {
                 (StepPrediction::Alone(_), [load]) => changes(args, array, load, &mut row, &mut tables)?,
@@ -97,9 +97,13 @@ fn together(
     row: &mut Expectation,
     tables: &mut Tables,
 ) -> anyhow::Result<()> {
-    if !args.sweep.is_empty() {
-        note!("{}: a sweep is for tests of one job; --what-if says what a change brings to each", row.name);
-    }
+    row.left_out.extend(args.sweep.iter().map(|sweep| {
+        format!(
+            "--sweep {sweep}, as {} jobs run side by side, which only the simulation can answer, for one value at a time: \
+             --what-if FIELD=VALUE does",
+            loads.len()
+        )
+    }));
     if !args.what_if.is_empty() {
         let changes: Vec<&str> = args.what_if.iter().map(String::as_str).collect();
         row.what_ifs_together = what_if_together(array, loads, &changes, TOGETHER_IOS, tables)?;

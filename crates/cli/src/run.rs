@@ -366,7 +366,7 @@ fn tell(args: &RunArgs, done: &Done) -> anyhow::Result<Exit> {
         } else {
             say(&text)?
         }
-        note!("stored as run {}: assay show {0}, assay report {0} -o report.html", header.run);
+        note!("stored as run {}: assay show {0}, assay report {0}", header.run);
     }
     Ok(exit_of(&summary))
 }

@@ -2,13 +2,18 @@
 
 use anyhow::{Context as _, bail};
 use assay_model::array::shipped;
+use assay_report::text::wrap;
 use assay_spec::suites::{SUITES, suite};
 use assay_spec::{Overrides, Plan, PlanFile, suggest};
 use serde_json::json;
 
 use crate::args::{SuitesArgs, SuitesVerb};
 use crate::arrays::has_table;
+use crate::run::text_options;
 use crate::{Exit, say};
+
+/// Sentences are readable at no more than this.
+const WIDTH_MAX: usize = 110;
 
 pub(crate) fn suites(args: &SuitesArgs) -> anyhow::Result<Exit> {
     match &args.verb {
@@ -37,7 +42,9 @@ fn list() -> anyhow::Result<String> {
     let mut text = String::new();
     for (name, plan) in resolved()? {
         let time = format!("{}, {} steps", minutes(plan.time()), plan.step_count());
-        text.push_str(&format!("{name:<15} {} ({time})\n{:<15} {}\n\n", plan.name, "", plan.about));
+        let indent = " ".repeat(16);
+        let about = wrap(&format!("{indent}{}", plan.about), text_options().width.min(WIDTH_MAX), &indent);
+        text.push_str(&format!("{name:<15} {} ({time})\n{about}\n\n", plan.name));
     }
     text.push_str("assay suites show NAME prints one as a plan file; assay run NAME TARGET runs it.\n");
     Ok(text)

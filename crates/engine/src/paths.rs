@@ -1,7 +1,8 @@
 //! What went over each path of a target, and what happened to the paths: from the target's words to the record's.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
+use assay_host::{Flow, Ways};
 use assay_record::{
     Agreed, Latency, NetPathFacts, PathEnd, PathFacts, PingFacts, RunEvent, Warning, WriteEnd,
 };
@@ -136,58 +137,63 @@ pub(crate) fn tell(
     Ok(())
 }
 
-/// The networks to some addresses, each looked at once.
-pub(crate) struct Networks(Vec<(IpAddr, NetPathFacts)>);
+/// The networks to the portals of a target, each looked at once.
+pub(crate) struct Networks {
+    ways: Ways,
+    portals: Vec<(SocketAddr, NetPathFacts)>,
+}
 
 impl Networks {
     /// Those to portals; a name without an address has none.
     pub(crate) fn of(portals: &[String]) -> Self {
-        let ips = portals.iter().filter_map(|portal| lun::resolve(portal).ok()).map(|at| at.ip());
-        let mut networks = Self(Vec::new());
-        networks.add(ips.collect());
-        networks
+        let mut remotes: Vec<SocketAddr> =
+            portals.iter().filter_map(|portal| lun::resolve(portal).ok()).collect();
+        remotes.sort_unstable();
+        remotes.dedup();
+        let flows: Vec<Flow> = remotes.iter().map(|remote| Flow { remote: *remote, local: None }).collect();
+        let mut ways = Ways::default();
+        let portals = remotes.into_iter().zip(ways.look(&flows)).collect();
+        Self { ways, portals }
     }
 
-    fn add(&mut self, mut ips: Vec<IpAddr>) {
-        ips.sort_unstable();
-        ips.dedup();
-        ips.retain(|ip| self.to(*ip).is_none());
-        let looked = assay_host::net_paths(&ips);
-        self.0.extend(ips.into_iter().zip(looked));
-    }
-
-    fn to(&self, ip: IpAddr) -> Option<&NetPathFacts> {
-        self.0.iter().find(|(known, _)| *known == ip).map(|(_, net)| net)
+    fn to(&self, portal: &str) -> Option<&NetPathFacts> {
+        let at = lun::resolve(portal).ok()?;
+        self.portals.iter().find(|(known, _)| *known == at).map(|(_, net)| net)
     }
 
     /// Where full frames do not arrive, in words: large I/O will hang there.
     pub(crate) fn lossy(&self) -> Option<String> {
-        let (ip, net) = self.0.iter().find(|(_, net)| net.frames.is_lossy())?;
+        let (at, net) = self.portals.iter().find(|(_, net)| net.frames.is_lossy())?;
         let mtu_bytes = net.interface.as_ref()?.mtu_bytes;
         let largest = net.frames.largest_bytes?;
         Some(format!(
-            "our interface to {ip} sends frames of {mtu_bytes} bytes, and nothing larger than {largest} arrives; assay check \
-             says more"
+            "our interface to {} sends frames of {mtu_bytes} bytes, and nothing larger than {largest} arrives; assay check \
+             says more",
+            at.ip()
         ))
     }
 
     /// Whether there is no network on which full frames arrive.
     pub(crate) fn all_lossy(&self) -> bool {
-        self.0.iter().all(|(_, net)| net.frames.is_lossy())
+        self.portals.iter().all(|(_, net)| net.frames.is_lossy())
     }
 
-    /// Every path for the record. A target may have sent us to other addresses than those that were given.
+    /// Every path for the record, by the way that its connection takes. A target may have sent us to other addresses than
+    /// those that were given.
     pub(crate) fn facts(&mut self, paths: &[PathReport]) -> Vec<PathFacts> {
-        let remotes: Vec<Option<IpAddr>> = paths.iter().map(|path| remote(path).map(|at| at.ip())).collect();
-        self.add(remotes.iter().flatten().copied().collect());
-        let net = |ip: &Option<IpAddr>| ip.and_then(|ip| self.to(ip)).map(|net| Box::new(net.clone()));
-        paths.iter().zip(&remotes).map(|(path, ip)| PathFacts { net: net(ip), ..facts(path) }).collect()
+        let flows: Vec<Option<Flow>> = paths.iter().map(flow).collect();
+        let mut looked = self.ways.look(&flows.iter().flatten().copied().collect::<Vec<_>>()).into_iter();
+        let mut net = |flow: &Option<Flow>| flow.and_then(|_| looked.next()).map(Box::new);
+        paths.iter().zip(&flows).map(|(path, flow)| PathFacts { net: net(flow), ..facts(path) }).collect()
     }
 }
 
-/// The other side; for a path that is down, where it would be.
-fn remote(path: &PathReport) -> Option<SocketAddr> {
-    path.addresses.map(|(_, remote)| remote).or_else(|| lun::resolve(&path.portal).ok())
+/// The connection of a path; of one that is down, that which it would make.
+fn flow(path: &PathReport) -> Option<Flow> {
+    match path.addresses {
+        Some((local, remote)) => Some(Flow { remote, local: Some(local) }),
+        None => lun::resolve(&path.portal).ok().map(|remote| Flow { remote, local: None }),
+    }
 }
 
 /// The other side of each path; of one that is down, where it would be.
@@ -207,7 +213,7 @@ pub(crate) fn way(local: Option<SocketAddr>, remote: SocketAddr) -> PathFacts {
         local: local.map(|local| local.to_string()),
         remote: Some(remote.to_string()),
         tcp: local.and_then(|local| assay_host::tcp_path(local, remote)),
-        net: assay_host::net_paths(&[remote.ip()]).pop().map(Box::new),
+        net: Ways::default().look(&[Flow { remote, local }]).pop().map(Box::new),
         ..PathFacts::default()
     }
 }
@@ -216,8 +222,7 @@ pub(crate) fn way(local: Option<SocketAddr>, remote: SocketAddr) -> PathFacts {
 #[must_use]
 pub fn portal_networks(portals: &[String]) -> Vec<(String, Option<NetPathFacts>)> {
     let networks = Networks::of(portals);
-    let net = |portal: &String| networks.to(lun::resolve(portal).ok()?.ip()).cloned();
-    portals.iter().map(|portal| (portal.clone(), net(portal))).collect()
+    portals.iter().map(|portal| (portal.clone(), networks.to(portal).cloned())).collect()
 }
 
 fn facts(path: &PathReport) -> PathFacts {

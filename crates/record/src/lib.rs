@@ -25,7 +25,8 @@ pub use host::{
 pub use latency::Latency;
 pub use nfs::{NfsFacts, WriteEnd};
 pub use path::{
-    BondFacts, FrameFacts, FrameHop, FrameOutcome, FrameProbe, FrameRefusal, FrameTry, InterfaceCounters,
-    InterfaceFacts, LinkSample, LinkState, NetPathFacts, PauseFacts, RouteFacts, ShaperFacts, TcpSample,
+    BondFacts, CoalescingFacts, FrameFacts, FrameHop, FrameOutcome, FrameProbe, FrameRefusal, FrameTry,
+    InterfaceCounters, InterfaceFacts, LinkSample, LinkState, NetPathFacts, PauseFacts, RingFacts,
+    RouteFacts, ShaperFacts, TcpSample,
 };
 pub use stats::{AccessStats, Interval, OpStats, TurnStats};

@@ -25,6 +25,9 @@ pub struct RouteFacts {
     pub source: Option<String>,
     /// The subnet of that route, `10.0.1.0/24`; empty for the default route and for addresses of this host.
     pub subnet: String,
+    /// The routing table it stands in, where a rule chose another than the usual ones (`ip rule`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub table: Option<u32>,
 }
 
 /// A network interface of this host.
@@ -46,6 +49,12 @@ pub struct InterfaceFacts {
     pub shaper: Option<ShaperFacts>,
     /// Whether pause frames are sent and obeyed, where the driver says.
     pub pause: Option<PauseFacts>,
+    /// How many packets wait for the CPU, where the driver says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rings: Option<RingFacts>,
+    /// How long interrupts are held back, where the driver says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coalescing: Option<CoalescingFacts>,
     /// Offloads that are on, as ethtool calls them; `None` where the driver does not say.
     pub offloads: Option<Vec<String>>,
     /// Counters since the interface was made.
@@ -154,6 +163,30 @@ pub struct PauseFacts {
     pub rx: bool,
     /// Pause frames are sent when buffers run full.
     pub tx: bool,
+}
+
+/// Rings between a card and its driver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct RingFacts {
+    /// Packets that wait to be received, at most.
+    pub rx: u32,
+    /// What that could be set to.
+    pub rx_max: u32,
+    /// Packets that wait to be sent, at most.
+    pub tx: u32,
+    /// What that could be set to.
+    pub tx_max: u32,
+}
+
+/// How a card gathers packets before it interrupts: less work for the CPU, and that much latency.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct CoalescingFacts {
+    /// How long it waits after the first received packet, µs.
+    pub rx_us: Option<u32>,
+    /// Packets after which it interrupts all the same.
+    pub rx_packets: Option<u32>,
+    /// Whether the driver adapts these to the load.
+    pub adaptive_rx: bool,
 }
 
 /// What an interface has counted.
@@ -283,6 +316,8 @@ pub enum FrameProbe {
     Unanswered,
     /// The system does not let this user send echoes: only what TCP agreed on is known.
     NotAllowed,
+    /// Echoes would take another way than the connection: rules choose ways by protocol or port.
+    OtherWay,
     /// There is no way there.
     #[default]
     NoRoute,

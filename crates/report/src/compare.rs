@@ -1,6 +1,6 @@
 //! Results side by side, as text and as JSON. The HTML page is in `html/compare.rs`.
 
-use assay_analysis::compare::{Against, Cell, Change, Comparison, TestPair, Weight};
+use assay_analysis::compare::{Against, Cell, Change, Comparison, Judged, TestPair, Weight};
 use assay_analysis::estimate::Estimate;
 use assay_model::quantity::Interval;
 use serde_json::{Value, json};
@@ -131,7 +131,7 @@ fn block(comparison: &Comparison, test: &TestPair, width: usize) -> String {
         text.push_str(line.trim_end());
         text.push('\n');
     }
-    text.push_str(&remarks(test, width));
+    text.push_str(&remarks(comparison, test, width));
     text
 }
 
@@ -149,7 +149,7 @@ fn against_text(test: &TestPair, cell: &Cell) -> String {
 /// The ratio that decides: of p99 where the plan sets the rate.
 pub(crate) fn judged(test: &TestPair, against: &Against) -> Estimate {
     match against.p99 {
-        Some(p99) if test.is_paced => p99,
+        Some(p99) if test.is_paced => p99.ratio,
         _ => against.iops,
     }
 }
@@ -157,7 +157,11 @@ pub(crate) fn judged(test: &TestPair, against: &Against) -> Estimate {
 /// `x1.62 (1.55..1.70)`, or without an interval where none is known.
 pub(crate) fn ratio_text(ratio: Estimate) -> String {
     // Two decimals of a ratio of 1/300 would say nothing.
-    let digits = if ratio.value < 0.1 { 4 } else { 2 };
+    let digits = match ratio.value {
+        v if v < 0.1 => 4,
+        v if v < 100.0 => 2,
+        _ => 0,
+    };
     match ratio.ends() {
         Some((lo, hi)) => format!("x{:.digits$} ({lo:.digits$}..{hi:.digits$})", ratio.value),
         None => format!("x{:.digits$}", ratio.value),
@@ -165,7 +169,7 @@ pub(crate) fn ratio_text(ratio: Estimate) -> String {
 }
 
 /// Repetitions, expectations, and why a row is not judged.
-pub(crate) fn remark_lines(test: &TestPair) -> Vec<String> {
+pub(crate) fn remark_lines(comparison: &Comparison, test: &TestPair) -> Vec<String> {
     let mut lines = Vec::new();
     let cells: Vec<(usize, &Cell)> =
         test.cells.iter().enumerate().filter_map(|(i, c)| Some((i, c.as_ref()?))).collect();
@@ -176,7 +180,8 @@ pub(crate) fn remark_lines(test: &TestPair) -> Vec<String> {
     if !repeats.is_empty() {
         lines.push(format!("repeated: {}", repeats.join("; ")));
     }
-    lines.extend(expected_line(&cells));
+    lines.extend(latency_line(test, &cells));
+    lines.extend(expected_line(comparison, &cells));
     let mut breaks: Vec<&String> =
         cells.iter().filter_map(|(_, c)| c.against.as_ref()).flat_map(|a| &a.load_differs).collect();
     breaks.dedup();
@@ -187,35 +192,62 @@ pub(crate) fn remark_lines(test: &TestPair) -> Vec<String> {
     lines
 }
 
+/// What became of p50 and p99, of which less is faster; of paced loads p99 stands in the table.
+fn latency_line(test: &TestPair, cells: &[(usize, &Cell)]) -> Option<String> {
+    let of_side = |(index, cell): &(usize, &Cell)| {
+        let against = cell.against.as_ref()?;
+        let word = |name: &str, judged: Option<Judged>| {
+            // Where nothing can be compared, the table has said so.
+            let judged = judged.filter(|j| j.change != Change::NotComparable)?;
+            Some(format!("{name} {} {}", ratio_text(judged.ratio), judged.change.says()))
+        };
+        let p99 = against.p99.filter(|_| !test.is_paced);
+        let told: Vec<String> = [word("p50", against.p50), word("p99", p99)].into_iter().flatten().collect();
+        (!told.is_empty()).then(|| format!("{} {}", letter(*index), told.join(", ")))
+    };
+    let sides: Vec<String> = cells.iter().filter_map(of_side).collect();
+    (!sides.is_empty()).then(|| format!("latency: {}", sides.join("; ")))
+}
+
 /// What the array files let one expect, once where all sides are on the same, and what was measured of it.
-fn expected_line(cells: &[(usize, &Cell)]) -> Option<String> {
+fn expected_line(comparison: &Comparison, cells: &[(usize, &Cell)]) -> Option<String> {
     let known: Vec<(usize, &Cell, Interval)> =
         cells.iter().filter_map(|(i, c)| Some((*i, *c, c.expected?))).collect();
-    let (_, first, expected) = known.first()?;
-    let words = |c: &Cell, e: Interval| match c.is_bound {
-        true => format!("at most {} (software cost unknown)", short(e.hi)),
-        false => interval(e),
+    let (index, first, expected) = known.first()?;
+    // What shipped arrays say of software was fitted to these very tables, which would judge themselves by it.
+    let is_article = |i: usize| comparison.sides[i].runs.iter().all(|run| run.starts_with("published:"));
+    let words = |i: usize, c: &Cell, e: Interval| match (c.is_bound, is_article(i)) {
+        (true, true) => format!("at most {} of the hardware, by data sheets alone", short(e.hi)),
+        (true, false) => format!("at most {} (software cost unknown)", short(e.hi)),
+        (false, _) => interval(e),
     };
-    let measured = |c: &Cell, e: Interval| format!("x{:.2}", c.iops / e.value);
+    let measured = |c: &Cell, e: Interval| ratio_text(Estimate::bare(c.iops / e.value));
     let shared = known.len() == cells.len()
-        && known.iter().all(|(_, c, e)| *e == *expected && c.is_bound == first.is_bound);
+        && known.iter().all(|(i, c, e)| words(*i, c, *e) == words(*index, first, *expected));
     if shared {
         let each: Vec<String> =
             known.iter().map(|(i, c, e)| format!("{} {}", letter(*i), measured(c, *e))).collect();
-        return Some(format!("expected IOPS: {}; measured {}", words(first, *expected), each.join(", ")));
+        return Some(format!(
+            "expected IOPS: {}; measured {}",
+            words(*index, first, *expected),
+            each.join(", ")
+        ));
     }
     let each = known
         .iter()
-        .map(|(i, c, e)| format!("{} {}, measured {}", letter(*i), words(c, *e), measured(c, *e)));
+        .map(|(i, c, e)| format!("{} {}, measured {}", letter(*i), words(*i, c, *e), measured(c, *e)));
     let ratios = cells.iter().filter_map(|(i, c)| {
         let ratio = c.against.as_ref()?.expected?;
-        Some(format!("{} against A x{ratio:.2}", letter(*i)))
+        Some(format!("{} against A {}", letter(*i), ratio_text(Estimate::bare(ratio))))
     });
     Some(format!("expected IOPS: {}", each.chain(ratios).collect::<Vec<_>>().join("; ")))
 }
 
-fn remarks(test: &TestPair, width: usize) -> String {
-    remark_lines(test).iter().map(|line| wrap(&format!("   {line}"), width, "     ") + "\n").collect()
+fn remarks(comparison: &Comparison, test: &TestPair, width: usize) -> String {
+    remark_lines(comparison, test)
+        .iter()
+        .map(|line| wrap(&format!("   {line}"), width, "     ") + "\n")
+        .collect()
 }
 
 fn findings(comparison: &Comparison, width: usize) -> String {
@@ -286,7 +318,10 @@ fn cell_json(cell: &Cell) -> Value {
         "expected_is_bound": cell.expected.map(|_| cell.is_bound),
         "against_first": cell.against.as_ref().map(|a| json!({
             "iops": estimate_json(a.iops),
-            "p99": a.p99.map(estimate_json),
+            "p50": a.p50.map(|p50| estimate_json(p50.ratio)),
+            "p50_change": a.p50.map(|p50| p50.change),
+            "p99": a.p99.map(|p99| estimate_json(p99.ratio)),
+            "p99_change": a.p99.map(|p99| p99.change),
             "expected": a.expected.and_then(rounded),
             "change": a.change,
             "load_differs": a.load_differs,

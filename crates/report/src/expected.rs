@@ -150,8 +150,8 @@ pub(crate) fn html(judgement: &Judgement) -> String {
 pub fn published_table(table: &Published) -> String {
     let mut text =
         format!("{}\n{}\n{}\n\n", table.system, wrap(&table.source, 110, ""), wrap(&table.setup, 110, ""));
-    let mut rows =
-        vec![["Test", "MiB/s", "IOPS", "Avg ms", "Max ms", "Outst.", "", ""].map(str::to_owned).to_vec()];
+    let titles = ["Test", "MiB/s", "IOPS", "Avg ms", "Max ms", "Outst.", "", ""];
+    let mut rows = vec![titles.map(str::to_owned).to_vec()];
     let number = |value: Option<f64>| value.map_or("-".to_owned(), short);
     rows.extend(table.rows.iter().map(|row| {
         let mib = row.mib_s.or(row.mb_s.map(|mb| mb * 1e6 / 1_048_576.0));
@@ -162,11 +162,21 @@ pub fn published_table(table: &Published) -> String {
             number(row.mean_ms),
             number(row.max_ms),
             number(row.iops.zip(row.mean_ms).map(|(x, r)| x * r / 1e3)),
-            remark(row),
+            String::new(),
             String::new(),
         ]
     }));
-    text.push_str(&grid(&rows));
+    let lines = grid(&rows);
+    let mut lines = lines.lines();
+    lines.by_ref().take(2).for_each(|line| text.push_str(&format!("{}\n", line.trim_end())));
+    for (index, (line, row)) in lines.zip(&table.rows).enumerate() {
+        text.push_str(&format!("{line}\n"));
+        // Rows of one set-up follow each other; what is to be said of it is said once, below the last of them.
+        let says = remark(row);
+        if !says.is_empty() && table.rows.get(index + 1).is_none_or(|next| remark(next) != says) {
+            text.push_str(&format!("{}\n", wrap(&format!("    {says}"), 100, "    ")));
+        }
+    }
     text
 }
 

@@ -23,6 +23,7 @@ pub fn path_facts(path: &PathFacts, ceiling: Option<Ceiling>) -> Vec<(&'static s
         if let Some(of) = &net.interface {
             facts.push(("interface", interface(of)));
             facts.push(("flow control", pause(of)));
+            facts.push(("queues", queues(of)));
             facts.push(("offloads", offloads(of)));
             facts.push(("counters", counters(of)));
         }
@@ -131,7 +132,9 @@ fn route(route: &RouteFacts, local: &str) -> String {
     let source = route.source.as_ref().filter(|source| !local.contains(source.as_str()));
     let source = source.map(|source| format!(", from {source}")).unwrap_or_default();
     let subnet = if route.subnet.is_empty() { String::new() } else { format!(", subnet {}", route.subnet) };
-    format!("{how}{source}{subnet}")
+    let table =
+        route.table.map(|table| format!(", by a rule that chooses table {table}")).unwrap_or_default();
+    format!("{how}{source}{subnet}{table}")
 }
 
 fn interface(of: &InterfaceFacts) -> String {
@@ -190,6 +193,32 @@ fn pause(of: &InterfaceFacts) -> String {
     says.unwrap_or_else(|| "the driver does not say".into())
 }
 
+/// Rings, and how long interrupts wait; nothing where no driver on the way down says so.
+fn queues(of: &InterfaceFacts) -> String {
+    let carriers = of.carriers();
+    let told = carriers.iter().find(|one| one.rings.is_some() || one.coalescing.is_some());
+    let Some(of) = told else { return String::new() };
+    let rings = of.rings.map(|rings| {
+        format!(
+            "rings of {} in (up to {}), {} out (up to {})",
+            rings.rx, rings.rx_max, rings.tx, rings.tx_max
+        )
+    });
+    let coalescing = of.coalescing.map(|of| {
+        let waits = match (of.rx_us, of.rx_packets) {
+            (None | Some(0), None | Some(0 | 1)) => "at once".to_owned(),
+            (None | Some(0), Some(packets)) => format!("after {packets} packets"),
+            (Some(us), None | Some(0)) => format!("after {us} us"),
+            (Some(us), Some(packets)) => format!("after {us} us or {packets} packets"),
+        };
+        format!(
+            "received packets interrupt {waits}{}",
+            if of.adaptive_rx { ", adapted to the load" } else { "" }
+        )
+    });
+    rings.into_iter().chain(coalescing).collect::<Vec<_>>().join("; ")
+}
+
 fn offloads(of: &InterfaceFacts) -> String {
     match of.offloads.as_deref() {
         None => "the driver does not say".into(),
@@ -214,6 +243,9 @@ fn counters(of: &InterfaceFacts) -> String {
 pub fn frames(of: &FrameFacts) -> String {
     match of.how {
         FrameProbe::NoRoute => return "not tried".into(),
+        FrameProbe::OtherWay => {
+            return "not tried: by the rules of this host echoes would take another way than I/O".into();
+        }
         FrameProbe::NotAllowed => {
             return "not tried: this user may not send echoes (net.ipv4.ping_group_range, or CAP_NET_RAW)"
                 .into();

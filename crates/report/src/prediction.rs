@@ -36,6 +36,8 @@ pub struct Expectation {
     pub what_ifs_together: Vec<WhatIfTogether>,
     /// What a range of a field would bring.
     pub sweeps: Vec<Sweep>,
+    /// What was asked for and is not there, with the reason; a sentence each.
+    pub left_out: Vec<String>,
 }
 
 /// A plan as expected on an array.
@@ -188,15 +190,20 @@ fn details(row: &Expectation) -> String {
     };
     let gain = |x: &f64| format!("x{x:.2}");
     for w in &row.what_ifs {
-        text.push_str(&what_if_lines(&w.change, &interval(w.prediction.iops), &gain(&w.gain), &w.says));
+        let (rate, _) = words_of(w.prediction.software);
+        text.push_str(&what_if_lines(&w.change, &rate(w.prediction.iops), &gain(&w.gain), &w.says));
     }
     for w in &row.what_ifs_together {
-        let rates: Vec<String> = w.together.jobs.iter().map(|j| interval(j.simulated.iops)).collect();
+        let (rate, _) = words_of(w.together.software);
+        let rates: Vec<String> = w.together.jobs.iter().map(|j| rate(j.simulated.iops)).collect();
         let gains: Vec<String> = w.gains.iter().map(gain).collect();
         text.push_str(&what_if_lines(&w.change, &rates.join(" and "), &gains.join(" and "), &w.says));
     }
     for sweep in &row.sweeps {
         text.push_str(&indented(&curve(sweep)));
+    }
+    for says in &row.left_out {
+        text.push_str(&format!("{}\n", wrap(&format!("  left out: {says}."), TEXT_COLUMNS, "    ")));
     }
     text
 }
@@ -311,6 +318,7 @@ fn row_json(row: &Expectation) -> Value {
                 "limit": p.limit_name(),
             })).collect::<Vec<_>>(),
         })).collect::<Vec<_>>(),
+        "left_out": row.left_out,
     })
 }
 

@@ -46,6 +46,7 @@ struct Ops {
 #[derive(Deserialize)]
 struct Times {
     mean: Option<f64>,
+    p50: Option<f64>,
     p99: Option<f64>,
 }
 
@@ -117,6 +118,7 @@ fn row(plan: &Plan, test: &Test) -> Row {
         mib_per_s: test.total.mib_per_s,
         mean_ms: test.total.response_us.mean.map(|us| us / 1e3),
         // A document has no distributions, so nothing is known of the error of a percentile.
+        p50_ms: test.total.response_us.p50.map(|us| Estimate::bare(us / 1e3)),
         p99_ms: test.total.response_us.p99.map(|us| Estimate::bare(us / 1e3)),
         seconds: test.series.iter().map(|s| s.iops).collect(),
         expected: test.expected.as_ref().map(|e| Interval {

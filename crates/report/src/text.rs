@@ -74,7 +74,7 @@ pub fn table_with(
     judgement: Option<&Judgement>,
     options: TextOptions,
 ) -> String {
-    let mut text = heading(header, summary);
+    let mut text = heading(header, summary, options.width);
     let (titles, rows) = forum_rows(summary);
     text.push_str(&format_rows(&titles, &rows, options));
     text.push_str(&network_text(header, summary, options));
@@ -86,22 +86,19 @@ pub fn table_with(
     text
 }
 
-fn heading(header: &RunHeader, summary: &RunSummary) -> String {
+fn heading(header: &RunHeader, summary: &RunSummary, columns: usize) -> String {
     let targets: Vec<&str> = header.targets.iter().map(|t| t.address.as_str()).collect();
     let status = match summary.status {
         RunStatus::Done => String::new(),
         other => format!(" ({})", other.name().to_uppercase()),
     };
     let started = number::minute(header.started_unix_ms);
-    format!(
-        "{} on {}\nRun {}{status}, {started}, {} with Linux {}, assay {}\n\n",
-        header.plan.name,
-        targets.join(", "),
-        header.run,
-        header.host.name,
-        header.host.kernel,
-        header.version
-    )
+    let run = format!(
+        "Run {}{status}, {started}, {} with Linux {}, assay {}",
+        header.run, header.host.name, header.host.kernel, header.version
+    );
+    // Addresses are copied from here, so their line is left to the terminal.
+    format!("{} on {}\n{}\n\n", header.plan.name, targets.join(", "), wrap(&run, columns, "  "))
 }
 
 /// Titles and rows of the forum table: a row per step, under it a row per job where there are several.
@@ -208,10 +205,13 @@ fn format_rows(titles: &[String], rows: &[Row], options: TextOptions) -> String 
         .zip(&titles[1..])
         .map(|(cells, title)| cells.iter().map(|c| width(c)).max().unwrap_or(0).max(width(title)))
         .collect();
-    let numbers: usize = widths.iter().map(|w| w + 2).sum();
     let longest = rows.iter().map(|r| width(&r.name)).max().unwrap_or(0).max(width(&titles[0]));
+    // Whole names in narrower gaps read better than names without their middle.
+    let fits = |gap: usize| longest + widths.iter().map(|w| w + gap).sum::<usize>() <= options.width;
+    let gap = if fits(2) { 2 } else { 1 };
+    let numbers: usize = widths.iter().map(|w| w + gap).sum();
     let name_width = longest.min(options.width.saturating_sub(numbers)).max(NAME_MIN);
-    let right = |cell: &str, w: usize| format!("  {}{cell}", " ".repeat(w.saturating_sub(width(cell))));
+    let right = |cell: &str, w: usize| format!("{}{cell}", " ".repeat(gap + w.saturating_sub(width(cell))));
     let titles_text: String = titles[1..].iter().zip(&widths).map(|(t, w)| right(t, *w)).collect();
     let mut text = paint(&format!("{}{titles_text}", left(&titles[0], name_width)), "1", options.color);
     text.push('\n');

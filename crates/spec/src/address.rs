@@ -126,6 +126,18 @@ impl fmt::Display for Address {
     }
 }
 
+/// Why an address in brackets cannot be used as it stands: a link-local one is on every link.
+pub(crate) fn lacks_zone(host: &str) -> Option<String> {
+    let (inside, _) = host.strip_prefix('[')?.split_once(']')?;
+    // With a zone it is no plain address.
+    let address: std::net::Ipv6Addr = inside.parse().ok()?;
+    address.is_unicast_link_local().then(|| {
+        format!(
+            "`{inside}` is an address of every link: say which interface leads there, as in [{inside}%eth0]"
+        )
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -244,6 +244,9 @@ fn portal(part: &'static str, text: &str) -> Result<String> {
     if host.is_empty() || host.contains(|c: char| c.is_whitespace() || c.is_control()) {
         return wrong(part, "a host name or address is missing");
     }
+    if let Some(why) = crate::address::lacks_zone(host) {
+        return wrong(part, why);
+    }
     if let Some(port) = port {
         number::<u16>(part, port, 1, u16::MAX).map_err(|_| IscsiAddressError {
             part,
@@ -341,7 +344,7 @@ mod tests {
         for text in [
             "iscsi://nas/iqn.2004-01.example:disk/1",
             "iscsi://bob@10.0.0.1:3261/iqn.2004-01.example:disk/0",
-            "iscsi://[fe80::1]:3260/eui.0123456789abcdef/16383",
+            "iscsi://[fe80::1%eth0]:3260/eui.0123456789abcdef/16383",
             "iscsi://a/iqn.x/1?portal=b&portal=c:3261&sessions=2&rr_ios=1000",
             "iscsi://a/iqn.x/1?rr_bytes=10485760",
             "iscsi://a/iqn.x/1?portals=all&sessions=2",
@@ -360,7 +363,10 @@ mod tests {
     fn a_portal_is_an_address_without_a_target() {
         let portal = |text| IscsiPortal::parse(text).map(|portal| portal.map(|p| p.portal().to_owned()));
         assert_eq!(portal("nas"), Some(Ok("nas".into())));
-        assert_eq!(portal("bob@[fe80::1]:3261/?chap_file=/x"), Some(Ok("[fe80::1]:3261".into())));
+        assert_eq!(
+            portal("bob@[fe80::1%eth0.7]:3261/?chap_file=/x"),
+            Some(Ok("[fe80::1%eth0.7]:3261".into()))
+        );
         assert_eq!(portal("nas/iqn.x/1"), None);
         assert_eq!(portal("nas/iqn.x"), None);
         assert_eq!(portal("/iqn.x/1"), None);
@@ -376,6 +382,8 @@ mod tests {
             ("iscsi:///iqn.x/1", "host"),
             ("iscsi://nas:0/iqn.x/1", "host"),
             ("iscsi://fe80::1/iqn.x/1", "host"),
+            ("iscsi://[fe80::1]:3260/iqn.x/1", "host"),
+            ("iscsi://[fd00::1]/iqn.x/1?portal=[fe80::1]", "portal"),
             ("iscsi://nas/iqn.x", "lun"),
             ("iscsi://nas/iqn.x/one", "lun"),
             ("iscsi://nas/iqn.x/20000", "lun"),

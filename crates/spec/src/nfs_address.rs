@@ -140,6 +140,9 @@ fn authority_of(text: &str) -> Result<(String, Option<u16>)> {
     if host.starts_with('[') != (bracket > 0) || host.len() > bracket && bracket > 0 {
         return wrong("host", format!("`{host}` is no IPv6 address in brackets"));
     }
+    if let Some(why) = crate::address::lacks_zone(host) {
+        return wrong("host", why);
+    }
     let port = match port {
         None => None,
         Some(port) => Some(number::<u16>("port", port, 1, u16::MAX).map_err(|_| NfsAddressError {
@@ -226,8 +229,8 @@ mod tests {
         for text in [
             "nfs://nas/vol1",
             "nfs://nas:2050/vol1/t.dat",
-            "nfs://[fe80::1]/a/b/c",
-            "nfs://[fe80::1]:12049/a",
+            "nfs://[fe80::1%eth0]/a/b/c",
+            "nfs://[fd00::1]:12049/a",
             "nfs://10.0.0.5/x?mountport=20048&connections=4&sync=file&uid=1000&gid=100&timeout=5",
         ] {
             assert_eq!(read(text).unwrap().to_string(), text);
@@ -260,6 +263,7 @@ mod tests {
             ("nfs://bob@nas/a", "host"),
             ("nfs://nas:x/a", "port"),
             ("nfs://fe80::1/a", "port"),
+            ("nfs://[fe80::1]/a", "host"),
             ("nfs://[fe80::1/a", "host"),
             ("nfs://nas:1/a?port=2", "port"),
             ("nfs://nas/a?connections=17", "connections"),

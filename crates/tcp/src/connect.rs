@@ -180,7 +180,7 @@ impl Try {
 pub fn resolve_all(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     let mut found: Vec<SocketAddr> = Vec::new();
-    for address in (bare, port).to_socket_addrs()? {
+    for address in (bare, port).to_socket_addrs().map_err(|error| of_zone(bare, error))? {
         if !found.contains(&address) && found.len() < ADDRESSES_MAX {
             found.push(address);
         }
@@ -189,6 +189,16 @@ pub fn resolve_all(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
         return Err(io::Error::new(io::ErrorKind::NotFound, "the name has no address"));
     }
     Ok(found)
+}
+
+/// The system calls an address whose interface there is not a name that it does not know.
+fn of_zone(host: &str, error: io::Error) -> io::Error {
+    let Some((address, zone)) = host.split_once('%') else { return error };
+    let why = match address.parse::<Ipv6Addr>() {
+        Ok(_) => format!("there is no interface `{zone}` here; ip link lists them"),
+        Err(_) => format!("`{address}` is no IPv6 address"),
+    };
+    io::Error::new(io::ErrorKind::NotFound, why)
 }
 
 /// The first address of a host.

@@ -100,6 +100,10 @@ fn request(local: SocketAddr, peer: SocketAddr, sequence: u32) -> [u8; REQUEST_B
     bytes[20..24].copy_from_slice(&u32::MAX.to_ne_bytes()); // Any state.
     bytes[24..26].copy_from_slice(&local.port().to_be_bytes());
     bytes[26..28].copy_from_slice(&peer.port().to_be_bytes());
+    if let SocketAddr::V6(v6) = peer {
+        // A socket to a link-local address is bound to its zone, and found by it only.
+        bytes[60..64].copy_from_slice(&v6.scope_id().to_ne_bytes());
+    }
     put_address(&mut bytes[28..44], local.ip());
     put_address(&mut bytes[44..60], peer.ip());
     bytes[64..72].copy_from_slice(&[0xff; 8]); // No cookie: any socket with these addresses.

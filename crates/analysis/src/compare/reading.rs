@@ -86,6 +86,8 @@ pub struct Row {
     pub mib_per_s: f64,
     /// Mean time that was waited for an I/O, ms.
     pub mean_ms: Option<f64>,
+    /// Median of it, ms.
+    pub p50_ms: Option<Estimate>,
     /// 99th percentile of it, ms.
     pub p99_ms: Option<Estimate>,
     /// IOPS of each second; may be empty.
@@ -144,6 +146,7 @@ impl Reading {
                 iops,
                 mib_per_s: row.mib_s.or(row.mb_s.map(|mb| mb * 1e6 / 1_048_576.0)).unwrap_or(0.0),
                 mean_ms: row.mean_ms,
+                p50_ms: None,
                 p99_ms: None,
                 seconds: Vec::new(),
                 expected: case.load.as_ref().map(|l| l.prediction.iops),
@@ -211,7 +214,11 @@ impl Row {
         let waited = step.total.waited();
         // I/Os of one second depend on each other as much as the seconds do.
         let independent = Spread::of_seconds(&seconds).map_or(1.0, |s| s.n / seconds.len() as f64);
-        let p99 = quantile(waited, 0.99, waited.count() as f64 * independent);
+        let percentile = |q: f64| {
+            let ns = quantile(waited, q, waited.count() as f64 * independent)?;
+            let ms = |ns: f64| ns / 1e6;
+            Some(Estimate { value: ms(ns.value), lo: ns.lo.map(ms), hi: ns.hi.map(ms), ..ns })
+        };
         let load = judgement.and_then(|j| j.step(step.id)).and_then(|(case, _)| case.load.as_ref());
         Some(Self {
             test: step.test.clone(),
@@ -221,12 +228,8 @@ impl Row {
             iops: step.total.iops,
             mib_per_s: step.total.mib_per_s,
             mean_ms: waited.mean_ns().map(|ns| ns / 1e6),
-            p99_ms: p99.map(|p| Estimate {
-                value: p.value / 1e6,
-                lo: p.lo.map(|ns| ns / 1e6),
-                hi: p.hi.map(|ns| ns / 1e6),
-                ..p
-            }),
+            p50_ms: percentile(0.5),
+            p99_ms: percentile(0.99),
             seconds,
             expected: load.map(|l| l.prediction.iops),
             is_bound: load.is_some_and(|l| l.prediction.software == Software::Unknown),

@@ -1,7 +1,7 @@
 //! The most that paths carry, by arithmetic that is shown.
 
 use assay_model::wire::{Frames, nfs_read_header_bytes, pdu_header_bytes};
-use assay_record::{NfsFacts, PathFacts, RunHeader, StepId};
+use assay_record::{InterfaceFacts, NetPathFacts, NfsFacts, PathFacts, RunHeader, StepId};
 
 use super::carrier::{Shared, rate, shared_links};
 use super::{Ceiling, more_bytes, packet_bytes};
@@ -49,14 +49,19 @@ struct Reckoned {
 /// `headers_bytes` go with each I/O of [`CEILING_IO_BYTES`]; `headers_of` names them.
 fn reckoned(path: &PathFacts, connections: u32, headers_bytes: f64, headers_of: &str) -> Option<Reckoned> {
     let net = path.net.as_ref()?;
-    let (interface, tcp) = (net.interface.as_ref()?, path.tcp.as_ref()?);
+    let interface = net.interface.as_ref()?;
     let rate = rate(interface);
-    let packet = packet_bytes(net, tcp);
+    let (packet, timestamps) = match &path.tcp {
+        Some(tcp) => (packet_bytes(net, tcp), tcp.timestamps),
+        // Kernels without tcp_diag tell nothing of a connection: full packets, with time stamps as everybody has them.
+        None if path.is_up => (full_packet_bytes(net, interface), true),
+        None => return None,
+    };
     // The model knows the headers of IPv4; what those of IPv6 are longer is no payload either.
     let more = more_bytes(net);
     let frames = Frames {
         mtu_bytes: f64::from(packet - more),
-        timestamps: tcp.timestamps,
+        timestamps,
         around_bytes: rate.around_bytes + f64::from(more),
     };
     let size = f64::from(CEILING_IO_BYTES);
@@ -66,10 +71,11 @@ fn reckoned(path: &PathFacts, connections: u32, headers_bytes: f64, headers_of: 
     let bit_s = rate.one_bit_s.zip(rate.all_bit_s).map(|(one, all)| all.min(one * f64::from(connections)));
     let mb_per_s = bit_s.map(payload);
     let factors = format!(
-        "{}/{} (payload of a full frame: IP packet {}, {} around it) x {}/{} (data, {headers_of})",
+        "{}/{} (payload of a full frame: IP packet {}{}, {} around it) x {}/{} (data, {headers_of})",
         frames.payload_bytes(),
         frames.wire_bytes(),
         packet,
+        if path.tcp.is_some() { "" } else { " as TCP is not told of here" },
         rate.around_bytes,
         CEILING_IO_BYTES,
         size + headers_bytes,
@@ -84,6 +90,12 @@ fn reckoned(path: &PathFacts, connections: u32, headers_bytes: f64, headers_of: 
         ceiling: Ceiling { mb_per_s, arithmetic, rate_from: rate.says },
         links_mb_per_s: rate.all_bit_s.map(payload),
     })
+}
+
+/// The largest packet that arrives, where that was found out.
+fn full_packet_bytes(net: &NetPathFacts, interface: &InterfaceFacts) -> u32 {
+    let arrives = net.frames.largest_bytes.filter(|_| net.frames.is_lossy());
+    arrives.unwrap_or(interface.mtu_bytes)
 }
 
 /// What all paths carry together: paths that leave through one link share it, whatever their interfaces are called.
@@ -132,6 +144,7 @@ fn together(paths: &[PathFacts], mut carried: Vec<Option<Reckoned>>) -> Ceiling 
         .map(|(name, one)| one.map_or(format!("{name} unknown"), |mb| format!("{name} {mb:.1}")))
         .collect();
     let sum = match mb_per_s {
+        _ if parts.is_empty() && paths.iter().any(|path| path.is_up) => "not known".into(),
         _ if parts.is_empty() => "no path is up".into(),
         Some(mb_per_s) => format!("{} = {mb_per_s:.1} MB/s", told.join(" + ")),
         None => told.join(" + "),

@@ -173,7 +173,8 @@ fn without_echo(name: &str, path: &PathFacts) -> Option<PathFault> {
     let net = path.net.as_ref()?;
     let (mtu, tcp) = (net.interface.as_ref()?.mtu_bytes, path.tcp.as_ref()?);
     let packet = packet_bytes(net, tcp);
-    let is_unknown = matches!(net.frames.how, FrameProbe::Unanswered | FrameProbe::NotAllowed);
+    let is_unknown =
+        matches!(net.frames.how, FrameProbe::Unanswered | FrameProbe::NotAllowed | FrameProbe::OtherWay);
     // Loopback's MTU is larger than any segment.
     if !is_unknown || packet >= mtu || mtu >= 65_535 {
         return None;

@@ -20,6 +20,7 @@ fn row(iops: f64, noise: f64, seconds: usize) -> Row {
         iops,
         mib_per_s: iops / 128.0,
         mean_ms: Some(1.0),
+        p50_ms: None,
         p99_ms: Some(Estimate::bare(3.0)),
         seconds: (0..seconds).map(second).collect(),
         expected: None,
@@ -115,6 +116,34 @@ fn paced_loads_are_judged_by_p99_where_less_is_better() {
     assert_eq!(change(&held(2.0, 8.0)), Change::Slower);
     assert_eq!(change(&held(8.0, 2.0)), Change::Faster);
     assert_eq!(change(&held(8.0, 8.1)), Change::Unclear);
+}
+
+#[test]
+fn percentiles_of_closed_loads_have_a_word_of_their_own() {
+    let runs = |p50: [f64; 3], p99: [f64; 3]| {
+        let run = |(p50, p99): (&f64, &f64)| Row {
+            p50_ms: Some(Estimate::bare(*p50)),
+            p99_ms: Some(Estimate::bare(*p99)),
+            ..row(1000.0, 0.001, 60)
+        };
+        p50.iter().zip(&p99).map(run).collect::<Vec<Row>>()
+    };
+    let words = |a: Vec<Row>, b: Vec<Row>| {
+        let held = compare(&[side("a", a), side("b", b)]);
+        let against = held.tests[0].cells[1].as_ref().unwrap().against.clone().unwrap();
+        (against.p50.unwrap().change, against.p99.unwrap().change)
+    };
+    let before = runs([1.0, 1.01, 0.99], [3.0, 3.1, 2.9]);
+    let after = runs([1.0, 1.0, 1.01], [6.0, 6.1, 5.9]);
+    assert_eq!(words(before.clone(), after), (Change::Same, Change::Slower));
+    let wild = runs([0.5, 0.51, 0.49], [2.0, 9.0, 4.0]);
+    assert_eq!(words(before.clone(), wild), (Change::Faster, Change::Unclear));
+    let alone = |runs: &[Row]| vec![runs[0].clone()];
+    let single = words(alone(&before), alone(&runs([0.2; 3], [0.3; 3])));
+    assert_eq!(single, (Change::Unknown, Change::Unknown), "documents without distributions know no noise");
+    let mut other = runs([1.0; 3], [6.0; 3]);
+    other.iter_mut().for_each(|row| row.facets[0].value = "4KiB".into());
+    assert_eq!(words(before, other), (Change::NotComparable, Change::NotComparable));
 }
 
 fn synthetic(text: &str, target: Target) -> Reading {

@@ -159,6 +159,13 @@ fn paths_through_one_interface_carry_one_link_together() {
     let together = |paths: &[PathFacts]| ceiling_together(paths).mb_per_s;
     assert_eq!(together(&[a.clone(), b.clone(), c.clone()]), Some(one * 2.0));
     c.tcp = None;
+    assert_eq!(
+        together(&[a.clone(), c.clone()]),
+        Some(one * 2.0),
+        "its connection is not told of, but it is up"
+    );
+    assert!(ceiling(&c).unwrap().arithmetic.contains("IP packet 9000 as TCP is not told of here, 38 around"));
+    c.is_up = false;
     assert_eq!(together(&[a.clone(), c.clone()]), Some(one), "a path that is down carries nothing");
     assert_eq!(together(&[c]), None);
     let shared = says(&[a, b.clone(), b]);

@@ -65,6 +65,14 @@ impl Lab {
         assert!(output.status.success(), "{verb}: {}", String::from_utf8_lossy(&output.stderr));
     }
 
+    /// A command line on the client's side.
+    pub fn client(&self, line: &str) {
+        let words = line.split(' ');
+        let namespace = format!("{}-client", self.name);
+        let output = Command::new("ip").args(["netns", "exec", &namespace]).args(words).output().unwrap();
+        assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+
     /// Assay on the client's side.
     pub fn story(&self) -> Story {
         Story { namespace: Some(format!("{}-client", self.name)), ..Story::new() }

@@ -334,3 +334,19 @@ fn a_sweep_that_runs_downwards_is_told_so() {
     let says = bench.refused(&["predict", "ix4-200d", "--sweep", "disks=4..4"]);
     assert!(says.contains("--with disks=4"), "{says}");
 }
+
+#[test]
+fn a_sweep_that_is_left_out_is_said_where_it_would_stand() {
+    let bench = Bench::new();
+    let plan = bench.write(
+        "two.toml",
+        "[[test]]\nname = \"both\"\n[[test.job]]\nname = \"a\"\naccess = [{ size = \"8KiB\", random = 100 }]\n\
+         [[test.job]]\nname = \"b\"\naccess = [{ size = \"64KiB\" }]\n",
+    );
+    let args = ["predict", "nas-4bay", &plan, "--sweep", "disks=4..6"];
+    let text = bench.ok(&args);
+    assert!(text.contains("left out: --sweep disks=4..6, as 2 jobs run side by side"), "{text}");
+    let told = bench.json(&[&args[..], &["--json"]].concat());
+    let left_out = told["tests"][0]["left_out"][0].as_str().unwrap();
+    assert!(left_out.contains("--what-if FIELD=VALUE"), "{told:#}");
+}

@@ -1,9 +1,9 @@
-//! What an interface's driver says: speed and duplex from sysfs, pause frames and offloads over ethtool's netlink.
+//! What an interface's driver says, over ethtool's netlink: speed, duplex, pause frames, rings, interrupts, offloads.
 
 use std::io;
 use std::path::Path;
 
-use assay_record::{InterfaceFacts, PauseFacts};
+use assay_record::{CoalescingFacts, InterfaceFacts, PauseFacts, RingFacts};
 use netlink_packet_core::{
     DecodeError, NetlinkDeserializable, NetlinkHeader, NetlinkSerializable, NlaBuffer, NlasIterator,
 };
@@ -15,10 +15,22 @@ const GENL_ID_CTRL: u16 = 16;
 const CTRL_CMD_GETFAMILY: u8 = 3;
 const CTRL_ATTR_FAMILY_ID: u16 = 1;
 const CTRL_ATTR_FAMILY_NAME: u16 = 2;
+const ETHTOOL_MSG_LINKMODES_GET: u8 = 4;
 const ETHTOOL_MSG_FEATURES_GET: u8 = 11;
+const ETHTOOL_MSG_RINGS_GET: u8 = 15;
+const ETHTOOL_MSG_COALESCE_GET: u8 = 19;
 const ETHTOOL_MSG_PAUSE_GET: u8 = 21;
 const HEADER: u16 = 1;
 const HEADER_DEV_NAME: u16 = 2;
+const MODES_SPEED: u16 = 5;
+const MODES_DUPLEX: u16 = 6;
+const RINGS_RX_MAX: u16 = 2;
+const RINGS_TX_MAX: u16 = 5;
+const RINGS_RX: u16 = 6;
+const RINGS_TX: u16 = 9;
+const COALESCE_RX_US: u16 = 2;
+const COALESCE_RX_PACKETS: u16 = 3;
+const COALESCE_ADAPTIVE_RX: u16 = 11;
 const PAUSE_RX: u16 = 3;
 const PAUSE_TX: u16 = 4;
 const FEATURES_ACTIVE: u16 = 4;
@@ -41,16 +53,61 @@ const TELLING: [&str; 8] = [
 
 /// Adds what the driver says; what it does not say stays empty.
 pub(super) fn add_to(facts: &mut InterfaceFacts) {
+    let Ok((mut kernel, family)) = family() else { return from_sysfs(facts) };
+    let name = facts.name.clone();
+    let mut ask = |command| {
+        let answer = ask(&mut kernel, family, command, &name).ok()?;
+        Some(Answer(answer.iter().flat_map(Generic::attributes).collect()))
+    };
+    match ask(ETHTOOL_MSG_LINKMODES_GET) {
+        Some(modes) => {
+            facts.speed_mbit_s = modes.word(MODES_SPEED).filter(|speed| is_known(*speed));
+            facts.duplex = modes.byte(MODES_DUPLEX).and_then(|duplex| match duplex {
+                0 => Some("half".into()),
+                1 => Some("full".into()),
+                _ => None,
+            });
+        }
+        None => from_sysfs(facts),
+    }
+    facts.pause = ask(ETHTOOL_MSG_PAUSE_GET).and_then(|told| pause(&told));
+    facts.rings = ask(ETHTOOL_MSG_RINGS_GET).and_then(|told| rings(&told));
+    facts.coalescing = ask(ETHTOOL_MSG_COALESCE_GET).and_then(|told| coalescing(&told));
+    facts.offloads = ask(ETHTOOL_MSG_FEATURES_GET).map(|told| offloads(&told));
+}
+
+/// For kernels without ethtool's netlink. Not the first choice: /sys may be mounted for another network namespace.
+fn from_sysfs(facts: &mut InterfaceFacts) {
     let attribute = |name: &str| {
         let text = std::fs::read_to_string(Path::new("/sys/class/net").join(&facts.name).join(name)).ok()?;
         Some(text.trim().to_owned())
     };
     // -1: unknown, as with a cable that is pulled.
-    facts.speed_mbit_s = attribute("speed").and_then(|speed| speed.parse().ok()).filter(|speed| *speed > 0);
-    facts.duplex = attribute("duplex").filter(|duplex| duplex == "full" || duplex == "half");
-    if let Ok((mut kernel, family)) = family() {
-        facts.pause = pause(&mut kernel, family, &facts.name).ok().flatten();
-        facts.offloads = offloads(&mut kernel, family, &facts.name).ok();
+    let speed = attribute("speed").and_then(|speed| speed.parse::<i64>().ok());
+    let duplex = attribute("duplex").filter(|duplex| duplex == "full" || duplex == "half");
+    facts.speed_mbit_s = speed.and_then(|speed| u32::try_from(speed).ok()).filter(|speed| is_known(*speed));
+    facts.duplex = duplex;
+}
+
+/// All ones: unknown, as with a cable that is pulled.
+fn is_known(speed: u32) -> bool {
+    speed > 0 && speed < u32::MAX
+}
+
+/// The attributes of an answer, by their numbers.
+struct Answer(Vec<(u16, Vec<u8>)>);
+
+impl Answer {
+    fn value(&self, wanted: u16) -> Option<&[u8]> {
+        self.0.iter().find(|(kind, _)| *kind == wanted).map(|(_, value)| value.as_slice())
+    }
+
+    fn byte(&self, wanted: u16) -> Option<u8> {
+        self.value(wanted)?.first().copied()
+    }
+
+    fn word(&self, wanted: u16) -> Option<u32> {
+        self.value(wanted)?.first_chunk().map(|word| u32::from_ne_bytes(*word))
     }
 }
 
@@ -74,29 +131,39 @@ fn ask(kernel: &mut Netlink, family: u16, command: u8, interface: &str) -> io::R
     kernel.ask(Generic { family, body }, 0)
 }
 
-fn pause(kernel: &mut Netlink, family: u16, interface: &str) -> io::Result<Option<PauseFacts>> {
-    let answer = ask(kernel, family, ETHTOOL_MSG_PAUSE_GET, interface)?;
-    let attributes: Vec<(u16, Vec<u8>)> = answer.iter().flat_map(Generic::attributes).collect();
-    let flag = |wanted| {
-        let found = attributes.iter().find(|(kind, _)| *kind == wanted);
-        found.and_then(|(_, value)| value.first().map(|byte| *byte > 0))
-    };
-    Ok(flag(PAUSE_RX).zip(flag(PAUSE_TX)).map(|(rx, tx)| PauseFacts { rx, tx }))
+fn pause(told: &Answer) -> Option<PauseFacts> {
+    let flag = |kind| told.byte(kind).map(|byte| byte > 0);
+    Some(PauseFacts { rx: flag(PAUSE_RX)?, tx: flag(PAUSE_TX)? })
 }
 
-fn offloads(kernel: &mut Netlink, family: u16, interface: &str) -> io::Result<Vec<String>> {
-    let answer = ask(kernel, family, ETHTOOL_MSG_FEATURES_GET, interface)?;
-    let active = answer.iter().flat_map(Generic::attributes).filter(|(kind, _)| *kind == FEATURES_ACTIVE);
-    let bits = active.flat_map(|(_, set)| nested(&set)).filter(|(kind, _)| *kind == BITSET_BITS);
+fn rings(told: &Answer) -> Option<RingFacts> {
+    Some(RingFacts {
+        rx: told.word(RINGS_RX)?,
+        rx_max: told.word(RINGS_RX_MAX)?,
+        tx: told.word(RINGS_TX)?,
+        tx_max: told.word(RINGS_TX_MAX)?,
+    })
+}
+
+fn coalescing(told: &Answer) -> Option<CoalescingFacts> {
+    let (rx_us, rx_packets) = (told.word(COALESCE_RX_US), told.word(COALESCE_RX_PACKETS));
+    let adaptive_rx = told.byte(COALESCE_ADAPTIVE_RX).is_some_and(|byte| byte > 0);
+    let is_told = rx_us.is_some() || rx_packets.is_some() || adaptive_rx;
+    is_told.then_some(CoalescingFacts { rx_us, rx_packets, adaptive_rx })
+}
+
+fn offloads(told: &Answer) -> Vec<String> {
+    let active = told.0.iter().filter(|(kind, _)| *kind == FEATURES_ACTIVE);
+    let bits = active.flat_map(|(_, set)| nested(set)).filter(|(kind, _)| *kind == BITSET_BITS);
     let names = bits
         .flat_map(|(_, bits)| nested(&bits))
         .flat_map(|(_, bit)| nested(&bit))
         .filter(|(kind, _)| *kind == BIT_NAME)
         .filter_map(|(_, name)| String::from_utf8(name).ok());
-    Ok(names
+    names
         .map(|name| name.trim_end_matches('\0').to_owned())
         .filter(|name| TELLING.contains(&name.as_str()))
-        .collect())
+        .collect()
 }
 
 /// A message of a generic netlink family: command, version, two bytes of nothing, attributes.

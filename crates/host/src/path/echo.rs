@@ -53,8 +53,8 @@ pub(super) struct Echo {
 }
 
 impl Echo {
-    /// From the given address of ours, where there is one: routes may depend on it.
-    pub(super) fn open(to: SocketAddr, from: Option<IpAddr>) -> std::io::Result<Self> {
+    /// From the given address of ours and through that interface, where they are given: routes may depend on both.
+    pub(super) fn open(to: SocketAddr, from: Option<IpAddr>, through: Option<&str>) -> std::io::Result<Self> {
         let is_v4 = to.is_ipv4();
         let (family, protocol) = match to {
             SocketAddr::V4(_) => (AddressFamily::INET, ipproto::ICMP),
@@ -73,8 +73,9 @@ impl Echo {
             sockopt::set_ipv6_mtu_discover(&socket, sockopt::Ipv6PathMtuDiscovery::PROBE)?;
             setsockopt(&socket, option::Ipv6RecvErr, &true)?;
         }
-        let mut to = to;
-        to.set_port(0);
+        if let Some(through) = through {
+            setsockopt(&socket, option::BindToDevice, &through.into())?;
+        }
         if let Some(from) = from {
             let mut ours = to;
             ours.set_ip(from);
@@ -90,6 +91,11 @@ impl Echo {
             sequence: 0,
             buffer: vec![0; 1 << 16],
         })
+    }
+
+    /// Whether its packets are of IPv4.
+    pub(super) fn is_v4(&self) -> bool {
+        self.is_v4
     }
 
     /// One echo as an IP packet of so many bytes, which may pass so many routers (and one link more).

@@ -5,7 +5,6 @@
 //! is too large, where nobody filters that; where somebody does, echoes that reach only so far show how far full
 //! frames come.
 
-use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use assay_record::{FrameFacts, FrameHop, FrameOutcome, FrameProbe, FrameRefusal, FrameTry};
@@ -34,16 +33,11 @@ const HOPS_TOLD: u8 = 16;
 /// So many routers in a row that say nothing, and nobody further on is asked.
 const SILENT_MAX: u32 = 2;
 
-/// Finds out which frames pass to `to`, up to `mtu_bytes` of the interface that leads there; where some do not, and a
+/// Finds out which frames pass to where `echo` goes, up to `mtu_bytes` of the interface that leads there; where some do not, and a
 /// router is on the way, how far they come.
-pub(super) fn probe(to: SocketAddr, from: Option<IpAddr>, mtu_bytes: u32, is_routed: bool) -> FrameFacts {
-    let small = if to.is_ipv4() { SMALL_BYTES } else { SMALL_V6_BYTES };
-    match Echo::open(to, from) {
-        Ok(mut echo) => probe_with(small, mtu_bytes, is_routed, &mut |bytes, hops, patience| {
-            echo.send(bytes, hops, patience)
-        }),
-        Err(_) => FrameFacts { how: FrameProbe::NotAllowed, ..FrameFacts::default() },
-    }
+pub(super) fn probe(mut echo: Echo, mtu_bytes: u32, is_routed: bool) -> FrameFacts {
+    let small = if echo.is_v4() { SMALL_BYTES } else { SMALL_V6_BYTES };
+    probe_with(small, mtu_bytes, is_routed, &mut |bytes, hops, patience| echo.send(bytes, hops, patience))
 }
 
 /// What becomes of a packet of a size that may go so far.
@@ -172,6 +166,8 @@ fn try_hop(bytes: u32, hops: u8, send: &mut Send<'_>) -> Answer {
 
 #[cfg(test)]
 mod tests {
+    use std::net::IpAddr;
+
     use super::*;
 
     /// A path that lets packets up to `limit` pass.
@@ -226,7 +222,8 @@ mod tests {
 
     #[test]
     fn loopback_answers_where_it_may_be_asked() {
-        let facts = probe("127.0.0.1:0".parse().unwrap(), None, 65_536, false);
+        let Ok(echo) = Echo::open("127.0.0.1:0".parse().unwrap(), None, None) else { return };
+        let facts = probe(echo, 65_536, false);
         match facts.how {
             FrameProbe::NotAllowed => {}
             how => {

@@ -14,8 +14,9 @@ mod tcp;
 
 use std::net::{IpAddr, SocketAddr};
 
-use assay_record::{FrameFacts, InterfaceFacts, NetPathFacts};
+use assay_record::{FrameFacts, FrameProbe, InterfaceFacts, NetPathFacts, RouteFacts};
 
+use echo::Echo;
 use link::Link;
 use netlink::Netlink;
 
@@ -23,32 +24,101 @@ pub(crate) use link::LinkWatch;
 pub(crate) use tcp::TcpWatch;
 pub use tcp::{tcp_facts, tcp_path};
 
-/// The network to each address, looked at side by side. Takes some milliseconds; seconds where frames get lost.
-#[must_use]
-pub fn net_paths(to: &[IpAddr]) -> Vec<NetPathFacts> {
-    std::thread::scope(|scope| {
-        let looks: Vec<_> = to.iter().map(|address| scope.spawn(|| net_path(*address))).collect();
-        looks.into_iter().map(|look| look.join().unwrap_or_default()).collect()
-    })
+/// A TCP connection whose way is looked at; without our address it is one that is still to be made.
+///
+/// The way of a connection may depend on our address, on the port and on the protocol (`ip rule`), and among several
+/// next hops on a hash of all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Flow {
+    /// The other side; of a link-local address with its zone.
+    pub remote: SocketAddr,
+    /// Our side.
+    pub local: Option<SocketAddr>,
 }
 
-fn net_path(to: IpAddr) -> NetPathFacts {
-    let mut facts = NetPathFacts::default();
-    let Ok(mut kernel) = Netlink::open(None) else { return facts };
-    let Ok((mut route, index)) = route::route_to(&mut kernel, to) else { return facts };
-    let links = link::all(&mut kernel).unwrap_or_default();
-    if let Some(here) = links.iter().find(|link| link.index == index) {
-        route.device.clone_from(&here.facts.name);
-        facts.frames = match here.facts.mtu_bytes {
-            0 => FrameFacts::default(),
-            mtu_bytes => frames::probe(SocketAddr::new(to, 0), None, mtu_bytes, route.gateway.is_some()),
-        };
-        // After the echoes: only now the kernel has learnt where the next hop is.
-        let next_hop = route.gateway.as_ref().and_then(|gateway| gateway.parse().ok()).unwrap_or(to);
-        facts.interface = interface(&mut kernel, &links, index, next_hop);
+/// The ways that have been looked at, so that what two connections share is tried out once.
+#[derive(Debug, Default)]
+pub struct Ways(Vec<(Way, NetPathFacts)>);
+
+/// What decides how echoes fare: where they go, and through what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Way {
+    /// Without a port.
+    to: SocketAddr,
+    route: RouteFacts,
+    index: u32,
+}
+
+impl Ways {
+    /// The network to each address, looked at side by side. Takes some milliseconds; seconds where frames get lost.
+    pub fn look(&mut self, flows: &[Flow]) -> Vec<NetPathFacts> {
+        let ways: Vec<Option<Way>> = flows.iter().map(|flow| way(*flow)).collect();
+        let mut new: Vec<&Way> = Vec::new();
+        for way in ways.iter().flatten() {
+            if self.known(way).is_none() && !new.contains(&way) {
+                new.push(way);
+            }
+        }
+        let looked: Vec<(Way, NetPathFacts)> = std::thread::scope(|scope| {
+            let looks: Vec<_> =
+                new.iter().map(|way| scope.spawn(|| ((*way).clone(), net_path(way)))).collect();
+            looks.into_iter().filter_map(|look| look.join().ok()).collect()
+        });
+        self.0.extend(looked);
+        let facts = |way: &Option<Way>| way.as_ref().and_then(|way| self.known(way)).cloned();
+        ways.iter().map(|way| facts(way).unwrap_or_default()).collect()
     }
-    facts.route = Some(route);
+
+    fn known(&self, way: &Way) -> Option<&NetPathFacts> {
+        self.0.iter().find(|(known, _)| known == way).map(|(_, facts)| facts)
+    }
+}
+
+fn way(flow: Flow) -> Option<Way> {
+    let mut kernel = Netlink::open(None).ok()?;
+    let (route, index) = route::route_of(&mut kernel, flow).ok()?;
+    let mut to = flow.remote;
+    to.set_port(0);
+    Some(Way { to, route, index })
+}
+
+fn net_path(way: &Way) -> NetPathFacts {
+    let mut facts = NetPathFacts { route: Some(way.route.clone()), ..NetPathFacts::default() };
+    let Ok(mut kernel) = Netlink::open(None) else { return facts };
+    let links = link::all(&mut kernel).unwrap_or_default();
+    let Some(here) = links.iter().find(|link| link.index == way.index) else { return facts };
+    let device = &here.facts.name;
+    if let Some(route) = &mut facts.route {
+        route.device.clone_from(device);
+    }
+    facts.frames = match here.facts.mtu_bytes {
+        0 => FrameFacts::default(),
+        mtu_bytes => probe(&mut kernel, way, device, mtu_bytes),
+    };
+    // After the echoes: only now the kernel has learnt where the next hop is.
+    let gateway = way.route.gateway.as_ref().and_then(|gateway| gateway.parse().ok());
+    facts.interface = interface(&mut kernel, &links, way.index, gateway.unwrap_or(way.to.ip()));
     facts
+}
+
+/// Echoes tell of the way of a connection only where they take the same one.
+fn probe(kernel: &mut Netlink, way: &Way, device: &str, mtu_bytes: u32) -> FrameFacts {
+    let from = way.route.source.as_ref().and_then(|source| source.parse().ok());
+    let mut goes_there = |through| {
+        let echo = route::route_of_echo(kernel, way.to, from, through);
+        echo.is_ok_and(|(route, index)| (route.gateway, index) == (way.route.gateway.clone(), way.index))
+    };
+    let through = if goes_there(None) {
+        None
+    } else if goes_there(Some(way.index)) {
+        Some(device)
+    } else {
+        return FrameFacts { how: FrameProbe::OtherWay, ..FrameFacts::default() };
+    };
+    match Echo::open(way.to, from, through) {
+        Ok(echo) => frames::probe(echo, mtu_bytes, way.route.gateway.is_some()),
+        Err(_) => FrameFacts { how: FrameProbe::NotAllowed, ..FrameFacts::default() },
+    }
 }
 
 /// The interface and everything below it.
@@ -76,7 +146,8 @@ mod tests {
 
     #[test]
     fn this_host_is_reached_through_its_loopback_interface() {
-        let all = net_paths(&["127.0.0.1".parse().unwrap(), "127.0.0.2".parse().unwrap()]);
+        let flow = |to: &str| Flow { remote: to.parse().unwrap(), local: None };
+        let all = Ways::default().look(&[flow("127.0.0.1:1"), flow("127.0.0.2:1")]);
         for facts in &all {
             let (route, interface) = (facts.route.as_ref().unwrap(), facts.interface.as_ref().unwrap());
             assert_eq!((route.device.as_str(), interface.kind.as_str()), ("lo", "loopback"), "{facts:?}");
@@ -88,7 +159,8 @@ mod tests {
     #[test]
     fn an_address_without_a_way_says_so() {
         // Class E: no host has it, and Linux has no route to its limited broadcast.
-        let facts = &net_paths(&["255.255.255.255".parse().unwrap()])[0];
+        let flow = Flow { remote: "255.255.255.255:1".parse().unwrap(), local: None };
+        let facts = &Ways::default().look(&[flow])[0];
         assert_eq!(*facts, NetPathFacts::default());
     }
 }

@@ -1,46 +1,114 @@
 //! Route and interface of an address, from the kernel's own tables.
 
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use assay_record::RouteFacts;
 use netlink_packet_core::NLM_F_DUMP;
-use netlink_packet_route::route::{RouteAddress, RouteAttribute, RouteFlags, RouteMessage, RouteType};
+use netlink_packet_route::route::{
+    RouteAddress, RouteAttribute, RouteFlags, RouteMessage, RouteType, RouteVia,
+};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 
+use super::Flow;
 use super::netlink::Netlink;
 
-/// The way to an address: its facts, and the number of the interface.
-pub(super) fn route_to(kernel: &mut Netlink, to: IpAddr) -> io::Result<(RouteFacts, u32)> {
+/// Protocol numbers of IP (RFC 792, RFC 4443, RFC 9293).
+const ICMP: u8 = 1;
+const TCP: u8 = 6;
+const ICMPV6: u8 = 58;
+/// Tables that every host has; others are chosen by rules (`ip rule`).
+const USUAL_TABLES: [u32; 4] = [0, 253, 254, 255];
+
+/// What the kernel chooses a way by.
+#[derive(Debug, Clone, Copy)]
+struct Choice {
+    to: SocketAddr,
+    from: Option<IpAddr>,
+    /// The interface that a socket is bound to.
+    through: Option<u32>,
+    protocol: u8,
+    /// Ours, where it is known.
+    port: Option<u16>,
+}
+
+/// The way of a TCP connection: its facts, and the number of the interface.
+pub(super) fn route_of(kernel: &mut Netlink, flow: Flow) -> io::Result<(RouteFacts, u32)> {
+    let Flow { remote: to, local } = flow;
+    let choice = Choice {
+        to,
+        from: local.map(|at| at.ip()),
+        through: zone(to),
+        protocol: TCP,
+        port: local.map(|at| at.port()),
+    };
+    let (mut facts, index, kind) = look_up(kernel, &choice)?;
+    if kind == RouteType::Unicast {
+        facts.subnet = subnet(kernel, &choice).unwrap_or_default();
+    }
+    Ok((facts, index))
+}
+
+/// The way of an echo from that address of ours, by a socket that is bound to an interface or to none.
+pub(super) fn route_of_echo(
+    kernel: &mut Netlink,
+    to: SocketAddr,
+    from: Option<IpAddr>,
+    through: Option<u32>,
+) -> io::Result<(RouteFacts, u32)> {
+    let protocol = if to.is_ipv4() { ICMP } else { ICMPV6 };
+    let choice = Choice { to, from, through: through.or(zone(to)), protocol, port: None };
+    look_up(kernel, &choice).map(|(facts, index, _)| (facts, index))
+}
+
+/// The interface that a link-local address is on.
+fn zone(to: SocketAddr) -> Option<u32> {
+    match to {
+        SocketAddr::V6(v6) if v6.scope_id() > 0 => Some(v6.scope_id()),
+        _ => None,
+    }
+}
+
+fn look_up(kernel: &mut Netlink, choice: &Choice) -> io::Result<(RouteFacts, u32, RouteType)> {
     let none = || io::Error::new(io::ErrorKind::NetworkUnreachable, "there is no route");
-    let message = look_up(kernel, to, RouteFlags::empty())?.ok_or_else(none)?;
+    let message = ask(kernel, choice, RouteFlags::LookupTable)?.ok_or_else(none)?;
     if !matches!(message.header.kind, RouteType::Unicast | RouteType::Local) {
         return Err(none());
     }
-    let mut facts = RouteFacts::default();
+    // The kernel names no address of ours where the question did.
+    let mut facts = RouteFacts { source: choice.from.map(|from| from.to_string()), ..RouteFacts::default() };
     let mut index = None;
     for attribute in &message.attributes {
         match attribute {
             RouteAttribute::Oif(number) => index = Some(*number),
             RouteAttribute::Gateway(address) => facts.gateway = words(address),
+            RouteAttribute::Via(RouteVia::Inet6(address)) => facts.gateway = Some(address.to_string()),
             RouteAttribute::PrefSource(address) => facts.source = words(address),
+            RouteAttribute::Table(table) if !USUAL_TABLES.contains(table) => facts.table = Some(*table),
             _ => {}
         }
     }
-    if message.header.kind == RouteType::Unicast {
-        facts.subnet = subnet(kernel, to).unwrap_or_default();
-    }
-    Ok((facts, index.ok_or_else(none)?))
+    Ok((facts, index.ok_or_else(none)?, message.header.kind))
 }
 
-fn look_up(kernel: &mut Netlink, to: IpAddr, flags: RouteFlags) -> io::Result<Option<RouteMessage>> {
+fn ask(kernel: &mut Netlink, choice: &Choice, flags: RouteFlags) -> io::Result<Option<RouteMessage>> {
     let mut question = RouteMessage::default();
-    (question.header.address_family, question.header.destination_prefix_length) = match to {
-        IpAddr::V4(_) => (AddressFamily::Inet, 32),
-        IpAddr::V6(_) => (AddressFamily::Inet6, 128),
-    };
+    let bits = if choice.to.is_ipv4() { 32 } else { 128 };
+    let family = if choice.to.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
+    question.header.address_family = family;
+    question.header.destination_prefix_length = bits;
     question.header.flags = flags;
-    question.attributes.push(RouteAttribute::Destination(to.into()));
+    question.attributes.push(RouteAttribute::Destination(choice.to.ip().into()));
+    if let Some(from) = choice.from {
+        question.header.source_prefix_length = bits;
+        question.attributes.push(RouteAttribute::Source(from.into()));
+    }
+    question.attributes.extend(choice.through.map(RouteAttribute::Oif));
+    question.attributes.push(RouteAttribute::IpProto(choice.protocol));
+    if choice.protocol == TCP {
+        question.attributes.push(RouteAttribute::Dport(choice.to.port()));
+        question.attributes.extend(choice.port.map(RouteAttribute::Sport));
+    }
     let answer = kernel.ask(RouteNetlinkMessage::GetRoute(question), 0)?;
     Ok(answer.into_iter().find_map(|message| match message {
         RouteNetlinkMessage::NewRoute(route) => Some(route),
@@ -49,8 +117,8 @@ fn look_up(kernel: &mut Netlink, to: IpAddr, flags: RouteFlags) -> io::Result<Op
 }
 
 /// The entry of the routing table that matched; the look-up itself answers for one address only.
-fn subnet(kernel: &mut Netlink, to: IpAddr) -> Option<String> {
-    let entry = look_up(kernel, to, RouteFlags::FibMatch).ok()??;
+fn subnet(kernel: &mut Netlink, choice: &Choice) -> Option<String> {
+    let entry = ask(kernel, choice, RouteFlags::FibMatch).ok()??;
     let destination = entry.attributes.iter().find_map(|attribute| match attribute {
         RouteAttribute::Destination(address) => words(address),
         _ => None,

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr, SocketAddrV6};
 
 use assay_record::{TcpPathFacts, TcpSample};
 use assay_tcp::{TcpFacts, TcpFactsReader};
@@ -144,12 +144,22 @@ fn tcp_info(response: &InetResponse) -> Option<(u32, TcpFacts)> {
     Some((response.header.inode, TcpFacts::parse(info)?))
 }
 
+/// The other side, with its zone where it is link-local: as whoever connected wrote it.
+fn remote(id: &SocketId) -> SocketAddr {
+    match id.destination_address {
+        IpAddr::V6(v6) if v6.is_unicast_link_local() => {
+            SocketAddrV6::new(v6, id.destination_port, 0, id.interface_id).into()
+        }
+        address => SocketAddr::new(address, id.destination_port),
+    }
+}
+
 fn connection(response: &InetResponse) -> Option<Connection> {
     let id = &response.header.socket_id;
     let (inode, tcp) = tcp_info(response)?;
     Some(Connection {
         inode,
-        remote: SocketAddr::new(id.destination_address, id.destination_port),
+        remote: remote(id),
         send_mss_bytes: tcp.send_mss_bytes,
         rtt_us: tcp.rtt_us,
         congestion_window_segments: tcp.congestion_window_segments,

@@ -6,6 +6,7 @@
     reason = "helpers of tests panic where a test fails, and say why one is skipped"
 )]
 
+mod chosen;
 mod loop_device;
 mod namespace;
 mod probing;

@@ -2,10 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use assay_host::net_paths;
 use assay_record::{FrameFacts, FrameOutcome, FrameProbe};
 
-use crate::namespace::Namespaces;
+use crate::namespace::{Namespaces, look};
 
 /// `here` - router `near` - router `far` - `there`, all links at MTU 9000.
 fn routed(of: &str) -> Option<Namespaces> {
@@ -41,8 +40,8 @@ fn routed(of: &str) -> Option<Namespaces> {
     // New IPv6 addresses of a link are first tried out by the kernel itself.
     let begun = Instant::now();
     while begun.elapsed() < Duration::from_secs(20) {
-        let to = ["10.8.3.2".parse().unwrap(), "fd08:3::2".parse().unwrap()];
-        let looks = spaces.inside("here", || net_paths(&to));
+        let to = ["10.8.3.2", "fd08:3::2"];
+        let looks = spaces.inside("here", || look(&to));
         if looks.iter().all(|look| look.frames.how == FrameProbe::Echo) {
             break;
         }
@@ -51,8 +50,7 @@ fn routed(of: &str) -> Option<Namespaces> {
 }
 
 fn looked(spaces: &Namespaces, to: &str) -> FrameFacts {
-    let to = to.parse().unwrap();
-    let facts = spaces.inside("here", || net_paths(&[to]).pop().unwrap());
+    let facts = spaces.inside("here", || look(&[to]).remove(0));
     assert_eq!(facts.frames.how, FrameProbe::Echo, "{facts:#?}");
     facts.frames
 }

@@ -3,14 +3,13 @@
 use std::net::UdpSocket;
 use std::time::{Duration, Instant};
 
-use assay_host::{Sampler, Watched, net_paths};
+use assay_host::{Sampler, Watched};
 use assay_record::{InterfaceFacts, LinkSample, LinkState};
 
-use crate::namespace::Namespaces;
+use crate::namespace::{Namespaces, look};
 
 fn looked(spaces: &Namespaces, to: &str) -> InterfaceFacts {
-    let to = to.parse().unwrap();
-    let facts = spaces.inside("here", || net_paths(&[to]).pop().unwrap());
+    let facts = spaces.inside("here", || look(&[to]).remove(0));
     facts.interface.unwrap()
 }
 
@@ -99,8 +98,8 @@ fn interfaces_made_on_another_stand_on_it() {
              there: link set m1 up
              there: addr add 10.9.9.1/24 dev m1",
         );
-        let to = "10.9.9.2".parse().unwrap();
-        let found = spaces.inside("there", || net_paths(&[to]).pop().unwrap().interface.unwrap());
+        let to = "10.9.9.2";
+        let found = spaces.inside("there", || look(&[to]).remove(0).interface.unwrap());
         assert_eq!(found.lower.len(), 1, "{found:#?}");
         assert_eq!(found.lower[0].kind, InterfaceFacts::ELSEWHERE);
         assert!(found.lower[0].name.starts_with("interface "), "{found:#?}");

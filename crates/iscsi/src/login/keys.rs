@@ -228,6 +228,20 @@ mod tests {
     }
 
     #[test]
+    fn what_is_settled_by_our_offer_needs_no_answer() {
+        let agreed = |immediate_data, initial_r2t| {
+            Negotiated::defaults(&Offer { immediate_data, initial_r2t, ..Offer::default() })
+        };
+        assert!(!agreed(false, false).immediate_data && agreed(true, false).immediate_data);
+        assert!(agreed(false, true).initial_r2t);
+        // Refused words leave it at what was offered, too: not to send such data is always allowed.
+        let ours = Offer { immediate_data: false, ..Offer::default() };
+        let mut without = Negotiated::defaults(&ours);
+        assert_eq!(settle("ImmediateData", "Reject", true, &ours, &mut without), Ok(KeyAnswer::Settled));
+        assert!(!without.immediate_data);
+    }
+
+    #[test]
     fn declarations_are_taken_and_unknown_keys_answered() {
         let offer = Offer::default();
         let mut agreed = Negotiated::defaults(&offer);

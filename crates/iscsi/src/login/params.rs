@@ -125,13 +125,14 @@ pub struct Negotiated {
 }
 
 impl Negotiated {
-    /// The values in force when a key is never mentioned (RFC 7143 §13), with what we declare ourselves.
+    /// The values in force when a key is never answered (RFC 7143 §13), with what we declare ourselves.
     pub(super) fn defaults(offer: &Offer) -> Self {
         Self {
             header_digest: false,
             data_digest: false,
             initial_r2t: true,
-            immediate_data: true,
+            // An answer to a No is optional (RFC 7143 §6.2), and Linux LIO gives none: whoever offers No has agreed on it.
+            immediate_data: offer.immediate_data,
             max_send_segment_bytes: 8192,
             max_recv_segment_bytes: offer.max_recv_segment_bytes,
             max_burst_bytes: 262_144,

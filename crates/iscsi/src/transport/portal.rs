@@ -1,7 +1,7 @@
 //! Portals as text.
 
 use std::io;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::SocketAddr;
 
 /// The port of iSCSI (RFC 7143).
 const PORT: u16 = 3260;
@@ -16,8 +16,9 @@ pub fn resolve(portal: &str) -> io::Result<SocketAddr> {
     if !has_port {
         return assay_tcp::resolve(host, PORT);
     }
-    let mut found = host.to_socket_addrs()?;
-    found.next().ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "the name has no address"))
+    let no_port = |_| io::Error::new(io::ErrorKind::InvalidInput, format!("`{host}` ends in no port number"));
+    let (host, port) = host.rsplit_once(':').unwrap_or((host, ""));
+    assay_tcp::resolve(host, port.parse().map_err(no_port)?)
 }
 
 #[cfg(test)]
@@ -36,5 +37,13 @@ mod tests {
         ] {
             assert_eq!(resolve(portal).unwrap(), address.parse().unwrap(), "{portal}");
         }
+        // An address of one link: its zone is an interface, as whose number it is used.
+        for portal in ["[fe80::1%lo]:3260", "[fe80::1%lo]", "[fe80::1%1]:3260,2"] {
+            assert_eq!(resolve(portal).unwrap(), "[fe80::1%1]:3260".parse().unwrap(), "{portal}");
+        }
+        let why = resolve("[fe80::1%no-such-nic]:3260").unwrap_err().to_string();
+        assert!(why.contains("no interface `no-such-nic`"), "{why}");
+        let why = resolve("[::1]:x").unwrap_err().to_string();
+        assert!(why.contains("no port number"), "{why}");
     }
 }

@@ -7,6 +7,9 @@ use crate::compare::{judged, legend, letter, name_of, ratio_text, remark_lines, 
 use crate::number::short;
 use crate::svg::{BarSeries, Bars, Star, Whisker, WhiskerSeries, Whiskers, escape};
 
+/// The chart of ratios is as narrow as the others up to so many tests.
+const NAMES_NARROW: usize = 12;
+
 /// The whole page.
 #[must_use]
 pub fn comparison(comparison: &Comparison) -> String {
@@ -67,7 +70,7 @@ fn table(comparison: &Comparison) -> String {
             let name = format!("{} {}", letter(index), comparison.sides[index].name);
             text.push_str(&line(&name, test, cell.as_ref()));
         }
-        for remark in remark_lines(test) {
+        for remark in remark_lines(comparison, test) {
             text.push_str(&format!("<tr><td class=\"w soft\" colspan=\"7\">{}</td></tr>\n", escape(&remark)));
         }
     }
@@ -100,10 +103,15 @@ fn line(name: &str, test: &TestPair, cell: Option<&Cell>) -> String {
 
 /// The ratios of all tests in one picture, then the throughput of each sweep and of the tests that sweep nothing.
 fn charts(comparison: &Comparison) -> String {
-    let mut text = String::from("<h2>Charts</h2>\n<div class=\"charts wide\">\n");
-    text.push_str(&ratios(comparison));
-    text.push_str("</div>\n<div class=\"charts\">\n");
     let (shared, _) = shared_and_lone(comparison);
+    let mut text = String::from("<h2>Charts</h2>\n");
+    // Points of many tests need the room of two charts; those of a few would only be larger.
+    if shared.len() > NAMES_NARROW {
+        text.push_str(&format!("<div class=\"charts wide\">\n{}</div>\n", ratios(comparison)));
+        text.push_str("<div class=\"charts\">\n");
+    } else {
+        text.push_str(&format!("<div class=\"charts\">\n{}", ratios(comparison)));
+    }
     let mut tests: Vec<&str> = Vec::new();
     for test in shared.iter().filter(|t| !t.step.is_empty()) {
         if !tests.contains(&test.test.as_str()) {
@@ -168,7 +176,8 @@ fn ratios(comparison: &Comparison) -> String {
         name: comparison.sides[side].name.clone(),
         values: tests.iter().map(|t| of(t, side)).collect(),
     });
-    let title = format!("Ratio to {} with its 95 % interval", comparison.sides[0].name);
+    let paced = if tests.iter().any(|t| t.is_paced) { " (p99 where paced)" } else { "" };
+    let title = format!("IOPS{paced} over those of {}, with 95 % intervals", comparison.sides[0].name);
     let chart = Whiskers {
         title: &title,
         x_title: "test",
