@@ -7,7 +7,7 @@ mod carrier;
 mod ceilings;
 mod faults;
 
-use assay_record::{LunPathFacts, NetPathFacts, TcpPathFacts};
+use assay_record::{NetPathFacts, PathFacts, TcpPathFacts};
 use serde::Serialize;
 
 pub use ceilings::{CEILING_IO_BYTES, ceiling, ceiling_together, nfs_ceiling, step_ceiling};
@@ -56,6 +56,6 @@ fn more_bytes(net: &NetPathFacts) -> u32 {
     if source.is_some_and(|address| address.contains(':')) { IPV6_MORE_BYTES } else { 0 }
 }
 
-fn device(path: &LunPathFacts) -> Option<&str> {
+fn device(path: &PathFacts) -> Option<&str> {
     path.net.as_ref()?.route.as_ref().map(|route| route.device.as_str())
 }

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use anyhow::{Context as _, bail};
 use assay_record::{DeviceFacts, FilesystemFacts};
-use assay_spec::Address;
 use assay_spec::units::Bytes;
+use assay_spec::{Address, NfsAddress};
 use assay_target::file::{self, Marker, PathKind};
 use serde_json::{Value, json};
 
@@ -44,6 +44,9 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<Exit> {
 fn tell(target: &str) -> anyhow::Result<(Value, String)> {
     if let Some(portal) = crate::discovery::portal_in(target)? {
         return crate::discovery::tell(&portal);
+    }
+    if let Some(server) = target.strip_prefix("nfs://").and_then(NfsAddress::parse_server) {
+        return crate::check_nfs::tell_server(&server.with_context(|| format!("target `{target}`"))?);
     }
     let path = match target.parse::<Address>().with_context(|| format!("target `{target}`"))? {
         Address::Path(path) => path,

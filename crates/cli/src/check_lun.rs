@@ -3,7 +3,7 @@
 use anyhow::anyhow;
 use assay_analysis::{CEILING_IO_BYTES, ceiling, ceiling_together, lossy_frames, path_faults, unreachable};
 use assay_engine::LunInspection;
-use assay_record::{FrameProbe, LunFacts, LunPathFacts, NetPathFacts};
+use assay_record::{FrameProbe, LunFacts, NetPathFacts, PathFacts};
 use assay_spec::units::{Bytes, MIB};
 use assay_spec::{Address, IscsiAddress};
 use serde_json::{Value, json};
@@ -153,7 +153,7 @@ fn verdict(told: &Told<'_>) -> String {
 }
 
 /// What paths have in common is told once; what only one of them has, in a few lines of its own.
-fn paths_text(paths: &[LunPathFacts]) -> String {
+fn paths_text(paths: &[PathFacts]) -> String {
     let (mut text, mut is_listing) = (String::new(), false);
     for group in assay_report::network::path_groups(paths) {
         let title = match &group.paths[..] {
@@ -179,7 +179,7 @@ fn paths_text(paths: &[LunPathFacts]) -> String {
     text
 }
 
-fn rates_from(paths: &[LunPathFacts]) -> Vec<String> {
+fn rates_from(paths: &[PathFacts]) -> Vec<String> {
     let mut all: Vec<String> = paths.iter().filter_map(ceiling).map(|ceiling| ceiling.rate_from).collect();
     all.dedup();
     all
@@ -216,9 +216,9 @@ fn unit_lines(found: &LunInspection, lun: &LunFacts) -> Vec<(&'static str, Strin
 }
 
 /// A row for each path, narrow enough for 80 columns.
-fn path_table(paths: &[LunPathFacts]) -> String {
+fn path_table(paths: &[PathFacts]) -> String {
     let dash = || "-".to_owned();
-    let row = |index: usize, path: &LunPathFacts| {
+    let row = |index: usize, path: &PathFacts| {
         let net = path.net.as_ref();
         let interface = net.and_then(|net| net.interface.as_ref());
         let mb_per_s = ceiling(path).and_then(|ceiling| ceiling.mb_per_s);
@@ -251,7 +251,7 @@ fn path_table(paths: &[LunPathFacts]) -> String {
 }
 
 /// What logins agreed on, once for all paths that agree.
-fn agreed_text(paths: &[LunPathFacts]) -> String {
+fn agreed_text(paths: &[PathFacts]) -> String {
     let mut told: Vec<(String, Vec<String>)> = Vec::new();
     for (index, path) in paths.iter().enumerate() {
         let Some(agreed) = &path.agreed else { continue };
@@ -322,7 +322,7 @@ mod tests {
     use super::*;
 
     fn lun(agreed: Agreed) -> LunFacts {
-        let path = LunPathFacts { agreed: Some(agreed), ..LunPathFacts::default() };
+        let path = PathFacts { agreed: Some(agreed), ..PathFacts::default() };
         LunFacts { paths: vec![path.clone(), path], ..LunFacts::default() }
     }
 

@@ -33,6 +33,37 @@ pub(crate) fn tell(address: &NfsAddress) -> anyhow::Result<(Value, String)> {
     ))
 }
 
+/// What a server exports, where no export is named.
+pub(crate) fn tell_server(address: &NfsAddress) -> anyhow::Result<(Value, String)> {
+    let exports = assay_target::nfs::exports(address).map_err(|error| {
+        let network = between(std::slice::from_ref(&address.host));
+        anyhow!("{error}; a server may keep its list to itself: name an export, nfs://host/export{network}")
+    })?;
+    let json = json!({
+        "schema": "assay.check/1",
+        "target": address.to_string(),
+        "kind": "nfs-server",
+        "exports": exports_json(&exports),
+    });
+    let mut text = format!("{address} (NFS server)\n");
+    for (index, export) in exports.iter().enumerate() {
+        text.push_str(&line(if index == 0 { "exports" } else { "" }, &export_words(export)));
+    }
+    let next = match exports.first() {
+        None => "It lists no export; what it hides from this host may still be named: nfs://host/export."
+            .to_owned(),
+        Some(export) => {
+            let one = address.with_path(export.path.clone());
+            format!("Name one to see what may be done there: assay check '{one}'")
+        }
+    };
+    Ok((json, text + "\n" + &wrapped(&next, "")))
+}
+
+fn exports_json(exports: &[Export]) -> Vec<Value> {
+    exports.iter().map(|e| json!({ "path": e.path, "to": e.groups })).collect()
+}
+
 fn as_json(
     address: &NfsAddress,
     found: &NfsInspection,
@@ -50,7 +81,6 @@ fn as_json(
             "modified_unix_ns": a.modified_ns.to_string(),
         })
     });
-    let exports: Vec<Value> = exports.iter().map(|e| json!({ "path": e.path, "to": e.groups })).collect();
     json!({
         "schema": "assay.check/1",
         "target": address.to_string(),
@@ -68,7 +98,7 @@ fn as_json(
         "exists": found.exists,
         "made_by_assay": found.is_ours,
         "attributes": attributes,
-        "exports": exports,
+        "exports": exports_json(exports),
         "hurts": hurts,
         "path_faults": path_faults(&nfs.paths),
         "ceiling": ceiling_json(nfs),

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use assay_host::{Flow, Ways};
 use assay_record::{
-    Agreed, Latency, LunPathFacts, NetPathFacts, PathEnd, PingFacts, RunEvent, Warning, WriteEnd,
+    Agreed, Latency, NetPathFacts, PathEnd, PathFacts, PingFacts, RunEvent, Warning, WriteEnd,
 };
 use assay_target::lun::{self, Negotiated};
 use assay_target::nfs::{WriteReport, WriteStats};
@@ -180,11 +180,11 @@ impl Networks {
 
     /// Every path for the record, by the way that its connection takes. A target may have sent us to other addresses than
     /// those that were given.
-    pub(crate) fn facts(&mut self, paths: &[PathReport]) -> Vec<LunPathFacts> {
+    pub(crate) fn facts(&mut self, paths: &[PathReport]) -> Vec<PathFacts> {
         let flows: Vec<Option<Flow>> = paths.iter().map(flow).collect();
         let mut looked = self.ways.look(&flows.iter().flatten().copied().collect::<Vec<_>>()).into_iter();
         let mut net = |flow: &Option<Flow>| flow.and_then(|_| looked.next()).map(Box::new);
-        paths.iter().zip(&flows).map(|(path, flow)| LunPathFacts { net: net(flow), ..facts(path) }).collect()
+        paths.iter().zip(&flows).map(|(path, flow)| PathFacts { net: net(flow), ..facts(path) }).collect()
     }
 }
 
@@ -197,8 +197,8 @@ fn flow(path: &PathReport) -> Option<Flow> {
 }
 
 /// The other side of each path; of one that is down, where it would be.
-pub(crate) fn remotes(paths: &[LunPathFacts]) -> Vec<SocketAddr> {
-    let remote = |path: &LunPathFacts| {
+pub(crate) fn remotes(paths: &[PathFacts]) -> Vec<SocketAddr> {
+    let remote = |path: &PathFacts| {
         let known = path.remote.as_ref().and_then(|remote| remote.parse().ok());
         known.or_else(|| lun::resolve(&path.portal).ok())
     };
@@ -206,15 +206,15 @@ pub(crate) fn remotes(paths: &[LunPathFacts]) -> Vec<SocketAddr> {
 }
 
 /// The way to an NFS server over a connection that is open.
-pub(crate) fn way(local: Option<SocketAddr>, remote: SocketAddr) -> LunPathFacts {
-    LunPathFacts {
+pub(crate) fn way(local: Option<SocketAddr>, remote: SocketAddr) -> PathFacts {
+    PathFacts {
         portal: remote.to_string(),
         is_up: true,
         local: local.map(|local| local.to_string()),
         remote: Some(remote.to_string()),
         tcp: local.and_then(|local| assay_host::tcp_path(local, remote)),
         net: Ways::default().look(&[Flow { remote, local }]).pop().map(Box::new),
-        ..LunPathFacts::default()
+        ..PathFacts::default()
     }
 }
 
@@ -225,8 +225,8 @@ pub fn portal_networks(portals: &[String]) -> Vec<(String, Option<NetPathFacts>)
     portals.iter().map(|portal| (portal.clone(), networks.to(portal).cloned())).collect()
 }
 
-fn facts(path: &PathReport) -> LunPathFacts {
-    LunPathFacts {
+fn facts(path: &PathReport) -> PathFacts {
+    PathFacts {
         portal: path.portal.clone(),
         is_up: path.is_up,
         local: path.addresses.map(|(local, _)| local.to_string()),

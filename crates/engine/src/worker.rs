@@ -23,7 +23,8 @@ use crate::spares::Spares;
 use crate::stamp::StampTable;
 use crate::tally::Tally;
 
-/// The longest a turn waits, ns: so soon a worker notices that it is to stop, whatever the target does.
+/// The longest a turn waits, ns: so soon a worker notices that it is to stop, whatever the target does. Clients over TCP
+/// sleep in a read that lasts less than this (`assay_tcp::READ_LIMIT`).
 const WAIT_NS_MAX: u64 = 50_000_000;
 /// An I/O due sooner than this is awaited by polling, ns: sleeping would be late.
 const SPIN_NS: u64 = 60_000;

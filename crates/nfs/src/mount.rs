@@ -96,7 +96,7 @@ pub fn status_words(status: u32) -> &'static str {
         1 => "not the owner (MNT3ERR_PERM)",
         2 => "no such export or directory (MNT3ERR_NOENT)",
         5 => "I/O error on the server (MNT3ERR_IO)",
-        13 => "permission denied: this host is not among the clients of the export (MNT3ERR_ACCES)",
+        13 => "permission denied: no such export, or this host is not among its clients (MNT3ERR_ACCES)",
         20 => "not a directory (MNT3ERR_NOTDIR)",
         22 => "invalid argument (MNT3ERR_INVAL)",
         63 => "the name is too long (MNT3ERR_NAMETOOLONG)",
@@ -145,7 +145,7 @@ mod tests {
         let read = mounted(writer.bytes()).unwrap().unwrap();
         assert_eq!((read.handle.bytes(), &read.flavors[..]), (&[9; 20][..], &[1, 390_003][..]));
         assert_eq!(mounted(&[0, 0, 0, 13]), Ok(Err(ACCES)));
-        assert!(status_words(ACCES).contains("not among the clients"));
+        assert!(status_words(ACCES).contains("not among its clients"));
         assert_eq!(directory("/a"), [0, 0, 0, 2, b'/', b'a', 0, 0]);
         let mut empty = Writer::new();
         empty.u32(0).u32(0).u32(0);

@@ -87,7 +87,7 @@ pub struct MemberFacts {
 impl MemberFacts {
     /// The ways to it over a network; none of what is reached without one.
     #[must_use]
-    pub fn paths(&self) -> &[LunPathFacts] {
+    pub fn paths(&self) -> &[PathFacts] {
         match (&self.lun, &self.nfs) {
             (Some(lun), _) => &lun.paths,
             (None, Some(nfs)) => &nfs.paths,
@@ -137,12 +137,12 @@ pub struct LunFacts {
     /// How I/O is spread over the paths.
     pub policy: String,
     /// Every path.
-    pub paths: Vec<LunPathFacts>,
+    pub paths: Vec<PathFacts>,
 }
 
 /// One path to a LUN, or the way to an NFS server, as it was when the run was prepared.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct LunPathFacts {
+pub struct PathFacts {
     /// Portal as given; of an NFS server the address and port.
     pub portal: String,
     /// Whether it served I/O.

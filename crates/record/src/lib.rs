@@ -19,8 +19,8 @@ pub use event::{
     StepId, StepReason, Warning,
 };
 pub use host::{
-    Agreed, Content, DeviceFacts, DiskSample, FilesystemFacts, HostFacts, HostSample, LunFacts, LunPathFacts,
-    MemberFacts, MemberKind, PingFacts, Placement, TargetFacts, TcpPathFacts,
+    Agreed, Content, DeviceFacts, DiskSample, FilesystemFacts, HostFacts, HostSample, LunFacts, MemberFacts,
+    MemberKind, PathFacts, PingFacts, Placement, TargetFacts, TcpPathFacts,
 };
 pub use latency::Latency;
 pub use nfs::{NfsFacts, WriteEnd};

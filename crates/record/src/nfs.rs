@@ -31,7 +31,7 @@ pub struct NfsFacts {
     pub round_trip_us: u64,
     /// The way to the server, which all connections share; none where nobody looked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub paths: Vec<crate::LunPathFacts>,
+    pub paths: Vec<crate::PathFacts>,
 }
 
 /// What became of the writes of a job over NFS in the measured window, all workers together. Restarts of the server and

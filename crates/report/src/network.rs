@@ -2,8 +2,8 @@
 
 use assay_analysis::{Ceiling, StepSummary};
 use assay_record::{
-    Agreed, FrameFacts, FrameHop, FrameOutcome, FrameProbe, InterfaceFacts, LinkState, LunPathFacts,
-    RouteFacts, RunHeader,
+    Agreed, FrameFacts, FrameHop, FrameOutcome, FrameProbe, InterfaceFacts, LinkState, PathFacts, RouteFacts,
+    RunHeader,
 };
 use assay_spec::units::{Bytes, MIB};
 
@@ -12,7 +12,7 @@ const FULL: f64 = 0.95;
 
 /// Everything known of a path, each with its name, in the order in which packets meet it.
 #[must_use]
-pub fn path_facts(path: &LunPathFacts, ceiling: Option<Ceiling>) -> Vec<(&'static str, String)> {
+pub fn path_facts(path: &PathFacts, ceiling: Option<Ceiling>) -> Vec<(&'static str, String)> {
     let mut facts = vec![("addresses", addresses(path))];
     if let Some(net) = &path.net {
         let route = net.route.as_ref().map_or_else(
@@ -48,7 +48,7 @@ pub struct PathGroup {
 
 /// The facts of all paths, each told once for the paths it is true of: the largest groups first.
 #[must_use]
-pub fn path_groups(paths: &[LunPathFacts]) -> Vec<PathGroup> {
+pub fn path_groups(paths: &[PathFacts]) -> Vec<PathGroup> {
     let mut told: Vec<(&'static str, String, Vec<usize>)> = Vec::new();
     for (index, path) in paths.iter().enumerate() {
         for (name, says) in path_facts(path, assay_analysis::ceiling(path)) {
@@ -115,7 +115,7 @@ impl LinkUse {
     }
 }
 
-fn addresses(path: &LunPathFacts) -> String {
+fn addresses(path: &PathFacts) -> String {
     match (&path.local, &path.remote) {
         (Some(local), Some(remote)) if path.access.is_empty() => format!("{local} -> {remote}"),
         (Some(local), Some(remote)) => format!("{local} -> {remote}, {}", path.access),
@@ -288,7 +288,7 @@ fn hops(of: &[FrameHop]) -> String {
     told.collect::<Vec<_>>().join(", ")
 }
 
-fn round_trip(path: &LunPathFacts) -> String {
+fn round_trip(path: &PathFacts) -> String {
     let mut says = Vec::new();
     if let Some(ping) = &path.ping {
         let (median, min, max) = (ping.median_us, ping.min_us, ping.max_us);
@@ -299,7 +299,7 @@ fn round_trip(path: &LunPathFacts) -> String {
     says.join(", ")
 }
 
-fn tcp(path: &LunPathFacts) -> String {
+fn tcp(path: &PathFacts) -> String {
     path.tcp.map_or(String::new(), |tcp| {
         let stamps = if tcp.timestamps { "with" } else { "without" };
         format!(

@@ -79,6 +79,15 @@ impl NfsAddress {
         Ok(address)
     }
 
+    /// Reads what stands after `nfs://` where it names a server alone, with `/` for its path; `None` where a path follows.
+    #[must_use]
+    pub fn parse_server(text: &str) -> Option<Result<Self>> {
+        let (place, query) = text.split_once('?').unwrap_or((text, ""));
+        let authority = place.trim_end_matches('/');
+        let is_alone = !authority.contains('/');
+        is_alone.then(|| Self::parse(&format!("{authority}/-?{query}")).map(|of| of.with_path("/".into())))
+    }
+
     fn read_query(&mut self, query: &str) -> Result<()> {
         let mut seen: Vec<&str> = Vec::new();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
@@ -148,7 +157,10 @@ fn authority_of(text: &str) -> Result<(String, Option<u16>)> {
 fn clean_path(path: &str) -> Result<String> {
     let names: Vec<&str> = path.split('/').filter(|name| !name.is_empty() && *name != ".").collect();
     if names.is_empty() {
-        return wrong("path", "name the export and, if wanted, a file in it");
+        return wrong(
+            "path",
+            "name the export and, if wanted, a file in it (assay check nfs://host lists the exports)",
+        );
     }
     if names.contains(&"..") {
         return wrong("path", "`..` is not followed; write the path without it");
@@ -227,6 +239,18 @@ mod tests {
         assert_eq!(read.to_string(), "nfs://nas:2050/vol1/t.dat");
         assert_eq!((read.connections, read.sync, read.timeout_s), (1, NfsSync::Unstable, 60));
         assert_eq!(read.with_path("/x".into()).to_string(), "nfs://nas:2050/x");
+    }
+
+    #[test]
+    fn a_server_alone_has_no_path() {
+        let read = |text| NfsAddress::parse_server(text).map(|server| server.map(|of| of.to_string()));
+        assert_eq!(read("nas"), Some(Ok("nfs://nas/".into())));
+        assert_eq!(
+            read("[fe80::1]:2050//?mountport=7"),
+            Some(Ok("nfs://[fe80::1]:2050/?mountport=7".into()))
+        );
+        assert_eq!(read("nas/vol1"), None);
+        assert!(read("").unwrap().is_err() && read("nas?colour=red").unwrap().is_err());
     }
 
     #[test]

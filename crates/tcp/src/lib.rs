@@ -25,8 +25,9 @@ pub use inbox::{DIRECT_BYTES_MIN, Inbox, Patience, READS_MAX, Read};
 pub use ready::{PATHS_MAX, wait};
 pub use stats::{PathStats, nanos};
 
-/// How long a read that may sleep does so.
-pub const READ_LIMIT: Duration = Duration::from_millis(50);
+/// How long a read that may sleep does so. Well below what callers wait at most (50 ms, less what has gone by since they
+/// said so): who has less time than this waits for readiness first, which costs a call for each turn.
+pub const READ_LIMIT: Duration = Duration::from_millis(20);
 /// Slices of one [`send`]; beyond this the call's own cost no longer shows.
 pub const SLICES_MAX: usize = 64;
 

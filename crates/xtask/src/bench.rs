@@ -4,6 +4,7 @@
 //! and ratios are printed, and no test depends on them.
 
 mod case;
+mod ganesha;
 mod runners;
 mod table;
 mod tgt;
@@ -30,6 +31,8 @@ pub(crate) struct Options {
     pub(crate) disk: PathBuf,
     /// An fio with the engine libiscsi; without one nothing is compared on LUNs.
     pub(crate) fio_iscsi: Option<PathBuf>,
+    /// An fio with the engine nfs; without one nothing is compared over NFS.
+    pub(crate) fio_nfs: Option<PathBuf>,
 }
 
 /// Where things are.
@@ -78,6 +81,7 @@ fn options(args: &[String], target: &Path) -> anyhow::Result<Options> {
         size_mib: 1024,
         disk: target.join("bench"),
         fio_iscsi: None,
+        fio_nfs: None,
     };
     let mut args = args.iter();
     while let Some(flag) = args.next() {
@@ -92,6 +96,7 @@ fn options(args: &[String], target: &Path) -> anyhow::Result<Options> {
             "--size-mib" => options.size_mib = number()?.into(),
             "--disk" => options.disk = value.into(),
             "--fio-iscsi" => options.fio_iscsi = Some(value.into()),
+            "--fio-nfs" => options.fio_nfs = Some(value.into()),
             _ => bail!("there is no option {flag}"),
         }
     }

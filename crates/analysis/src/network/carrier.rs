@@ -1,7 +1,7 @@
 //! The links that carry in the end: how fast they are, and which paths share them.
 
 use assay_model::wire::{ETHERNET_OVERHEAD, VLAN_TAG};
-use assay_record::{InterfaceFacts, LunPathFacts};
+use assay_record::{InterfaceFacts, PathFacts};
 
 use super::device;
 
@@ -138,7 +138,7 @@ impl Shared<'_> {
 }
 
 /// All paths that have a way, by the links they leave through.
-pub(super) fn shared_links(paths: &[LunPathFacts]) -> Vec<Shared<'_>> {
+pub(super) fn shared_links(paths: &[PathFacts]) -> Vec<Shared<'_>> {
     let mut groups: Vec<Shared<'_>> = Vec::new();
     for (index, path) in paths.iter().enumerate() {
         let Some(device) = device(path) else { continue };

@@ -1,7 +1,7 @@
 //! The most that paths carry, by arithmetic that is shown.
 
 use assay_model::wire::{Frames, nfs_read_header_bytes, pdu_header_bytes};
-use assay_record::{InterfaceFacts, LunPathFacts, NetPathFacts, NfsFacts, RunHeader, StepId};
+use assay_record::{InterfaceFacts, NetPathFacts, NfsFacts, PathFacts, RunHeader, StepId};
 
 use super::carrier::{Shared, rate, shared_links};
 use super::{Ceiling, more_bytes, packet_bytes};
@@ -13,12 +13,12 @@ const NFS_CALL_BYTES: u32 = 8 << 10;
 
 /// The ceiling of a path to a LUN for reads of 32 KiB; `None` while it is down, or where nobody looked at the network.
 #[must_use]
-pub fn ceiling(path: &LunPathFacts) -> Option<Ceiling> {
+pub fn ceiling(path: &PathFacts) -> Option<Ceiling> {
     of_lun(path, 1).map(|reckoned| reckoned.ceiling)
 }
 
 /// A session is one TCP connection, and each worker has its own.
-fn of_lun(path: &LunPathFacts, workers: u32) -> Option<Reckoned> {
+fn of_lun(path: &PathFacts, workers: u32) -> Option<Reckoned> {
     let agreed = path.agreed.as_ref()?;
     let segment_bytes = f64::from(agreed.max_recv_segment_bytes);
     let headers = pdu_header_bytes(f64::from(CEILING_IO_BYTES), segment_bytes, agreed.data_digest);
@@ -47,7 +47,7 @@ struct Reckoned {
 }
 
 /// `headers_bytes` go with each I/O of [`CEILING_IO_BYTES`]; `headers_of` names them.
-fn reckoned(path: &LunPathFacts, connections: u32, headers_bytes: f64, headers_of: &str) -> Option<Reckoned> {
+fn reckoned(path: &PathFacts, connections: u32, headers_bytes: f64, headers_of: &str) -> Option<Reckoned> {
     let net = path.net.as_ref()?;
     let interface = net.interface.as_ref()?;
     let rate = rate(interface);
@@ -100,7 +100,7 @@ fn full_packet_bytes(net: &NetPathFacts, interface: &InterfaceFacts) -> u32 {
 
 /// What all paths carry together: paths that leave through one link share it, whatever their interfaces are called.
 #[must_use]
-pub fn ceiling_together(paths: &[LunPathFacts]) -> Ceiling {
+pub fn ceiling_together(paths: &[PathFacts]) -> Ceiling {
     together(paths, paths.iter().map(|path| of_lun(path, 1)).collect())
 }
 
@@ -130,7 +130,7 @@ pub fn step_ceiling(header: &RunHeader, step: StepId) -> Option<Ceiling> {
 }
 
 /// `carried` has what each of the paths carries, where that is known.
-fn together(paths: &[LunPathFacts], mut carried: Vec<Option<Reckoned>>) -> Ceiling {
+fn together(paths: &[PathFacts], mut carried: Vec<Option<Reckoned>>) -> Ceiling {
     let mut parts: Vec<(String, Option<f64>)> = Vec::new();
     for group in shared_links(paths) {
         let carried: Vec<Reckoned> = group.paths.iter().filter_map(|index| carried[*index].take()).collect();

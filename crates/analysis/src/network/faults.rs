@@ -1,7 +1,7 @@
 //! What is wrong with a path, or with how paths lie to each other.
 
 use assay_record::{
-    BondFacts, FrameOutcome, FrameProbe, FrameRefusal, InterfaceFacts, LinkState, LunPathFacts, NetPathFacts,
+    BondFacts, FrameOutcome, FrameProbe, FrameRefusal, InterfaceFacts, LinkState, NetPathFacts, PathFacts,
     TcpPathFacts,
 };
 
@@ -16,7 +16,7 @@ const STANDARD_BYTES: std::ops::RangeInclusive<u32> = 1500..=1530;
 
 /// Everything that is wrong, the gravest first.
 #[must_use]
-pub fn path_faults(paths: &[LunPathFacts]) -> Vec<PathFault> {
+pub fn path_faults(paths: &[PathFacts]) -> Vec<PathFault> {
     let mut faults: Vec<PathFault> = Vec::new();
     for (index, path) in paths.iter().enumerate() {
         let name = format!("path {index} ({})", path.portal);
@@ -30,7 +30,7 @@ pub fn path_faults(paths: &[LunPathFacts]) -> Vec<PathFault> {
 }
 
 /// Why a path is down, as far as this side can see.
-fn down(name: &str, path: &LunPathFacts) -> Option<PathFault> {
+fn down(name: &str, path: &PathFacts) -> Option<PathFault> {
     // Where full frames get lost, that is the reason, and told as such.
     if path.is_up || path.net.as_ref().is_some_and(|net| net.frames.is_lossy()) {
         return None;
@@ -73,7 +73,7 @@ pub fn unreachable(name: &str, net: Option<&NetPathFacts>) -> PathFault {
     }
 }
 
-fn frames(name: &str, path: &LunPathFacts) -> Option<PathFault> {
+fn frames(name: &str, path: &PathFacts) -> Option<PathFault> {
     lossy_frames(name, path.net.as_deref()?, path.tcp.as_ref())
 }
 
@@ -169,7 +169,7 @@ fn routed(name: &str, net: &NetPathFacts, packet: Option<u32>, largest: u32) -> 
 }
 
 /// Where no echo can be had, TCP's own agreement still tells of a smaller other side.
-fn without_echo(name: &str, path: &LunPathFacts) -> Option<PathFault> {
+fn without_echo(name: &str, path: &PathFacts) -> Option<PathFault> {
     let net = path.net.as_ref()?;
     let (mtu, tcp) = (net.interface.as_ref()?.mtu_bytes, path.tcp.as_ref()?);
     let packet = packet_bytes(net, tcp);
@@ -189,7 +189,7 @@ fn without_echo(name: &str, path: &LunPathFacts) -> Option<PathFault> {
 }
 
 /// What is wrong with interfaces, each told once for all paths above it.
-fn of_interfaces(paths: &[LunPathFacts]) -> Vec<PathFault> {
+fn of_interfaces(paths: &[PathFacts]) -> Vec<PathFault> {
     let mut seen: Vec<(&InterfaceFacts, Vec<usize>)> = Vec::new();
     for (index, path) in paths.iter().enumerate() {
         let Some(top) = path.net.as_ref().and_then(|net| net.interface.as_ref()) else { continue };
@@ -267,8 +267,8 @@ fn counters(name: &str, interface: &InterfaceFacts) -> Option<PathFault> {
 }
 
 /// One path that is not like the others.
-fn different_mtu(paths: &[LunPathFacts]) -> Option<PathFault> {
-    let mtu = |path: &LunPathFacts| Some(path.net.as_ref()?.interface.as_ref()?.mtu_bytes);
+fn different_mtu(paths: &[PathFacts]) -> Option<PathFault> {
+    let mtu = |path: &PathFacts| Some(path.net.as_ref()?.interface.as_ref()?.mtu_bytes);
     let mtus: Vec<(usize, u32)> =
         paths.iter().enumerate().filter_map(|(index, path)| Some((index, mtu(path)?))).collect();
     let most = mtus.iter().map(|(_, mtu)| *mtu).max()?;
@@ -286,12 +286,12 @@ fn different_mtu(paths: &[LunPathFacts]) -> Option<PathFault> {
 }
 
 /// Paths that are one cable, whatever their interfaces are called, or that a bond spreads as it likes.
-fn shared(paths: &[LunPathFacts]) -> Vec<PathFault> {
+fn shared(paths: &[PathFacts]) -> Vec<PathFault> {
     let shares = shared_links(paths).into_iter().filter(|group| group.paths.len() > 1);
     shares.filter_map(|group| one_link(paths, &group)).collect()
 }
 
-fn one_link(paths: &[LunPathFacts], group: &Shared<'_>) -> Option<PathFault> {
+fn one_link(paths: &[PathFacts], group: &Shared<'_>) -> Option<PathFault> {
     let who = format!("paths {} leave through", numbers(&group.paths));
     let devices = group.devices.join(" and ");
     let bond = group.interface.and_then(bond_of);

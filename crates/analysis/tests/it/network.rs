@@ -6,16 +6,16 @@ use assay_analysis::{
 };
 use assay_record::{
     Agreed, BondFacts, Event, FrameFacts, FrameHop, FrameOutcome, FrameProbe, FrameRefusal, FrameTry,
-    HostSample, InterfaceCounters, InterfaceFacts, LinkSample, LinkState, LunFacts, LunPathFacts, MemberKind,
-    NetPathFacts, NfsFacts, Phase, RouteFacts, RunEvent, RunHeader, ShaperFacts, StepId, TcpPathFacts,
+    HostSample, InterfaceCounters, InterfaceFacts, LinkSample, LinkState, LunFacts, MemberKind, NetPathFacts,
+    NfsFacts, PathFacts, Phase, RouteFacts, RunEvent, RunHeader, ShaperFacts, StepId, TcpPathFacts,
     TcpSample,
 };
 
 use crate::{found, run, summarize, synthetic};
 
 /// A path over its own gigabit interface, everything at this MTU.
-fn path(number: u32, mtu: u32) -> LunPathFacts {
-    LunPathFacts {
+fn path(number: u32, mtu: u32) -> PathFacts {
+    PathFacts {
         portal: format!("10.0.{number}.2"),
         is_up: true,
         agreed: Some(Agreed {
@@ -39,7 +39,7 @@ fn path(number: u32, mtu: u32) -> LunPathFacts {
             }),
             frames: passing(mtu, &[mtu]),
         })),
-        ..LunPathFacts::default()
+        ..PathFacts::default()
     }
 }
 
@@ -57,20 +57,20 @@ fn passing(largest: u32, tried: &[u32]) -> FrameFacts {
     }
 }
 
-fn net(path: &mut LunPathFacts) -> &mut NetPathFacts {
+fn net(path: &mut PathFacts) -> &mut NetPathFacts {
     path.net.as_mut().unwrap()
 }
 
-fn interface(path: &mut LunPathFacts) -> &mut InterfaceFacts {
+fn interface(path: &mut PathFacts) -> &mut InterfaceFacts {
     net(path).interface.as_mut().unwrap()
 }
 
-fn mb_per_s(path: &LunPathFacts) -> f64 {
+fn mb_per_s(path: &PathFacts) -> f64 {
     ceiling(path).unwrap().mb_per_s.unwrap()
 }
 
 /// What the faults of these paths say, each with what to do.
-fn says(paths: &[LunPathFacts]) -> Vec<String> {
+fn says(paths: &[PathFacts]) -> Vec<String> {
     path_faults(paths).into_iter().map(|fault| format!("{} {}", fault.says, fault.next)).collect()
 }
 
@@ -102,7 +102,7 @@ fn the_ceiling_of_nfs_counts_a_reply_for_each_call() {
     let nfs = |read_bytes_max| NfsFacts {
         read_bytes_max,
         connections: 4,
-        paths: vec![LunPathFacts { agreed: None, ..path(1, 1500) }],
+        paths: vec![PathFacts { agreed: None, ..path(1, 1500) }],
         ..NfsFacts::default()
     };
     let allowed = |calls: f64| 125.0 * 1448.0 / 1538.0 * 32_768.0 / (32_768.0 + 132.0 * calls);
@@ -156,7 +156,7 @@ fn a_step_has_the_links_of_its_own_targets_each_once() {
 fn paths_through_one_interface_carry_one_link_together() {
     let [a, b, mut c] = [path(1, 9000), path(2, 9000), path(2, 9000)];
     let one = mb_per_s(&a);
-    let together = |paths: &[LunPathFacts]| ceiling_together(paths).mb_per_s;
+    let together = |paths: &[PathFacts]| ceiling_together(paths).mb_per_s;
     assert_eq!(together(&[a.clone(), b.clone(), c.clone()]), Some(one * 2.0));
     c.tcp = None;
     assert_eq!(
@@ -189,7 +189,7 @@ fn bond(mode: &str, hash: &str, active: Option<&str>, lower: Vec<InterfaceFacts>
 }
 
 /// A path over an interface of this name and kind that stands on `lower`.
-fn path_on(number: u32, name: &str, kind: &str, lower: Vec<InterfaceFacts>) -> LunPathFacts {
+fn path_on(number: u32, name: &str, kind: &str, lower: Vec<InterfaceFacts>) -> PathFacts {
     let mut path = path(number, 9000);
     name.clone_into(&mut net(&mut path).route.as_mut().unwrap().device);
     let of = interface(&mut path);
@@ -263,7 +263,7 @@ fn a_bond_carries_the_sum_and_one_connection_one_member() {
     assert!(
         from.contains("bond of eth0 and eth1 (802.3ad, hash layer2)") && from.contains("uses one of them")
     );
-    let together = |paths: &[LunPathFacts]| ceiling_together(paths).mb_per_s.unwrap();
+    let together = |paths: &[PathFacts]| ceiling_together(paths).mb_per_s.unwrap();
     assert!((together(std::slice::from_ref(&a)) - cable(0.0)).abs() < 1e-9, "one path has one member");
     assert!((together(&[a.clone(), b.clone()]) - 2.0 * cable(0.0)).abs() < 1e-9);
     assert!((together(&[a.clone(), b.clone(), c]) - 2.0 * cable(0.0)).abs() < 1e-9);
@@ -326,7 +326,7 @@ fn a_shaper_below_or_above_limits_what_stands_between() {
 fn healthy_paths_have_no_fault() {
     assert_eq!(path_faults(&[path(1, 9000), path(2, 9000)]), []);
     assert_eq!(path_faults(&[path(1, 1500)]), []);
-    assert_eq!(path_faults(&[LunPathFacts { is_up: true, ..LunPathFacts::default() }]), [], "not looked at");
+    assert_eq!(path_faults(&[PathFacts { is_up: true, ..PathFacts::default() }]), [], "not looked at");
 }
 
 #[test]
@@ -342,7 +342,7 @@ fn a_switch_that_is_not_jumbo_is_told_from_an_other_side_that_is_not() {
     net(&mut switch).frames = FrameFacts { how: FrameProbe::Unanswered, ..FrameFacts::default() };
     let told = says(&[switch]);
     assert!(told[0].contains("TCP agreed on packets of 1500") && told[0].contains("no echo comes back"));
-    let mut down = LunPathFacts { is_up: false, tcp: None, ..path(1, 9000) };
+    let mut down = PathFacts { is_up: false, tcp: None, ..path(1, 9000) };
     net(&mut down).frames = passing(1500, &[1500, 9000]);
     let told = says(&[down]);
     assert!(told.len() == 1 && told[0].contains("large I/O hangs until the path is given up"), "{told:?}");
@@ -403,8 +403,8 @@ fn one_path_that_is_smaller_than_the_others_is_named() {
 
 #[test]
 fn why_a_path_is_down_is_said_as_far_as_it_is_seen() {
-    let mut down = LunPathFacts { is_up: false, tcp: None, agreed: None, ..path(1, 9000) };
-    let first = |path: &LunPathFacts| says(std::slice::from_ref(path)).remove(0);
+    let mut down = PathFacts { is_up: false, tcp: None, agreed: None, ..path(1, 9000) };
+    let first = |path: &PathFacts| says(std::slice::from_ref(path)).remove(0);
     assert!(first(&down).contains("no iSCSI target listens"));
     net(&mut down).frames = FrameFacts { how: FrameProbe::Unanswered, ..FrameFacts::default() };
     assert!(first(&down).contains("nothing there answers"));

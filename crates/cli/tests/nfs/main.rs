@@ -116,7 +116,11 @@ fn what_the_server_does_not_allow_is_said_before_anything_is_done() {
     refused("write.toml", at(&server, "/ro/new.dat", ""), &["does not let", "create files"]);
     refused("write.toml", at(&server, "/squash/new.dat", ""), &["uid 0", "squashing"]);
     refused("write.toml", at(&server, "/denied/new.dat", ""), &["does not let us mount"]);
-    refused("write.toml", at(&server, "/none/new.dat", ""), &["the server exports", "/rw"]);
+    refused(
+        "write.toml",
+        at(&server, "/none/new.dat", ""),
+        &["lists no export that holds this path", "/rw (to everybody)"],
+    );
     refused("write.toml", at(&server, "/rw/no/such/folder/t.dat", ""), &["no directory `no`"]);
     refused("write.toml", "nfs://127.0.0.1:9/rw/t.dat?mountport=9".into(), &["cannot connect"]);
     let told = story.assay(&["run", "read.toml", &at(&server, "/ro/there.dat", ""), "--json"]).ends(DONE);
@@ -164,6 +168,26 @@ fn check_tells_what_is_there_and_touches_nothing() {
     );
     let told = story.assay(&["check", &at(&server, "/rw/assay.dat", "")]).ends(DONE);
     assert!(told.out.contains("made by Assay") && told.out.contains("UNSTABLE"), "{}", told.out);
+}
+
+#[test]
+fn a_server_alone_is_answered_with_its_exports() {
+    let Some(server) = ganesha::start() else { return };
+    let story = Story::new();
+    for slash in ["", "/"] {
+        let address = format!("nfs://127.0.0.1:{}{slash}?mountport={}", server.port, server.mount_port);
+        let listed = story.assay(&["check", &address, "--json"]).ends(DONE).json();
+        assert_eq!(listed["kind"], "nfs-server");
+        let exports = listed["exports"].as_array().unwrap();
+        assert!(exports.contains(&json!({ "path": "/rw", "to": [] })), "{listed:#}");
+        let told = story.assay(&["check", &address]).ends(DONE).says(&["/rw to everybody", "Name one"]);
+        assert!(told.out.lines().all(|line| line.chars().count() <= 80), "{}", told.out);
+    }
+    let run = ["run", "vmware", &format!("nfs://127.0.0.1:{}/", server.port)];
+    story.assay(&run).ends(BAD_INPUT).says(&["assay check nfs://host lists the exports"]);
+    // NFS is there, and MOUNT is not.
+    let wrong = format!("nfs://127.0.0.1:{0}/?mountport={0}", server.port);
+    story.assay(&["check", &wrong]).ends(BAD_INPUT).says(&["the list of exports", "name an export"]);
 }
 
 #[test]
@@ -219,6 +243,10 @@ fn the_way_to_the_server_is_told_by_a_check_and_kept_with_a_run() {
         "{tcp:#}"
     );
     assert!(!tcp["series"].as_array().unwrap().is_empty(), "{tcp:#}");
+    // Each connection has its own at the end.
+    for path in document["tests"][0]["paths"].as_array().unwrap() {
+        assert!(path["tcp"]["send_mss_bytes"].as_u64() > Some(1000), "{path:#}");
+    }
 }
 
 #[test]

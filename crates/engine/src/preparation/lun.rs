@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use assay_record::{DeviceFacts, HostFacts, LunFacts, LunPathFacts, MemberFacts, MemberKind};
+use assay_record::{DeviceFacts, HostFacts, LunFacts, MemberFacts, MemberKind, PathFacts};
 use assay_spec::units::Bytes;
 use assay_spec::{IscsiAddress, IscsiPortal, PathPolicy, Plan, Span};
 use assay_target::lun::{
@@ -176,7 +176,7 @@ fn check_may_write(
     Err(PrepareError::not_named(name.to_owned(), what, test, &options.overwrite, &identity))
 }
 
-fn facts(address: &IscsiAddress, looked: &LunLook, paths: Vec<LunPathFacts>) -> MemberFacts {
+fn facts(address: &IscsiAddress, looked: &LunLook, paths: Vec<PathFacts>) -> MemberFacts {
     let cache = |is_on| if is_on { "write back" } else { "write through" };
     let lun = LunFacts {
         target: address.target.clone(),

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use assay_record::{
-    Content, FilesystemFacts, HostFacts, LunPathFacts, MemberFacts, MemberKind, NfsFacts, Warning,
+    Content, FilesystemFacts, HostFacts, MemberFacts, MemberKind, NfsFacts, PathFacts, Warning,
 };
 use assay_spec::units::Bytes;
 use assay_spec::{NfsAddress, NfsSync, Plan, Step};
@@ -53,7 +53,7 @@ struct Kept {
 /// What stands between here and the server.
 struct Seen {
     round_trip_us: u64,
-    path: LunPathFacts,
+    path: PathFacts,
 }
 
 /// Remembers what to write down when the run is over.

@@ -1,7 +1,7 @@
 //! What a reader needs to judge or repeat the run: targets, host, plan, seed, versions, notes.
 
 use assay_analysis::Ceiling;
-use assay_record::{Content, LunPathFacts, MemberFacts, RunHeader, TargetFacts};
+use assay_record::{Content, MemberFacts, PathFacts, RunHeader, TargetFacts};
 use assay_spec::{Access, Job, Pacing, Semantics, Span, Step};
 
 use crate::number;
@@ -57,7 +57,7 @@ fn fact(name: &str, value: impl Into<String>) -> Fact {
 }
 
 /// As `assay check` tells them.
-fn path_facts(path: &LunPathFacts, ceiling: Option<Ceiling>) -> Vec<Fact> {
+fn path_facts(path: &PathFacts, ceiling: Option<Ceiling>) -> Vec<Fact> {
     let mut facts: Vec<Fact> =
         crate::network::path_facts(path, ceiling).into_iter().map(|(name, says)| fact(name, says)).collect();
     facts.extend(path.agreed.as_ref().map(|agreed| fact("agreed on", crate::network::agreed(agreed))));

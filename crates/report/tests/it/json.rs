@@ -3,8 +3,8 @@
 use assay_analysis::TcpSummary;
 use assay_record::{
     Agreed, Failure, FrameFacts, FrameOutcome, FrameProbe, FrameTry, InterfaceCounters, InterfaceFacts,
-    Latency, LinkSample, LunFacts, LunPathFacts, Mismatch, NetPathFacts, PathEnd, PingFacts, RouteFacts,
-    Stamp, StepReason, TcpPathFacts, TcpSample,
+    Latency, LinkSample, LunFacts, Mismatch, NetPathFacts, PathEnd, PathFacts, PingFacts, RouteFacts, Stamp,
+    StepReason, TcpPathFacts, TcpSample,
 };
 use assay_report::{Meta, json::document};
 use serde_json::Value;
@@ -62,7 +62,7 @@ fn a_run_with_an_array_fits_the_schema_and_says_what_to_expect() {
 }
 
 /// A path as it is recorded, down to the frames that passed.
-fn lun_path() -> LunPathFacts {
+fn lun_path() -> PathFacts {
     let tried = vec![FrameTry { bytes: 1500, outcome: FrameOutcome::Passes }];
     let frames = FrameFacts {
         how: FrameProbe::Echo,
@@ -79,14 +79,14 @@ fn lun_path() -> LunPathFacts {
     };
     let route = RouteFacts { device: "eth1".into(), subnet: "10.0.1.0/24".into(), ..RouteFacts::default() };
     let tcp = TcpPathFacts { send_mss_bytes: 1448, timestamps: true, ..TcpPathFacts::default() };
-    LunPathFacts {
+    PathFacts {
         portal: "10.0.1.2:3260".into(),
         is_up: true,
         agreed: Some(Agreed { max_recv_segment_bytes: 262_144, ..Agreed::default() }),
         tcp: Some(tcp),
         ping: Some(PingFacts { count: 6, min_us: 80, median_us: 100, max_us: 300 }),
         net: Some(Box::new(NetPathFacts { route: Some(route), interface: Some(interface), frames })),
-        ..LunPathFacts::default()
+        ..PathFacts::default()
     }
 }
 

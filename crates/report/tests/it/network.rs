@@ -1,7 +1,7 @@
 //! Paths in words, and how full they were.
 
 use assay_record::{
-    Agreed, InterfaceFacts, Latency, LunFacts, LunPathFacts, NetPathFacts, PathEnd, RouteFacts, TcpPathFacts,
+    Agreed, InterfaceFacts, Latency, LunFacts, NetPathFacts, PathEnd, PathFacts, RouteFacts, TcpPathFacts,
 };
 use assay_report::network::{LinkUse, path_groups};
 use assay_report::text::{Color, TextOptions, table};
@@ -9,8 +9,8 @@ use assay_report::text::{Color, TextOptions, table};
 use crate::{Told, run, synthetic};
 
 /// A path over its own gigabit cable.
-fn path(number: u32) -> LunPathFacts {
-    LunPathFacts {
+fn path(number: u32) -> PathFacts {
+    PathFacts {
         portal: format!("192.168.{number}.200:3260"),
         is_up: true,
         local: Some(format!("192.168.{number}.1:4000{number}")),
@@ -32,12 +32,12 @@ fn path(number: u32) -> LunPathFacts {
             }),
             ..NetPathFacts::default()
         })),
-        ..LunPathFacts::default()
+        ..PathFacts::default()
     }
 }
 
 /// The forum's suite on a LUN with these paths, its first test over them in equal shares.
-fn on_lun(paths: Vec<LunPathFacts>) -> Told {
+fn on_lun(paths: Vec<PathFacts>) -> Told {
     let mut told = run(synthetic::suite("vmware", 3));
     let ends = (0..).zip(&paths).map(|(index, facts)| PathEnd {
         job: 0,
@@ -63,7 +63,7 @@ fn on_lun(paths: Vec<LunPathFacts>) -> Told {
 
 #[test]
 fn what_paths_have_in_common_is_told_once() {
-    let mut paths: Vec<LunPathFacts> = (1..=4).map(path).collect();
+    let mut paths: Vec<PathFacts> = (1..=4).map(path).collect();
     let groups = path_groups(&paths);
     assert_eq!(groups[0].paths, [0, 1, 2, 3]);
     let names = |index: usize| groups[index].facts.iter().map(|(name, _)| *name).collect::<Vec<_>>();

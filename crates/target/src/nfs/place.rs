@@ -16,7 +16,7 @@ use crate::OpenError;
 const FILE_IN_DIRECTORY: &str = "assay.dat";
 /// Longest wait for a single answer; a server that is busier cannot be prepared.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// Exports that an error names.
+/// Exports, and clients of each, that an error names.
 const NAMED_MAX: usize = 8;
 
 /// Where a file is or would be, and what the server says about it.
@@ -254,15 +254,36 @@ fn mount(
             Err(error) => return Err(failed(address, &error)),
         }
     }
-    let names: Vec<&str> = listed.iter().map(|export| export.path.as_str()).take(NAMED_MAX).collect();
-    let known = match (known, names.as_slice()) {
-        (Some(export), _) if export.groups.is_empty() => String::new(),
-        (Some(export), _) => format!("; it is exported to {}", export.groups.join(", ")),
-        (None, []) => String::new(),
-        (None, names) => format!("; the server exports {}", names.join(", ")),
+    let known = match known {
+        Some(export) if export.groups.is_empty() => String::new(),
+        Some(export) => format!("; it is exported to {}", some_of(&export.groups)),
+        None if listed.is_empty() => "; the server does not list what it exports".to_owned(),
+        None => {
+            let exports: Vec<String> = listed.iter().map(export_words).collect();
+            format!(
+                "; it lists no export that holds this path: it exports {}, and may hide what is not open to this host",
+                some_of(&exports)
+            )
+        }
     };
     let error = first.map_or_else(|| "nothing can be mounted".to_owned(), |error| error.to_string());
     Err(not_usable(address, &format!("{error}{known}")))
+}
+
+fn export_words(export: &Export) -> String {
+    match export.groups.as_slice() {
+        [] => format!("{} (to everybody)", export.path),
+        groups => format!("{} (to {})", export.path, some_of(groups)),
+    }
+}
+
+/// The first few, and how many more there are.
+fn some_of(all: &[String]) -> String {
+    let named = all[..all.len().min(NAMED_MAX)].join(", ");
+    match all.len().saturating_sub(NAMED_MAX) {
+        0 => named,
+        more => format!("{named} and {more} more"),
+    }
 }
 
 fn is_within(path: &str, export: &str) -> bool {
@@ -285,6 +306,14 @@ mod tests {
     fn a_path_lies_in_an_export_by_whole_names() {
         assert!(is_within("/vol1/a/b", "/vol1") && is_within("/vol1", "/vol1/") && is_within("/x", "/"));
         assert!(!is_within("/vol10/a", "/vol1") && !is_within("/vol", "/vol1"));
+    }
+
+    #[test]
+    fn a_long_list_is_cut_and_counted() {
+        let hosts: Vec<String> = (0..11).map(|host| format!("h{host}")).collect();
+        let words = export_words(&Export { path: "/a".into(), groups: hosts });
+        assert_eq!(words, "/a (to h0, h1, h2, h3, h4, h5, h6, h7 and 3 more)");
+        assert_eq!(export_words(&Export { path: "/a".into(), groups: vec![] }), "/a (to everybody)");
     }
 
     #[test]

@@ -4,7 +4,10 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 
-use super::runners::{Load, Measured, assay_memory_mib, assay_null, assay_run, fio_lun, fio_null, fio_run};
+use super::ganesha::Ganesha;
+use super::runners::{
+    Load, Measured, assay_memory_mib, assay_null, assay_run, fio_lun, fio_nfs, fio_null, fio_run,
+};
 use super::table::{Goal, Row};
 use super::tgt::Tgt;
 use super::{Options, Place};
@@ -16,14 +19,16 @@ pub(crate) enum Case {
     /// The same file read or written by both.
     File { name: String, folder: PathBuf, load: Load, medium: Medium },
     /// A LUN on this machine, read over loopback by both.
-    Lun { name: String, load: Load, goals: LunGoals },
+    Lun { name: String, load: Load, goals: RemoteGoals },
+    /// Files on an NFS server on this machine, read or written over loopback by both.
+    Nfs { name: String, load: Load, goals: RemoteGoals },
     /// What Assay takes beyond its buffers.
     Memory,
 }
 
-/// What is aimed at on a LUN.
+/// What is aimed at over the network.
 #[derive(Clone, Copy)]
-pub(crate) struct LunGoals {
+pub(crate) struct RemoteGoals {
     iops: Goal,
     cpu: Goal,
 }
@@ -59,8 +64,19 @@ pub(crate) fn cases(options: &Options) -> Vec<Case> {
     let large = Load { rw: "read", block: 262_144, depth: 8 };
     let luns = [("4k random read QD32", small, 0.7), ("256k sequential read QD8", large, 1.0)];
     cases.extend(luns.map(|(name, load, cpu)| {
-        let goals = LunGoals { iops: Goal::RatioAtLeast(1.0), cpu: Goal::RatioAtMost(cpu) };
+        let goals = RemoteGoals { iops: Goal::RatioAtLeast(1.0), cpu: Goal::RatioAtMost(cpu) };
         Case::Lun { name: format!("iscsi {name}"), load, goals }
+    }));
+    let large_write = Load { rw: "write", ..large };
+    // The server is the limit, and a faster client finds fewer answers at a time: no less CPU is aimed at than fio's.
+    let exports = [
+        ("4k random read QD32", small, 1.0),
+        ("256k sequential read QD8", large, 1.0),
+        ("256k sequential write QD8", large_write, 1.0),
+    ];
+    cases.extend(exports.map(|(name, load, cpu)| {
+        let goals = RemoteGoals { iops: Goal::RatioAtLeast(1.0), cpu: Goal::RatioAtMost(cpu) };
+        Case::Nfs { name: format!("nfs {name}"), load, goals }
     }));
     cases.push(Case::Memory);
     cases
@@ -70,7 +86,7 @@ impl Case {
     pub(crate) fn name(&self) -> &str {
         match self {
             Self::Null => "null",
-            Self::File { name, .. } | Self::Lun { name, .. } => name,
+            Self::File { name, .. } | Self::Lun { name, .. } | Self::Nfs { name, .. } => name,
             Self::Memory => "memory",
         }
     }
@@ -86,6 +102,7 @@ impl Case {
                 rows
             }
             Self::Lun { name, load, goals } => lun(name, load, *goals, place, options),
+            Self::Nfs { name, load, goals } => nfs(name, load, *goals, place, options),
             Self::Memory => memory(place, options),
         }
     }
@@ -155,7 +172,7 @@ fn rows_of(name: &str, pairs: &[(Measured, Measured)], [iops, cpu, latency]: [Go
 fn lun(
     name: &str,
     load: &Load,
-    goals: LunGoals,
+    goals: RemoteGoals,
     place: &Place,
     options: &Options,
 ) -> anyhow::Result<Vec<Row>> {
@@ -171,6 +188,31 @@ fn lun(
     for _ in 0..options.rounds {
         let ours = assay_run(place, load, &path, options, options.seconds)?;
         pairs.push((ours, fio_lun(fio, load, &tgt.lun(), options)?));
+    }
+    Ok(rows_of(name, &pairs, [goals.iops, goals.cpu, Goal::None]))
+}
+
+/// Each has a file of its own with the same data on an nfs-ganesha on this machine, which has a CPU of its own: what fio
+/// has written to is not Assay's own any more, and would be filled anew each time.
+fn nfs(
+    name: &str,
+    load: &Load,
+    goals: RemoteGoals,
+    place: &Place,
+    options: &Options,
+) -> anyhow::Result<Vec<Row>> {
+    let Some(fio) = &options.fio_nfs else {
+        eprintln!("  left out: name an fio that has the engine nfs with --fio-nfs PATH (Debian's has not)");
+        return Ok(Vec::new());
+    };
+    let ganesha = Ganesha::start()?;
+    let path = PathBuf::from(ganesha.ours());
+    assay_run(place, load, &path, options, 2).context("cannot prepare the file over NFS")?;
+    ganesha.copy()?;
+    let mut pairs = Vec::new();
+    for _ in 0..options.rounds {
+        let ours = assay_run(place, load, &path, options, options.seconds)?;
+        pairs.push((ours, fio_nfs(fio, load, ganesha.theirs(), options)?));
     }
     Ok(rows_of(name, &pairs, [goals.iops, goals.cpu, Goal::None]))
 }

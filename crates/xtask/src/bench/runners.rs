@@ -105,12 +105,16 @@ fn assay(
     let mut command = Command::new(&place.assay);
     command.arg("run").arg(plan).arg(path).args(["--json", "--store"]);
     command.arg(place.scratch.join("runs.sqlite"));
-    if !path.starts_with("iscsi:") {
+    if !is_remote(path) {
         // The bench made this file under a name of its own; once fio has written to it, Assay no longer takes it for
         // its own.
         command.args(["--io", "uring", "--overwrite"]).arg(path);
     }
     Ok(command)
+}
+
+fn is_remote(path: &Path) -> bool {
+    path.starts_with("iscsi:") || path.starts_with("nfs:")
 }
 
 fn plan_text(load: &Load, workers: u32, seconds: u32, size_mib: u64) -> String {
@@ -142,6 +146,18 @@ pub(crate) fn fio_lun(fio: &Path, load: &Load, lun: &str, options: &Options) -> 
     // A colon separates files in a file name of fio.
     command.arg("--ioengine=libiscsi").arg(format!("--filename={}", lun.replace(':', "\\:")));
     fio_measured(&mut command, load, options)
+}
+
+/// One run over NFS by an fio that was built with libnfs, as Debian's is not.
+pub(crate) fn fio_nfs(
+    fio: &Path,
+    load: &Load,
+    (export, file): (String, &str),
+    options: &Options,
+) -> anyhow::Result<Measured> {
+    let mut command = fio_at(fio, load, options.seconds);
+    command.arg("--ioengine=nfs").arg(format!("--nfs_url={export}")).arg(format!("--filename={file}"));
+    fio_measured(command.arg(format!("--size={}m", options.size_mib)), load, options)
 }
 
 fn fio_measured(command: &mut Command, load: &Load, options: &Options) -> anyhow::Result<Measured> {
@@ -229,9 +245,13 @@ fn json_and_cpu_of(command: &mut Command, seconds: u32) -> anyhow::Result<(Value
     Ok((document, cpus_busy))
 }
 
-/// CPU time of a process with all its threads, the kernel's helpers included, ticks.
+/// CPU time of a process and its children with all their threads, the kernel's helpers included, ticks: fio's engine for
+/// NFS insists on a process of its own for the job.
 fn ticks_of(process: u32) -> Option<f64> {
-    ticks_in(&std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?)
+    let of = |id: &str| ticks_in(&std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?);
+    let children =
+        std::fs::read_to_string(format!("/proc/{process}/task/{process}/children")).unwrap_or_default();
+    Some(of(&process.to_string())? + children.split_whitespace().filter_map(of).sum::<f64>())
 }
 
 /// Fields 14 and 15; the name in field 2 may hold anything, so counting begins behind it.
