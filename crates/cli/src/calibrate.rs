@@ -21,10 +21,10 @@ use assay_spec::{Overrides, Plan, PlanFile};
 
 use crate::args::CalibrateArgs;
 use crate::arrays::array;
+use crate::kept::open_store;
 use crate::output::note;
 use crate::progress::about;
 use crate::run::{Done, Order, execute, stop_on_signals, too_small};
-use crate::runs::open_store;
 use crate::{Exit, say};
 
 /// The micro-tests; their names say which part of [`MicroTests`] they fill.

@@ -8,10 +8,10 @@ use assay_report::{compare as said, html, reading};
 use assay_store::Store;
 
 use crate::args::CompareArgs;
-use crate::output::{check_report_path, note, write_report_file};
+use crate::kept::existing_store;
+use crate::output::{check_report_path, note, text_options, write_report_file};
 use crate::published;
-use crate::run::text_options;
-use crate::runs::{Stored, existing_store};
+use crate::runs::Stored;
 use crate::{Exit, say};
 
 pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<Exit> {

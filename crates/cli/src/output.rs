@@ -1,10 +1,16 @@
-//! Writing without harm: the report's file, and standard error.
+//! Writing without harm: the report's file, standard error, and what the terminal takes.
 
 use std::fs::File;
-use std::io::{Read as _, Write as _};
+use std::io::{IsTerminal as _, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
+use assay_analysis::{Finding, RunSummary};
+use assay_record::RunHeader;
+use assay_report::Meta;
+use assay_report::text::{Color, TextOptions};
+
+use crate::say;
 
 /// Says something on standard error; a reader that is gone, or a full disk behind it, must not end a run.
 macro_rules! note {
@@ -88,4 +94,32 @@ fn real_path(path: &Path) -> Option<PathBuf> {
     }
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     Some(directory.canonicalize().ok()?.join(path.file_name()?))
+}
+
+/// Writes the HTML report; `-` is standard output.
+pub(crate) fn write_report(
+    path: &Path,
+    header: &RunHeader,
+    summary: &RunSummary,
+    findings: &[Finding],
+    meta: Meta<'_>,
+) -> anyhow::Result<()> {
+    let html = assay_report::html::report(header, summary, findings, meta);
+    if path == Path::new("-") {
+        return say(&html);
+    }
+    write_report_file(path, &html)?;
+    note!("report written to {}", path.display());
+    Ok(())
+}
+
+/// Colours and width as the terminal has them; plain text into files and pipes.
+pub(crate) fn text_options() -> TextOptions {
+    let is_terminal = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    match terminal_size::terminal_size_of(std::io::stdout()) {
+        Some((terminal_size::Width(width), _)) if is_terminal => {
+            TextOptions { color: Color::Ansi, width: width.into() }
+        }
+        _ => TextOptions::default(),
+    }
 }

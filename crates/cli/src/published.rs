@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::args::{PublishedArgs, ValidateArgs};
 use crate::output::note;
-use crate::run::text_options;
+use crate::output::text_options;
 use crate::{Exit, say};
 
 pub(crate) fn published(args: &PublishedArgs) -> anyhow::Result<Exit> {

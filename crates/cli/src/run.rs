@@ -1,6 +1,5 @@
 //! `assay run`: from what was typed to a stored, printed result.
 
-use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -11,7 +10,6 @@ use assay_engine::{
 };
 use assay_host::AwakeGuard;
 use assay_record::{Event, MemberKind, RunHeader};
-use assay_report::text::{Color, TextOptions};
 use assay_spec::units::SizeSpec;
 use assay_spec::{Address, Overrides, Plan};
 use assay_store::{RunWriter, Store};
@@ -19,9 +17,9 @@ use assay_target::nfs::{self, Removal};
 use assay_target::{Caching, Durability};
 
 use crate::args::{Io, IoArgs, RunArgs};
-use crate::output::{check_report_path, is_same, note};
+use crate::kept::open_store;
+use crate::output::{check_report_path, is_same, note, text_options, write_report};
 use crate::progress::Progress;
-use crate::runs::open_store;
 use crate::simulated::SimulatedArrays;
 use crate::suites::plan_file;
 use crate::targets::array_of_run;
@@ -349,7 +347,7 @@ fn tell(args: &RunArgs, done: &Done) -> anyhow::Result<Exit> {
         judgement: judgement.as_ref(),
     };
     if let Some(path) = &args.output {
-        crate::runs::write_report(path, header, &summary, &findings, meta)?;
+        write_report(path, header, &summary, &findings, meta)?;
     }
     if args.json {
         let mut document = assay_report::json::document(header, &summary, &findings, meta);
@@ -381,17 +379,6 @@ pub(crate) fn judged(
     all.extend(judgement.iter().flat_map(|j| j.findings.clone()));
     all.sort_by_key(|f| std::cmp::Reverse(f.severity));
     Ok((all, judgement))
-}
-
-/// Colours and width as the terminal has them; plain text into files and pipes.
-pub(crate) fn text_options() -> TextOptions {
-    let is_terminal = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    match terminal_size::terminal_size_of(std::io::stdout()) {
-        Some((terminal_size::Width(width), _)) if is_terminal => {
-            TextOptions { color: Color::Ansi, width: width.into() }
-        }
-        _ => TextOptions::default(),
-    }
 }
 
 /// What the shell is told of a run.

@@ -1,42 +1,16 @@
 //! `assay runs`, `show`, `report`, `label`, `rm`: what is kept.
 
-use std::path::{Path, PathBuf};
-
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use assay_analysis::{Collector, Finding, Judgement, RunStatus, RunSummary};
 use assay_record::RunHeader;
 use assay_report::{Meta, RunListing};
 use assay_store::{RunRow, Store, StoreError};
 
-use crate::args::{LabelArgs, ReportArgs, RmArgs, RunsArgs, ShowArgs, StoreArgs};
-use crate::output::{check_report_path, note, write_report_file};
-use crate::run::{judged, text_options};
+use crate::args::{LabelArgs, ReportArgs, RmArgs, RunsArgs, ShowArgs};
+use crate::kept::{existing_store, store_path};
+use crate::output::{check_report_path, note, text_options, write_report};
+use crate::run::judged;
 use crate::{Exit, say};
-
-/// The store, created where there is none: for what writes to it.
-pub(crate) fn open_store(args: &StoreArgs) -> anyhow::Result<Store> {
-    Ok(Store::open(store_path(args)?)?)
-}
-
-/// The store, for what only reads: looking for runs must not leave a file behind.
-pub(crate) fn existing_store(args: &StoreArgs) -> anyhow::Result<Store> {
-    let path = store_path(args)?;
-    Store::open_existing(&path)?.with_context(|| {
-        format!(
-            "no run is stored yet in {0}, which does not exist; `assay run SUITE TARGET --store {0}` makes it",
-            path.display()
-        )
-    })
-}
-
-/// The store, where there is one.
-pub(crate) fn store_if_any(args: &StoreArgs) -> anyhow::Result<Option<Store>> {
-    Ok(Store::open_existing(store_path(args)?)?)
-}
-
-fn store_path(args: &StoreArgs) -> anyhow::Result<PathBuf> {
-    Ok(args.store.clone().map_or_else(assay_store::default_path, Ok)?)
-}
 
 pub(crate) fn runs(args: &RunsArgs) -> anyhow::Result<Exit> {
     let is_first_use = args.store.store.is_none() && !store_path(&args.store)?.exists();
@@ -125,23 +99,6 @@ pub(crate) fn report(args: &ReportArgs) -> anyhow::Result<Exit> {
     let stored = Stored::read(&store, &args.run)?;
     write_report(&args.output, &stored.header, &stored.summary, &stored.findings, stored.meta())?;
     Ok(Exit::Done)
-}
-
-/// Writes the HTML report; `-` is standard output.
-pub(crate) fn write_report(
-    path: &Path,
-    header: &RunHeader,
-    summary: &RunSummary,
-    findings: &[Finding],
-    meta: Meta<'_>,
-) -> anyhow::Result<()> {
-    let html = assay_report::html::report(header, summary, findings, meta);
-    if path == Path::new("-") {
-        return say(&html);
-    }
-    write_report_file(path, &html)?;
-    note!("report written to {}", path.display());
-    Ok(())
 }
 
 pub(crate) fn label(args: &LabelArgs) -> anyhow::Result<Exit> {

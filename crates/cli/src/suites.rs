@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::args::{SuitesArgs, SuitesVerb};
 use crate::arrays::has_table;
-use crate::run::text_options;
+use crate::output::text_options;
 use crate::{Exit, say};
 
 /// Sentences are readable at no more than this.

@@ -6,8 +6,8 @@ use serde_json::json;
 
 use crate::args::{TargetArgs, TargetVerb};
 use crate::arrays::array_text;
+use crate::kept::{open_store, store_if_any};
 use crate::output::note;
-use crate::runs::{open_store, store_if_any};
 use crate::{Exit, say};
 
 pub(crate) fn target(args: &TargetArgs) -> anyhow::Result<Exit> {

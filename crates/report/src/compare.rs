@@ -5,9 +5,10 @@ use assay_analysis::estimate::Estimate;
 use assay_model::quantity::Interval;
 use serde_json::{Value, json};
 
+use crate::layout::{left, wrap};
 use crate::number::{rounded, short};
 use crate::prediction::{interval, interval_json};
-use crate::text::{TextOptions, left, mark, wrap};
+use crate::text::{TextOptions, mark};
 
 /// Name and version of the JSON document's form.
 pub const SCHEMA: &str = "assay.compare/1";

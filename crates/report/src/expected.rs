@@ -6,10 +6,10 @@ use assay_model::published::{Published, Row};
 use assay_model::quantity::Interval;
 use serde_json::{Value, json};
 
+use crate::layout::{left, wrap};
 use crate::number::{rounded, short};
 use crate::prediction::{grid, interval, prediction_json, simulated_json};
 use crate::svg::escape;
-use crate::text::{left, wrap};
 
 /// Names in the table are cut to this, so that it fits 80 columns.
 const NAME_COLUMNS: usize = 28;

@@ -10,6 +10,7 @@ pub mod compare;
 pub mod expected;
 pub mod html;
 pub mod json;
+mod layout;
 mod listing;
 pub mod network;
 mod number;

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::layout::left;
 use crate::number;
-use crate::text::left;
 
 /// A run in a list.
 #[derive(Debug, Clone, Copy)]

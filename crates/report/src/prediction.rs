@@ -9,8 +9,8 @@ use assay_model::together::{Beside, Together, WhatIfTogether};
 use assay_model::whatif::{Sweep, WhatIf};
 use serde_json::{Value, json};
 
+use crate::layout::wrap;
 use crate::number::{rounded, short, size};
-use crate::text::wrap;
 
 /// Name and version of the JSON document's form.
 pub const SCHEMA: &str = "assay.predict/1";

@@ -132,7 +132,7 @@ impl Slant {
                 "<text class=\"e\" transform=\"translate({:.1} {:.1}) rotate(-35)\">{}</text>",
                 at + 4.0,
                 y - 4.0,
-                escape(crate::text::left(name, SLANTED_MAX).trim_end())
+                escape(crate::layout::left(name, SLANTED_MAX).trim_end())
             ),
         }
     }

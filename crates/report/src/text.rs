@@ -5,8 +5,11 @@ use assay_analysis::{
 };
 use assay_record::{Latency, PathEnd, RunHeader};
 
+use crate::layout::{left, width};
 use crate::network::LinkUse;
 use crate::number::{self, TimeUnit};
+
+pub use crate::layout::wrap;
 
 /// How a terminal wants its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -313,46 +316,9 @@ fn notes_text(header: &RunHeader, summary: &RunSummary, options: TextOptions) ->
     format!("\n{}\n", lines.collect::<Vec<_>>().join("\n"))
 }
 
-/// Breaks at spaces; lines after the first begin with `indent`. A word longer than a line stays whole.
-#[must_use]
-pub fn wrap(text: &str, columns: usize, indent: &str) -> String {
-    let lead: String = text.chars().take_while(|c| *c == ' ').collect();
-    let mut lines = Vec::new();
-    let mut line = lead;
-    for word in text.split_whitespace() {
-        let is_start = line.trim().is_empty();
-        if !is_start && width(&line) + 1 + width(word) > columns {
-            lines.push(std::mem::replace(&mut line, indent.to_owned()));
-        } else if !is_start {
-            line.push(' ');
-        }
-        line.push_str(word);
-    }
-    lines.push(line);
-    lines.join("\n")
-}
-
-/// Cut or padded to a width; what is cut ends in an ellipsis.
-pub(crate) fn left(text: &str, columns: usize) -> String {
-    let have = width(text);
-    if have <= columns {
-        return format!("{text}{}", " ".repeat(columns - have));
-    }
-    // The end of a name tells steps of a sweep apart, so the middle goes.
-    let tail = columns / 2;
-    let head: String = text.chars().take(columns - tail - 1).collect();
-    let end: String = text.chars().skip(have - tail).collect();
-    format!("{head}…{end}")
-}
-
 fn paint(text: &str, code: &str, color: Color) -> String {
     match color {
         Color::Never => text.to_owned(),
         Color::Ansi => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
     }
-}
-
-/// Columns of text without wide or combining letters, which no number and hardly a name has.
-fn width(text: &str) -> usize {
-    text.chars().count()
 }
