@@ -15,10 +15,15 @@ use assay_target::{
 
 use super::PrepareProgress;
 use super::error::PrepareError;
-use super::inspect::text;
+use super::files::text;
 use crate::control::StopSignal;
 use crate::rng::{BulkRng, derive};
 use crate::stamp::{UNIT_BYTES, write_stamp};
+
+/// The kind of data that preparation itself writes.
+pub(super) const FILL_UNIQUE: &str = "unique";
+/// The same with a stamp in each 512 bytes.
+pub(super) const FILL_STAMPED: &str = "stamped";
 
 /// Large sequential writes, several at once: what every kind of storage takes fastest. 16 x 1 MiB of buffers.
 const CHUNK_BYTES: u32 = 1 << 20;

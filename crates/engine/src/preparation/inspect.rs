@@ -5,13 +5,17 @@ use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
-use assay_record::{DeviceFacts, FilesystemFacts, HostFacts};
+use assay_record::{DeviceFacts, HostFacts};
 use assay_spec::units::{Bytes, GIB};
 use assay_spec::{Address, Plan, Span, Test};
 use assay_target::file::{self, Marker, PathKind};
 use assay_target::{AccessMode, SimulatedMember};
 
 use super::error::PrepareError;
+use super::files::{
+    DevicePlan, FilePlan, FileState, SPAN_GRAIN, check_foreign, directory_of, file_span, io_error, text,
+};
+use super::nfs::NfsPlan;
 use super::{PrepareOptions, TooSmall};
 use crate::stamp::{UNIT_BYTES, has_stamp};
 
@@ -19,9 +23,6 @@ use crate::stamp::{UNIT_BYTES, has_stamp};
 const FILE_IN_DIRECTORY: &str = "assay.dat";
 /// A simulated array is used up to here where nobody says how far.
 const SIMULATED_SPAN: u64 = 4 * GIB;
-/// Files are made in whole pages: the last I/O of the span must fit the strictest block size.
-pub(super) const SPAN_GRAIN: u64 = 4096;
-
 /// In so many places of a file stamps are looked for.
 const STAMP_SAMPLES: u64 = 64;
 
@@ -32,7 +33,7 @@ pub(super) enum Inspected {
     File(FilePlan),
     Device(DevicePlan),
     Lun(Box<super::lun::LunPlan>),
-    Nfs(Box<super::nfs::NfsPlan>),
+    Nfs(Box<NfsPlan>),
 }
 
 impl Inspected {
@@ -47,40 +48,6 @@ impl Inspected {
             Self::Nfs(plan) => plan.span_bytes,
         }
     }
-}
-
-/// A file to be made or used.
-pub(super) struct FilePlan {
-    pub(super) address: String,
-    pub(super) path: PathBuf,
-    pub(super) state: FileState,
-    pub(super) span_bytes: u64,
-    pub(super) access: AccessMode,
-    pub(super) filesystem: FilesystemFacts,
-    pub(super) device: Option<DeviceFacts>,
-}
-
-/// Whose a file is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum FileState {
-    /// It does not exist yet.
-    New,
-    /// Assay made it, and nobody changed it since.
-    Ours(Marker),
-    /// Somebody else's, and only read.
-    Foreign,
-    /// Somebody else's, and allowed to be overwritten.
-    Allowed,
-}
-
-/// A block device to be used.
-pub(super) struct DevicePlan {
-    pub(super) address: String,
-    pub(super) path: PathBuf,
-    pub(super) span_bytes: u64,
-    pub(super) capacity_bytes: u64,
-    pub(super) access: AccessMode,
-    pub(super) device: DeviceFacts,
 }
 
 /// Whether the plan and the targets go together at all.
@@ -189,13 +156,6 @@ fn real_path(path: &Path) -> PathBuf {
     directory.join(path.file_name().unwrap_or_default())
 }
 
-pub(super) fn directory_of(path: &Path) -> PathBuf {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
-        _ => PathBuf::from("."),
-    }
-}
-
 /// Looks at one target.
 pub(super) fn inspect(
     plan: &Plan,
@@ -215,10 +175,12 @@ pub(super) fn inspect(
             return Ok(Inspected::Simulated { address: address.to_string(), member });
         }
         Address::Iscsi(lun) => {
-            return super::lun::inspect(plan, lun, writer(plan, index), options, host);
+            let lun = super::lun::inspect(plan, lun, writer(plan, index), options, host)?;
+            return Ok(Inspected::Lun(Box::new(lun)));
         }
         Address::Nfs(file) => {
-            return super::nfs::inspect(plan, file, writer(plan, index), options, host);
+            let file = super::nfs::inspect(plan, file, writer(plan, index), options, host)?;
+            return Ok(Inspected::Nfs(Box::new(file)));
         }
         Address::Path(path) => path,
     };
@@ -329,19 +291,6 @@ fn check_users(path: &Path, state: &FileState) -> Result<(), PrepareError> {
     }
 }
 
-pub(super) fn check_foreign(path: &Path, writer: Option<String>, holds: u64) -> Result<(), PrepareError> {
-    match writer {
-        Some(test) => Err(PrepareError::ForeignFile {
-            path: text(path),
-            why: "was not made by Assay, or was changed since",
-            test,
-            holds: Bytes(holds),
-        }),
-        None if holds == 0 => Err(PrepareError::Empty { path: text(path) }),
-        None => Ok(()),
-    }
-}
-
 /// Whether a file that is not ours was stamped once: one that was changed since, or a copy of one that was, is worth
 /// checking; of any other file each single block would be wrong.
 fn carries_stamps(path: &Path, length: u64) -> Result<bool, PrepareError> {
@@ -356,39 +305,6 @@ fn carries_stamps(path: &Path, length: u64) -> Result<bool, PrepareError> {
         }
     }
     Ok(false)
-}
-
-pub(super) fn file_span(
-    asked: Span,
-    state: &FileState,
-    holds: u64,
-    path: &Path,
-    too_small: TooSmall,
-    host: &HostFacts,
-) -> Result<u64, PrepareError> {
-    let asked = match asked {
-        Span::Size(size) => Some(size.resolve(Bytes(host.memory_bytes)).0.next_multiple_of(SPAN_GRAIN)),
-        Span::Whole => None,
-    };
-    match (state, asked) {
-        (FileState::Foreign, None) => Ok(holds),
-        (FileState::Foreign, Some(asked))
-            if asked > holds.next_multiple_of(SPAN_GRAIN) && too_small == TooSmall::Refuse =>
-        {
-            Err(PrepareError::ForeignTooSmall { path: text(path), holds: Bytes(holds), asked: Bytes(asked) })
-        }
-        (FileState::Foreign, Some(asked)) => Ok(asked.min(holds)),
-        // What a suite asks for by itself must not enlarge what is there.
-        (FileState::Ours(_) | FileState::Allowed, Some(asked))
-            if too_small == TooSmall::UseAll && holds >= SPAN_GRAIN =>
-        {
-            Ok(asked.min(holds / SPAN_GRAIN * SPAN_GRAIN))
-        }
-        (_, Some(asked)) => Ok(asked),
-        (FileState::New, None) => Ok(Span::NEW_FILE.0),
-        (_, None) if holds < SPAN_GRAIN => Ok(Span::NEW_FILE.0),
-        (_, None) => Ok(holds / SPAN_GRAIN * SPAN_GRAIN),
-    }
 }
 
 fn inspect_device(
@@ -519,13 +435,11 @@ fn kind_of(path: &Path) -> Result<PathKind, PrepareError> {
     file::kind_of(path).map_err(io_error("look at", path))
 }
 
-pub(super) fn io_error<'p>(
-    what: &'static str,
-    path: &'p Path,
-) -> impl FnOnce(io::Error) -> PrepareError + 'p {
-    move |source| PrepareError::Io { what, path: text(path), source }
-}
-
-pub(super) fn text(path: &Path) -> String {
-    path.display().to_string()
+/// Whether targets on NFS servers are different files.
+pub(super) fn check_nfs_different(inspected: &[Inspected]) -> Result<(), PrepareError> {
+    let plans = inspected.iter().filter_map(|one| match one {
+        Inspected::Nfs(plan) => Some(&**plan),
+        _ => None,
+    });
+    super::nfs::check_different(&plans.collect::<Vec<&NfsPlan>>())
 }

@@ -12,7 +12,7 @@ use assay_target::lun::{
 use assay_target::{AccessMode, OpenError};
 
 use super::error::PrepareError;
-use super::inspect::{Inspected, SPAN_GRAIN};
+use super::files::SPAN_GRAIN;
 use super::{PrepareOptions, TooSmall};
 use crate::paths::Networks;
 
@@ -92,7 +92,7 @@ pub(super) fn inspect(
     writer: Option<&str>,
     options: &PrepareOptions,
     host: &HostFacts,
-) -> Result<Inspected, PrepareError> {
+) -> Result<LunPlan, PrepareError> {
     let name = address.to_string();
     let Found { address, credentials, looked, mut facts } = look_at(address, options.chap_secret.as_ref())?;
     if let Some(test) = writer {
@@ -114,7 +114,7 @@ pub(super) fn inspect(
         block_bytes: looked.block_bytes,
         transfer_bytes_max: looked.transfer_bytes_max,
     };
-    Ok(Inspected::Lun(Box::new(LunPlan { address: name, member, facts, troubles: looked.path_events })))
+    Ok(LunPlan { address: name, member, facts, troubles: looked.path_events })
 }
 
 fn span(

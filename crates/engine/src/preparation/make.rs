@@ -16,19 +16,16 @@ use assay_target::{
 use rustix::fs::{Mode, OFlags};
 
 use super::error::PrepareError;
-use super::fill::{Content as Fill, Filled, fill};
-use super::inspect::{DevicePlan, FilePlan, FileState, Inspected, io_error, text};
+use super::files::{DevicePlan, FilePlan, FileState, io_error, text};
+use super::fill::{Content as Fill, FILL_STAMPED, FILL_UNIQUE, Filled, fill};
+use super::inspect::Inspected;
 use super::lun::LunPlan;
 use super::place::placement;
 use super::{Closed, Hold, PrepareOptions, PrepareProgress, Prepared, PreparedTarget};
 use crate::control::StopSignal;
 
-/// The kind of data that preparation itself writes.
-const FILL_UNIQUE: &str = "unique";
 /// A file must be at least so long for its smallest direct I/O to be found by reading.
 const PROBE_BYTES: usize = 16 << 10;
-/// The same with a stamp in each 512 bytes.
-pub(super) const FILL_STAMPED: &str = "stamped";
 
 pub(super) struct Making<'m> {
     pub(super) plan: &'m Plan,

@@ -5,6 +5,7 @@
 //! everything as it was. What was prepared is closed again by [`PreparedTargets::close`].
 
 mod error;
+mod files;
 mod fill;
 mod inspect;
 mod job;
@@ -12,6 +13,7 @@ mod lun;
 mod make;
 mod memory;
 mod nfs;
+mod nfs_make;
 mod place;
 mod space;
 
@@ -105,7 +107,7 @@ enum Prepared {
     Simulated(SimulatedMember),
     Path { member: Member, hold: Hold },
     Lun(Box<LunMember>),
-    Nfs { member: Box<NfsMember>, hold: nfs::NfsHold },
+    Nfs { member: Box<NfsMember>, hold: nfs_make::NfsHold },
 }
 
 /// Keeps others away from a path, and remembers what to write down when the run is over.
@@ -145,15 +147,15 @@ pub struct Closed {
 }
 
 impl Closed {
-    fn add_nfs(&mut self, member: &NfsMember, closed: nfs::NfsClosed) {
+    fn add_nfs(&mut self, member: &NfsMember, closed: nfs_make::NfsClosed) {
         let kept = match closed {
-            nfs::NfsClosed::Marked => None,
-            nfs::NfsClosed::Elsewhere(warning) => {
+            nfs_make::NfsClosed::Marked => None,
+            nfs_make::NfsClosed::Elsewhere(warning) => {
                 self.warnings.push(warning);
                 None
             }
-            nfs::NfsClosed::NotOurs => Some("Assay did not create it"),
-            nfs::NfsClosed::Unreachable(warning) => {
+            nfs_make::NfsClosed::NotOurs => Some("Assay did not create it"),
+            nfs_make::NfsClosed::Unreachable(warning) => {
                 self.warnings.push(warning);
                 Some("the server did not answer after the run")
             }
@@ -181,7 +183,7 @@ pub fn prepare(
         inspected.push(inspect::inspect(plan, index, address, options, host)?);
     }
     inspect::check_overwrite(&options.overwrite, &inspected)?;
-    nfs::check_different(&inspected)?;
+    inspect::check_nfs_different(&inspected)?;
     space::check(&inspected)?;
     let memory_bytes = memory::left_for_buffers(plan, &inspected, host)?;
     let mut making = make::Making {

@@ -3,28 +3,15 @@
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use assay_record::FilesystemFacts;
 use assay_spec::units::{Bytes, GIB, MIB};
 
 use super::error::PrepareError;
-use super::inspect::{FilePlan, FileState, Inspected, directory_of, io_error, text};
+use super::files::{FilePlan, FileState, Need, directory_of, io_error, text};
+use super::inspect::Inspected;
 
 /// Of a file system so much stays free: a full one slows down, and harms whoever else uses it.
 const RESERVE_MAX: u64 = GIB;
 const RESERVE_SHARE: u64 = 50;
-
-/// What files on one file system need.
-pub(super) struct Need {
-    /// Tells file systems apart: `st_dev` of a local one, server and `fsid` of one over NFS.
-    pub(super) place: String,
-    /// The files.
-    pub(super) names: Vec<String>,
-    pub(super) filesystem: FilesystemFacts,
-    /// What they will hold, bytes.
-    pub(super) span_bytes: u64,
-    /// What of that they hold already and need not find again, bytes.
-    pub(super) held_bytes: u64,
-}
 
 /// Whether every file that may grow finds room.
 pub(super) fn check(targets: &[Inspected]) -> Result<(), PrepareError> {
@@ -95,6 +82,8 @@ fn whole_mib(bytes: u64) -> Bytes {
 
 #[cfg(test)]
 mod tests {
+    use assay_record::FilesystemFacts;
+
     use super::*;
     use assay_target::AccessMode;
 
