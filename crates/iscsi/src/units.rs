@@ -1,14 +1,16 @@
 //! Which logical units a target has: REPORT LUNS, then INQUIRY and READ CAPACITY of the first few.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::config::{Config, Timeouts};
 use crate::error::{CommandError, ConnectError};
 use crate::initiator::{Initiator, Serves};
 use crate::scsi::{Inquiry, lun_from_wire};
 
-/// A unit that does not tell about itself in this time is listed by its number only.
+/// Each step of asking a unit about itself may take so long; one that does not answer is listed by its number only.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// After this no further unit is asked: the list goes with an error that somebody waits for.
+const PATIENCE_ALL: Duration = Duration::from_secs(10);
 
 /// A logical unit of a target.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,7 +50,12 @@ pub fn units(config: &Config, details_max: usize) -> Result<Units, UnitsError> {
         question(config, 0)?.report_luns()?.into_iter().filter_map(lun_from_wire).collect();
     luns.sort_unstable();
     let more_count = luns.len().saturating_sub(details_max);
-    let units = luns.into_iter().take(details_max).map(|lun| unit(config, lun)).collect();
+    let deadline = Instant::now() + PATIENCE_ALL;
+    let asked = |lun| match Instant::now() < deadline {
+        true => unit(config, lun),
+        false => Unit { lun, inquiry: None, capacity_bytes: None },
+    };
+    let units = luns.into_iter().take(details_max).map(asked).collect();
     Ok(Units { units, more_count })
 }
 

@@ -246,8 +246,8 @@ mod tests {
         let read = |text| NfsAddress::parse_server(text).map(|server| server.map(|of| of.to_string()));
         assert_eq!(read("nas"), Some(Ok("nfs://nas/".into())));
         assert_eq!(
-            read("[fe80::1]:2050//?mountport=7"),
-            Some(Ok("nfs://[fe80::1]:2050/?mountport=7".into()))
+            read("[fd00::1]:2050//?mountport=7"),
+            Some(Ok("nfs://[fd00::1]:2050/?mountport=7".into()))
         );
         assert_eq!(read("nas/vol1"), None);
         assert!(read("").unwrap().is_err() && read("nas?colour=red").unwrap().is_err());

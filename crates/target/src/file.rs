@@ -220,7 +220,15 @@ impl Marker {
     /// The number of a marker, whether that still describes its file or not.
     pub(crate) fn id_of_text(text: &[u8]) -> Option<String> {
         let id = serde_json::from_slice::<Self>(text).ok()?.id;
-        (!id.is_empty()).then_some(id)
+        // It comes from a server and becomes part of a lock's name here: nothing but what `random_id` makes.
+        is_id(&id).then_some(id)
+    }
+
+    /// Gives a mark of an earlier version, or one that somebody else wrote, a number of its own.
+    pub fn ensure_id(&mut self) {
+        if !is_id(&self.id) {
+            self.id = random_id();
+        }
     }
 
     /// Notes how the file looks, and gives the text of the marker.
@@ -246,6 +254,11 @@ impl Marker {
             Err(errno) => Err(errno.into()),
         }
     }
+}
+
+/// Whether it is a number that [`random_id`] could have made. Marks of earlier versions have none.
+fn is_id(text: &str) -> bool {
+    text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// 128 random bits as text.

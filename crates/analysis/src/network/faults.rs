@@ -125,7 +125,9 @@ pub fn lossy_frames(name: &str, net: &NetPathFacts, tcp: Option<&TcpPathFacts>) 
 fn routed(name: &str, net: &NetPathFacts, packet: Option<u32>, largest: u32) -> Option<PathFault> {
     let interface = net.interface.as_ref()?;
     let (device, mtu) = (&interface.name, interface.mtu_bytes);
-    if let Some(FrameRefusal { by, mtu_bytes }) = &net.frames.refusal {
+    // Where even less arrives than that router says, another link behind it swallows without a word.
+    let says_it_all = |refusal: &&FrameRefusal| refusal.mtu_bytes == 0 || refusal.mtu_bytes <= largest;
+    if let Some(FrameRefusal { by, mtu_bytes }) = net.frames.refusal.as_ref().filter(says_it_all) {
         let by = if by.is_empty() { "a router".to_owned() } else { format!("the router {by}") };
         let next = if *mtu_bytes == 0 { largest } else { *mtu_bytes };
         return Some(PathFault::new(
@@ -251,6 +253,10 @@ fn duplex(name: &str, interface: &InterfaceFacts) -> Option<PathFault> {
 }
 
 fn counters(name: &str, interface: &InterfaceFacts) -> Option<PathFault> {
+    // A bond counts what its members count.
+    if interface.bond.is_some() && !interface.lower.is_empty() {
+        return None;
+    }
     let of = &interface.counters;
     let packets = (of.rx_packets + of.tx_packets).max(1) as f64;
     let (errors, dropped) = (of.rx_errors + of.tx_errors, of.rx_dropped + of.tx_dropped);

@@ -4,11 +4,12 @@ use assay_record::{Stamp, StepReason};
 
 use super::{Fired, StepCase};
 use crate::finding::{Evidence, Severity};
-use crate::summary::StepSummary;
 
 /// Less than this share of the I/Os that were due means that the target did not keep up.
 const ACHIEVED_MIN: f64 = 0.99;
 
+/// At the mean rate so many I/Os would have been done meanwhile.
+const MISSED_MIN: f64 = 20.0;
 /// A second with less than this share of the mean rate counts as still.
 const STILL_SHARE: f64 = 0.01;
 
@@ -95,7 +96,11 @@ pub(super) fn errors(case: StepCase<'_>) -> Option<Fired> {
 /// For a time next to nothing was done.
 pub(super) fn stalled(case: StepCase<'_>) -> Option<Fired> {
     let step = case.step;
-    let (first, seconds) = longest_silence(step)?;
+    let (first, seconds) = longest_silence(case)?;
+    // Where a second has hardly an I/O anyway, one without any is nothing.
+    if step.total.iops * (seconds as f64) < MISSED_MIN {
+        return None;
+    }
     // A load that is meant to rest has no I/O that takes as long as the silence.
     let slowest_s = step.total.service.max_ns()? as f64 / 1e9;
     if slowest_s < (seconds as f64).min(1.0) {
@@ -119,12 +124,16 @@ pub(super) fn stalled(case: StepCase<'_>) -> Option<Fired> {
     })
 }
 
-/// The most seconds in a row with next to no I/O: the first of them, and their number.
-fn longest_silence(step: &StepSummary) -> Option<(usize, usize)> {
+/// The most seconds in a row with next to no I/O: the first of them, and their number. The last I/Os may end after the
+/// window, when no others are issued.
+fn longest_silence(case: StepCase<'_>) -> Option<(usize, usize)> {
+    let step = case.step;
     let still = step.total.iops * STILL_SHARE;
+    let planned_s = case.plan.stop.time.0 as f64 / 1e9;
     let mut longest: Option<(usize, usize)> = None;
     let mut start = 0;
-    for (second, point) in step.series.iter().enumerate() {
+    let in_window = step.series.iter().take_while(|point| point.t_s <= planned_s + 0.01);
+    for (second, point) in in_window.enumerate() {
         if point.iops >= still {
             start = second + 1;
         } else if longest.is_none_or(|(_, most)| second + 1 - start > most) {

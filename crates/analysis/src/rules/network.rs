@@ -1,6 +1,6 @@
 //! About the network: whether it lost anything, and what was wrong with it before the run began.
 
-use assay_record::{InterfaceCounters, LinkSample};
+use assay_record::{InterfaceCounters, InterfaceFacts, LinkSample};
 
 use super::{Fired, Run, StepCase};
 use crate::finding::{Evidence, Severity};
@@ -43,8 +43,11 @@ pub(super) fn retransmits(case: StepCase<'_>) -> Option<Fired> {
 pub(super) fn link_errors(case: StepCase<'_>) -> Option<Fired> {
     let lost = |of: &InterfaceCounters| of.rx_errors + of.tx_errors + of.rx_overruns;
     let dropped = |of: &InterfaceCounters| of.rx_dropped + of.tx_dropped;
-    let grew: Vec<&LinkSample> =
-        case.step.links.iter().filter(|link| lost(&link.counters) + dropped(&link.counters) > 0).collect();
+    let bonds = bonds_of(case.run);
+    let is_told = |link: &&LinkSample| {
+        lost(&link.counters) + dropped(&link.counters) > 0 && !bonds.contains(&link.interface.as_str())
+    };
+    let grew: Vec<&LinkSample> = case.step.links.iter().filter(is_told).collect();
     if grew.is_empty() {
         return None;
     }
@@ -66,6 +69,21 @@ pub(super) fn link_errors(case: StepCase<'_>) -> Option<Fired> {
                Dropped: queues that run full, or frames of protocols that this host does not speak.",
         weight: (lost + dropped) as f64,
     })
+}
+
+/// Bonds count what their members count, which are told themselves.
+fn bonds_of(run: Run<'_>) -> Vec<&str> {
+    let paths = run.storage().flat_map(|member| member.paths());
+    let mut waiting: Vec<&InterfaceFacts> =
+        paths.filter_map(|path| path.net.as_ref()?.interface.as_ref()).collect();
+    let mut bonds = Vec::new();
+    while let Some(one) = waiting.pop() {
+        waiting.extend(&one.lower);
+        if one.bond.is_some() && !one.lower.is_empty() {
+            bonds.push(one.name.as_str());
+        }
+    }
+    bonds
 }
 
 /// What was lost, each kind with its number.

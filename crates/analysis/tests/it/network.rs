@@ -373,6 +373,8 @@ fn over_routers_the_one_that_lets_no_full_frames_on_is_named() {
         said.ends_with("Set the link behind the router 10.0.1.254 to 9000 too, or eth1 to 1500."),
         "{said}"
     );
+    let said = told(Some(("10.0.1.254", 4000)), Vec::new(), 8948);
+    assert!(said.contains("hangs"), "a link behind that router takes less, and does not say so: {said}");
     let said = told(Some(("", 0)), Vec::new(), 8948);
     assert!(said.contains("a router says that its next link takes 1500"), "{said}");
     let between = vec![hop(1, Some("10.0.1.254"), passes), hop(2, Some("10.0.2.254"), lost)];
@@ -479,6 +481,21 @@ fn what_interfaces_lost_meanwhile_is_told_with_its_numbers() {
         |tx_dropped| fired(InterfaceCounters { tx_dropped, ..InterfaceCounters::default() }).unwrap();
     assert_eq!((dropped(3).severity, dropped(4).severity), (Severity::Info, Severity::Warning));
     assert!(dropped(4).says.contains("4 dropped before sending"), "{:?}", dropped(4));
+}
+
+#[test]
+fn what_a_member_of_a_bond_lost_counts_once() {
+    let (mut header, mut summary) = clean();
+    let mut path = path(1, 1500);
+    let member = InterfaceFacts { name: "eth0".into(), ..InterfaceFacts::default() };
+    let bond = interface(&mut path);
+    (bond.name, bond.bond, bond.lower) = ("bond0".into(), Some(BondFacts::default()), vec![member]);
+    header.targets[0].member.lun = Some(Box::new(LunFacts { paths: vec![path], ..LunFacts::default() }));
+    let counters = InterfaceCounters { rx_errors: 1, rx_packets: 10, ..InterfaceCounters::default() };
+    let link = |interface: &str| LinkSample { interface: interface.into(), counters };
+    summary.steps[0].links = vec![link("bond0"), link("eth0")];
+    let told = found("link-errors", &header, &summary).unwrap();
+    assert!(told.evidence[0].value == 1.0 && !told.says.contains("bond0"), "{told:?}");
 }
 
 #[test]

@@ -241,23 +241,32 @@ fn a_rate_is_missed_below_99_percent() {
 
 #[test]
 fn seconds_without_io_are_a_stall_where_an_io_took_as_long() {
-    let set = |rates: &[f64], slowest_ns: u64| {
+    let stall = |rates: &[f64], slowest_ns: u64, is_over: bool| {
         let (header, mut summary) = clean();
         {
             let step = &mut summary.steps[0];
             let plain = step.series[0].clone();
             step.series = rates.iter().map(|iops| Point { iops: *iops, ..plain.clone() }).collect();
+            if is_over {
+                step.series.last_mut().unwrap().t_s = 1e6;
+            }
             step.total.iops = rates.iter().sum::<f64>() / rates.len() as f64;
             step.total.service.record(slowest_ns);
         }
         found("stalled", &header, &summary)
     };
+    let set = |rates: &[f64], slowest_ns: u64| stall(rates, slowest_ns, false);
+    assert!(
+        stall(&[900.0, 880.0, 2.0], 1_400_000_000, true).is_none(),
+        "the last I/O came when all was over"
+    );
     let told = set(&[900.0, 880.0, 3.0, 0.0, 0.0, 910.0, 0.0, 870.0], 3_400_000_000).unwrap();
     assert!(told.says.contains("From second 2 to second 5 of the window"), "{}", told.says);
     assert!(told.says.contains("took 3.4 s"), "{}", told.says);
     assert_eq!(told.evidence[0].value, 3.0);
     assert!(set(&[900.0, 880.0, 0.0, 910.0], 40_000_000).is_none(), "it was meant to rest");
     assert!(set(&[900.0, 880.0, 90.0, 910.0], 3_400_000_000).is_none(), "slow is not still");
+    assert!(set(&[1.0, 0.0, 1.0, 1.0, 0.0, 1.0], 1_300_000_000).is_none(), "large I/Os, one a second");
 }
 
 #[test]

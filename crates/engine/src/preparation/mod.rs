@@ -155,9 +155,14 @@ impl Closed {
                 None
             }
             nfs_make::NfsClosed::NotOurs => Some("Assay did not create it"),
-            nfs_make::NfsClosed::Unreachable(warning) => {
+            nfs_make::NfsClosed::Kept => Some("the server lets it only be read"),
+            nfs_make::NfsClosed::Silent(warning) => {
                 self.warnings.push(warning);
                 Some("the server did not answer after the run")
+            }
+            nfs_make::NfsClosed::Unmarked(warning) => {
+                self.warnings.push(warning);
+                Some("its mark could not be closed")
             }
         };
         match kept {

@@ -32,12 +32,16 @@ pub(super) struct NfsHold {
 /// How a file was left.
 pub(super) enum NfsClosed {
     Marked,
-    /// It is only read, and carries no mark.
+    /// It is somebody else's, and carries no mark.
     NotOurs,
+    /// It is ours, and was only read.
+    Kept,
     /// Its name leads to another file.
     Elsewhere(Warning),
-    /// The server did not take the mark.
-    Unreachable(Warning),
+    /// The server did not answer.
+    Silent(Warning),
+    /// The mark could not be closed, for another reason.
+    Unmarked(Warning),
 }
 
 impl Making<'_> {
@@ -62,6 +66,7 @@ impl Making<'_> {
                 // Whoever else holds the file holds it by the mark that is there.
                 id.clone_into(&mut marker.id);
             }
+            marker.ensure_id();
             if !is_new && marker.is_open {
                 self.warn_killed(&address);
             }
@@ -88,6 +93,7 @@ impl Making<'_> {
         }
         let file = place.file.expect("it was there, or was made above");
         let member = NfsMember {
+            mark_id: marker.as_ref().map(|marker| marker.id.clone()),
             server: place.server_address(),
             mount_port: place.mount_port(),
             handle: file.handle,
@@ -207,19 +213,20 @@ impl NfsHold {
     /// that was killed, and the file is still ours. Where the name leads to another file by now nothing is marked. A
     /// server that was `silent` is not waited for again.
     pub(super) fn close(&mut self, member: &NfsMember, silent: &mut Vec<SocketAddr>) -> NfsClosed {
-        let Some(marker) = &mut self.marker else { return NfsClosed::NotOurs };
+        let Some(marker) = &mut self.marker else {
+            return if self.is_kept { NfsClosed::Kept } else { NfsClosed::NotOurs };
+        };
         if silent.contains(&member.server) {
-            return NfsClosed::Unreachable(unmarked(&member.address.to_string()));
+            return NfsClosed::Silent(unmarked(&member.address.to_string()));
         }
         match nfs::mark(member, marker, false) {
             Ok(()) => NfsClosed::Marked,
             Err(error @ OpenError::NfsElsewhere { .. }) => NfsClosed::Elsewhere(replaced(&error)),
-            Err(error) => {
-                if matches!(error, OpenError::NfsSilent { .. }) {
-                    silent.push(member.server);
-                }
-                NfsClosed::Unreachable(unmarked(&error.to_string()))
+            Err(error @ OpenError::NfsSilent { .. }) => {
+                silent.push(member.server);
+                NfsClosed::Silent(unmarked(&error.to_string()))
             }
+            Err(error) => NfsClosed::Unmarked(unmarked(&error.to_string())),
         }
     }
 

@@ -51,7 +51,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         path.not_before = now;
         if let State::Online(connection) = old {
             // After a connection ended unexpectedly the target may ask for a pause before its session is reinstated.
-            // One that we end because it is silent did not: its target may not know of any end yet.
+            // From one that we end because it is silent we do not wait, although RFC 7143 counts our reset as well: its
+            // writes are fenced until the session is reinstated, and the other paths would stand still meanwhile.
             if was_serving && !matches!(error, PathError::Silent { .. }) {
                 let time2wait_s = connection.session.agreed().default_time2wait_s;
                 path.not_before = now + Duration::from_secs(time2wait_s.into());
@@ -163,10 +164,11 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     fn fence_portal(&self, at: usize) -> Option<String> {
         let path = &self.paths[at];
         let group = path.group.filter(|_| path.fenced_count > 0)?;
-        let other = self
-            .paths
-            .iter()
-            .find(|other| other.is_serving() && other.group == Some(group) && other.portal != path.portal)?;
+        let fits =
+            |other: &&Path| other.is_serving() && other.group == Some(group) && other.portal != path.portal;
+        let others = || self.paths.iter().filter(fits);
+        // One that is silent itself would be waited for in vain.
+        let other = others().find(|other| other.is_trusted()).or_else(|| others().next())?;
         Some(other.portal.clone())
     }
 
@@ -185,12 +187,13 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         let covered = self.paths.iter().filter(is_down).fold(0, |mask, path| mask | 1 << path.index);
         let deadline = Instant::now() + self.config.timeouts.task_management;
         let own_portal = self.paths[at].portal.clone();
-        for other in &mut self.paths {
-            let index = other.index;
-            if other.portal == own_portal {
-                continue;
-            }
-            if let Some(connection) = other.serving()
+        // One that is silent itself would be waited for in vain: those that answer first.
+        let mut others: Vec<usize> =
+            (0..self.paths.len()).filter(|other| self.paths[*other].portal != own_portal).collect();
+        others.sort_by_key(|other| !self.paths[*other].is_trusted());
+        for other in others {
+            let index = self.paths[other].index;
+            if let Some(connection) = self.paths[other].serving()
                 && connection.session.reset_logical_unit()
             {
                 connection.manage_deadline = Some(deadline);

@@ -77,10 +77,11 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     }
 
     fn settle(&mut self, at: usize, user: u32, outcome: &TaskOutcome, now: Instant) {
-        self.paths[at].pace.answered(now.saturating_duration_since(self.slots.get(user).sent_at));
         if let Owner::Probe { .. } = self.slots.get(user).owner {
             return self.probe_done(at, user, outcome, now);
         }
+        // Probes do not count: every new connection answers them, also one that falls silent under load time and again.
+        self.paths[at].pace.answered(now.saturating_duration_since(self.slots.get(user).sent_at));
         match self.judge(at, user, outcome, now) {
             Verdict::Good => self.finish_good(at, user, outcome.transferred_bytes, now),
             Verdict::Fail(error) => {

@@ -107,6 +107,36 @@ fn a_path_that_stays_silent_is_ended_early_and_its_writes_are_fenced_at_once() {
 }
 
 #[test]
+fn a_path_that_logs_in_and_falls_silent_again_is_given_more_time() {
+    let first = Scripted::start(1, 1, |_, _| Answer::Good);
+    let second = Scripted::start(1, 1, |_, _| Answer::Good);
+    let silence = Timeouts::default().silence;
+    let mut initiator = connect(&[&first, &second], Timeouts { silence, ..patient() });
+    let mut given_up_after = || {
+        first.stage.silent.store(true, Ordering::SeqCst);
+        let asked_at = Instant::now();
+        for tag in 0..8 {
+            initiator.submit(command(Kind::Read, tag, tag, vec![1; 512])).unwrap();
+        }
+        drain(&mut initiator);
+        let down = |event: &assay_iscsi::Event| matches!(event.kind, EventKind::PathDown { .. });
+        let events = initiator.events();
+        let took = events.iter().find(|event| down(event)).map(|event| event.at - asked_at);
+        // It logs in, and answers all that a new connection is asked; then it is silent as before.
+        first.stage.silent.store(false, Ordering::SeqCst);
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while !initiator.stats()[0].is_up {
+            assert!(Instant::now() < deadline, "it does not come back: {:?}", initiator.events());
+            initiator.poll(Some(Duration::from_millis(20)), &mut Vec::new()).unwrap();
+        }
+        took.expect("it was given up")
+    };
+    given_up_after();
+    let again = given_up_after();
+    assert!(again >= silence * 2 - Duration::from_millis(100), "given up after {again:?} once more");
+}
+
+#[test]
 fn a_silent_path_is_used_when_the_other_is_gone() {
     let first = Scripted::start(1, 1, |_, _| Answer::Good);
     let second = Scripted::start(2, 1, |_, _| Answer::Good);

@@ -55,13 +55,19 @@ impl Place {
     pub fn hold(&mut self, lock: Lock, mark_id: Option<&str>) -> io::Result<Option<Vec<File>>> {
         let names = self.lock_names(mark_id);
         let mut held = Vec::with_capacity(names.len());
+        let mut failed = None;
         for name in names {
-            match crate::lun::hold_name(&name, lock)? {
-                Some(file) => held.push(file),
-                None => return Ok(None),
+            match crate::lun::hold_name(&name, lock) {
+                Ok(Some(file)) => held.push(file),
+                Ok(None) => return Ok(None),
+                // The other names keep others away as well; only without any is nothing held.
+                Err(error) => failed = Some(error),
             }
         }
-        Ok(Some(held))
+        match failed {
+            Some(error) if held.is_empty() => Err(error),
+            _ => Ok(Some(held)),
+        }
     }
 
     /// By the address, which serves where a server tells nothing; by the server, for files without a mark; by the mark.

@@ -75,14 +75,15 @@ impl Place {
         let (directory, name) = (self.directory, self.name.clone());
         let Some(file) = self.file.take() else { return };
         // What led here is what is told; this is only an attempt to leave things tidy.
-        if matches!(self.leads_to(&file.handle), Ok(true)) {
+        if matches!(self.leads_to(&file.handle, None), Ok(true)) {
             let _ = self.server.remove(&directory, &name);
         }
     }
 
     /// Looks the name up again: does it still lead to the file `known`? Somebody on the server may have moved another
     /// one there since, which is neither ours to mark nor to remove.
-    fn leads_to(&mut self, known: &Handle) -> Result<bool, OpenError> {
+    /// `mark_id`: the number of the mark that we gave it.
+    fn leads_to(&mut self, known: &Handle, mark_id: Option<&str>) -> Result<bool, OpenError> {
         let (directory, name) = (self.directory, self.name.clone());
         let found = self.server.lookup(&directory, &name).map_err(|e| self.failed(&e))?;
         let Some((handle, there)) = found else { return Ok(false) };
@@ -94,7 +95,7 @@ impl Place {
         match self.server.attributes(known) {
             Ok(ours) => Ok((ours.fsid, ours.fileid) == (there.fsid, there.fileid)),
             Err(error) if is_gone(error.status()) => {
-                self.void_mark(&there)?;
+                self.void_mark(&there, mark_id)?;
                 Ok(false)
             }
             Err(error) => Err(self.failed(&error)),
@@ -102,16 +103,19 @@ impl Place {
     }
 
     /// File systems give the number of a removed file to the next one. Our open mark would take that one for ours: it
-    /// is emptied.
-    fn void_mark(&mut self, there: &Attributes) -> Result<(), OpenError> {
+    /// is emptied. A mark with another number than `mark_id` is another run's, of a file that it made.
+    fn void_mark(&mut self, there: &Attributes, mark_id: Option<&str>) -> Result<(), OpenError> {
+        let Some(mark_id) = mark_id else { return Ok(()) };
         let (directory, beside) = (self.directory, self.beside());
         let found = self.server.lookup(&directory, &beside).map_err(|e| self.failed(&e))?;
         let Some((mark, _)) = found.filter(|(_, a)| a.kind == FileKind::Regular) else { return Ok(()) };
         let most = u32::try_from(MARKER_BYTES_MAX).expect("a few KiB");
         let text = self.server.read(&mark, 0, most).map_err(|e| self.failed(&e))?;
         match marker_beside(&text, there.fileid) {
-            Some(_) => self.server.set_size(&mark, 0).map_err(|e| self.failed(&e)),
-            None => Ok(()),
+            Some(text) if Marker::id_of_text(&text).as_deref() == Some(mark_id) => {
+                self.server.set_size(&mark, 0).map_err(|e| self.failed(&e))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -214,7 +218,7 @@ fn is_gone(status: Option<NfsStatus>) -> bool {
 pub fn mark(member: &NfsMember, marker: &mut Marker, is_open: bool) -> Result<(), OpenError> {
     let mut place = locate_again(member)?;
     let Some(file) = place.file else { return Err(elsewhere(member)) };
-    if !place.leads_to(&member.handle)? {
+    if !place.leads_to(&member.handle, Some(&marker.id))? {
         return Err(elsewhere(member));
     }
     // The mark says how the file looks that was opened, whatever happens to its name meanwhile.
@@ -238,13 +242,14 @@ pub fn remove(member: &NfsMember) -> Result<Removal, OpenError> {
     let mark_id = place.mark_id.clone();
     let held = place.hold(Lock::Exclusive, mark_id.as_deref()).map_err(broken)?;
     let Some(_locks) = held else { return Ok(Removal::InUse) };
-    if !place.leads_to(&member.handle)? {
+    let ours = member.mark_id.as_deref();
+    if !place.leads_to(&member.handle, ours)? {
         return Ok(Removal::Elsewhere);
     }
     place.file = Some(FoundFile { handle: member.handle, ..file });
     place.refresh()?;
     match place.marker()? {
-        Some(marker) if marker.created && place.leads_to(&member.handle)? => {
+        Some(marker) if marker.created && place.leads_to(&member.handle, ours)? => {
             place.remove().map(|()| Removal::Removed)
         }
         Some(marker) if marker.created => Ok(Removal::Elsewhere),

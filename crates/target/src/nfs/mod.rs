@@ -42,6 +42,8 @@ pub struct NfsMember {
     pub mount_port: Option<u16>,
     /// The server's name for the file: whatever happens to names, I/O stays on it.
     pub handle: Handle,
+    /// The number of the mark that it has from us, if any: what tells it from what stands at its name later.
+    pub mark_id: Option<String>,
     /// Who we say we are.
     pub credentials: Credentials,
     /// Whether writes are allowed.

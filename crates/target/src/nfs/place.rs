@@ -184,7 +184,11 @@ pub(super) fn locate_again(member: &NfsMember) -> Result<Place, OpenError> {
     match locate_at(address, config) {
         Ok(place) => Ok(place),
         Err(error @ OpenError::NfsSilent { .. }) => Err(error),
-        Err(_) => locate(address),
+        Err(error) => match locate(address)? {
+            place if place.server_address().ip() == member.server.ip() => Ok(place),
+            // What stands there says nothing of the file that was measured.
+            _ => Err(error),
+        },
     }
 }
 

@@ -41,6 +41,7 @@ fn open(address: &NfsAddress, call_bytes_max: u32) -> AnyTarget {
         place.create().unwrap();
     }
     let member = NfsMember {
+        mark_id: None,
         address: address.clone(),
         server: place.server_address(),
         mount_port: place.mount_port(),
