@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context as _, bail};
 use assay_record::{DeviceFacts, FilesystemFacts};
 use assay_spec::units::Bytes;
-use assay_spec::{Address, NfsAddress};
+use assay_spec::{Address, NfsAddress, without_secret};
 use assay_target::file::{self, Marker, PathKind};
 use serde_json::{Value, json};
 
@@ -46,17 +46,20 @@ fn tell(target: &str) -> anyhow::Result<(Value, String)> {
         return crate::discovery::tell(&portal);
     }
     if let Some(server) = target.strip_prefix("nfs://").and_then(NfsAddress::parse_server) {
-        return crate::check_nfs::tell_server(&server.with_context(|| format!("target `{target}`"))?);
+        return crate::check_nfs::tell_server(
+            &server.with_context(|| format!("target `{}`", without_secret(target)))?,
+        );
     }
-    let path = match target.parse::<Address>().with_context(|| format!("target `{target}`"))? {
-        Address::Path(path) => path,
-        Address::Null { .. } => bail!("null: has nothing to check"),
-        Address::Sim { array } => {
-            bail!("sim: has nothing to check; assay arrays show {array} prints the array")
-        }
-        Address::Iscsi(lun) => return crate::check_lun::tell(&lun),
-        Address::Nfs(file) => return crate::check_nfs::tell(&file),
-    };
+    let path =
+        match target.parse::<Address>().with_context(|| format!("target `{}`", without_secret(target)))? {
+            Address::Path(path) => path,
+            Address::Null { .. } => bail!("null: has nothing to check"),
+            Address::Sim { array } => {
+                bail!("sim: has nothing to check; assay arrays show {array} prints the array")
+            }
+            Address::Iscsi(lun) => return crate::check_lun::tell(&lun),
+            Address::Nfs(file) => return crate::check_nfs::tell(&file),
+        };
     look(target, &path).map(|checked| (as_json(&checked), as_text(&checked)))
 }
 

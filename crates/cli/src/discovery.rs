@@ -56,8 +56,10 @@ fn listing(portal: &IscsiPortal, found: &[DiscoveredTarget]) -> String {
             text.push_str(&format!("    {}{group}\n", portal.address));
         }
     }
-    let example = portal.lun(&first.name, 1);
-    text.push_str(&format!("  Choose one, and a LUN:\n    {example}\n"));
+    // Numbers of LUNs need a login: one that is not there is answered with those that are.
+    let example = portal.lun(&first.name, 1).to_string();
+    let example = example.strip_suffix("/1").map_or(example.clone(), |target| format!("{target}/LUN"));
+    text.push_str(&format!("  Choose one, and a LUN (assay check tells those there are):\n    {example}\n"));
     if first.portals.len() > 1 {
         text.push_str(&format!("    {example}?portals=all\n"));
     }

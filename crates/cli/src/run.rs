@@ -11,7 +11,7 @@ use assay_engine::{
 use assay_host::AwakeGuard;
 use assay_record::{Event, MemberKind, RunHeader};
 use assay_spec::units::SizeSpec;
-use assay_spec::{Address, Overrides, Plan};
+use assay_spec::{Address, Overrides, Plan, without_secret};
 use assay_store::{RunWriter, Store};
 use assay_target::nfs::{self, Removal};
 use assay_target::{Caching, Durability};
@@ -153,7 +153,7 @@ fn addresses(targets: &[String]) -> anyhow::Result<Vec<Address>> {
     let address = |t: &String| {
         t.parse()
             .map_err(|error| crate::discovery::explain(t, error))
-            .with_context(|| format!("target `{t}`"))
+            .with_context(|| format!("target `{}`", without_secret(t)))
     };
     targets.iter().map(address).collect()
 }

@@ -266,7 +266,14 @@ impl<'s, T: Target> Worker<'s, T> {
         let mut now_ns = setup.control.clock.now_ns();
         self.issue(now_ns);
         while self.phase.is_issuing {
-            now_ns = self.turn(now_ns)?;
+            now_ns = match self.turn(now_ns) {
+                Ok(now_ns) => now_ns,
+                Err(lost) => {
+                    // What was done until now was done in this time.
+                    self.window.closed_ns = self.setup.control.clock.now_ns().min(deadline_ns);
+                    return Err(lost);
+                }
+            };
             let is_used_up = self.budget.is_used_up() && self.flights.in_flight() == 0;
             if now_ns >= deadline_ns || is_used_up || self.setup.control.must_stop() {
                 self.phase.is_issuing = false;

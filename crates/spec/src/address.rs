@@ -43,9 +43,20 @@ pub enum AddressError {
     SimWithoutArray,
     /// The scheme is none that this program serves.
     #[error(
-        "`{0}:` targets are not served by this version; give a file, a directory, a device or null: (a file of that name: ./{1})"
+        "`{0}:` targets are not served; give a file, a directory, a device, iscsi://…, nfs://…, sim:… or null: (a file of \
+         that name: ./{1})"
     )]
     UnknownScheme(String, String),
+    /// Nearly the address of something on a network; as a path it would make a local file, and measure that.
+    #[error("that is no file, but looks like {what}; write {like} (a file of that name: ./{text})")]
+    MeantNetwork {
+        /// As given.
+        text: String,
+        /// What it looks like.
+        what: &'static str,
+        /// What to write.
+        like: String,
+    },
     /// A word that is nearly the null target.
     #[error("`null` is not a target; did you mean `null:`? (a file of that name: ./null)")]
     NullWithoutColon,
@@ -88,15 +99,47 @@ impl FromStr for Address {
         if let Some(rest) = text.strip_prefix("nfs://") {
             return Ok(Self::Nfs(Box::new(crate::NfsAddress::parse(rest)?)));
         }
+        if let Some((what, like)) = meant_network(text) {
+            return Err(AddressError::MeantNetwork { text: text.to_owned(), what, like });
+        }
         // `C:\x` and `dir:with/colon` are paths: a scheme is two or more letters and then a colon before any slash.
         let scheme = text.split_once(':').map(|(scheme, _)| scheme);
         match scheme {
-            Some(s) if matches!(s, "iscsi" | "nfs" | "published" | "http" | "https" | "s3" | "smb") => {
+            Some(s) if matches!(s, "published" | "http" | "https" | "s3" | "smb") => {
                 Err(AddressError::UnknownScheme(s.to_owned(), text.to_owned()))
             }
             _ => Ok(Self::Path(PathBuf::from(text))),
         }
     }
+}
+
+/// What on a network a path may have been meant for, and how that is written. Paths with a slash before anything odd, as
+/// `./10.0.0.5`, are never taken for anything else.
+fn meant_network(text: &str) -> Option<(&'static str, String)> {
+    let lower = text.to_ascii_lowercase();
+    for scheme in ["iscsi", "nfs"] {
+        if let Some(rest) = lower.strip_prefix(scheme).and_then(|rest| rest.strip_prefix(':')) {
+            let rest = &text[text.len() - rest.trim_start_matches('/').len()..];
+            let what = if scheme == "iscsi" { "an iSCSI address" } else { "an NFS address" };
+            return Some((what, format!("{scheme}://{rest}")));
+        }
+    }
+    if ["iqn.", "eui.", "naa."].iter().any(|prefix| lower.starts_with(prefix)) && !text.contains('/') {
+        return Some(("the name of an iSCSI target", format!("iscsi://HOST/{text}/LUN")));
+    }
+    let host = text.split('/').next().unwrap_or_default();
+    let bare = host.rsplit_once(':').map_or(host, |(host, _)| host);
+    if bare.parse::<std::net::IpAddr>().is_ok() || host.parse::<std::net::IpAddr>().is_ok() {
+        return Some(match text.split_once(":/") {
+            Some((host, export)) => ("an NFS export, as mount writes it", format!("nfs://{host}/{export}")),
+            None => ("the address of a host", format!("iscsi://{host}/TARGET/LUN or nfs://{host}/EXPORT")),
+        });
+    }
+    // `nas:/vol1`: only a host's name has no dot or slash before the colon and a path from the root behind it.
+    let (host, export) = text.split_once(":/").filter(|(_, export)| !export.starts_with('/'))?;
+    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
+    (host.len() > 1 && !host.contains('/') && host.chars().all(is_name))
+        .then(|| ("an NFS export, as mount writes it", format!("nfs://{host}/{export}")))
 }
 
 impl TryFrom<String> for Address {
@@ -141,6 +184,29 @@ pub(crate) fn lacks_zone(host: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_meant_for_a_network_is_no_local_file() {
+        for (text, like) in [
+            ("iscsi:/10.0.0.5/iqn.x/1", "iscsi://10.0.0.5/iqn.x/1"),
+            ("ISCSI://10.0.0.5/iqn.x/1", "iscsi://10.0.0.5/iqn.x/1"),
+            ("nfs:nas/vol", "nfs://nas/vol"),
+            ("iqn.2026-11.example:x", "iscsi://HOST/iqn.2026-11.example:x/LUN"),
+            ("10.0.0.5", "iscsi://10.0.0.5/TARGET/LUN or nfs://10.0.0.5/EXPORT"),
+            ("10.0.0.5:3260", "iscsi://10.0.0.5:3260/TARGET/LUN"),
+            ("fd00::5", "nfs://fd00::5/EXPORT"),
+            ("10.0.0.5:/vol1", "nfs://10.0.0.5/vol1"),
+            ("nas.example:/vol1/t.dat", "nfs://nas.example/vol1/t.dat"),
+        ] {
+            let error = text.parse::<Address>().unwrap_err().to_string();
+            assert!(error.contains(like) && error.contains(&format!("./{text}")), "{text}: {error}");
+        }
+        for path in
+            ["./10.0.0.5", "./iqn.x", "/mnt/nas:/x", "data/10.0.0.5", "10.dat", "a:b", "t.dat", "C:/x"]
+        {
+            assert!(matches!(path.parse(), Ok(Address::Path(_))), "{path}");
+        }
+    }
 
     #[test]
     fn addresses_read_back_from_their_own_text() {

@@ -219,6 +219,18 @@ fn policy_named(name: &str) -> Result<PathPolicy> {
     })
 }
 
+/// The text of an address as it may be repeated in a message: with a secret that somebody put into it covered.
+#[must_use]
+pub fn without_secret(text: &str) -> String {
+    let covered = || {
+        let rest = text.get(8..).filter(|_| text[..8].eq_ignore_ascii_case("iscsi://"))?;
+        let (user, host) = rest.split_once('@').filter(|(user, _)| !user.contains('/'))?;
+        let (name, _) = user.split_once(':')?;
+        Some(format!("{}{name}:***@{host}", &text[..8]))
+    };
+    covered().unwrap_or_else(|| text.to_owned())
+}
+
 fn user_name(user: &str) -> Result<String> {
     match user {
         "" => wrong("user", "it is empty before the @"),
@@ -334,6 +346,15 @@ impl fmt::Display for IscsiAddress {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_secret_in_an_address_is_not_repeated() {
+        let shown = without_secret("iscsi://lab:secret-1@10.0.0.5/iqn.x/1");
+        assert_eq!(shown, "iscsi://lab:***@10.0.0.5/iqn.x/1");
+        for plain in ["iscsi://lab@nas/iqn.x:a@b/1", "./x:y@z", "nfs://a:1/b@c", "é", "iscsi:/é"] {
+            assert_eq!(without_secret(plain), plain);
+        }
+    }
 
     fn read(text: &str) -> Result<IscsiAddress> {
         IscsiAddress::parse(text.strip_prefix("iscsi://").unwrap())

@@ -19,7 +19,7 @@ pub mod units;
 
 pub use address::{Address, AddressError};
 pub use file::{IO_BYTES_MAX, OUTSTANDING_MAX, PlanFile, WORKERS_MAX};
-pub use iscsi_address::{IscsiAddress, IscsiAddressError, IscsiPortal, PathPolicy};
+pub use iscsi_address::{IscsiAddress, IscsiAddressError, IscsiPortal, PathPolicy, without_secret};
 pub use nfs_address::{NfsAddress, NfsAddressError, NfsSync};
 pub use plan::{Access, Arrivals, Data, Job, Pacing, Plan, Semantics, Span, Step, Stop, Swept, Test};
 pub use reader::{PlanError, nearest, suggest};

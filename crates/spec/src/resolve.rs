@@ -232,8 +232,12 @@ fn resolve_step(
     Ok(Step {
         swept,
         jobs,
-        warmup: shorten_warmup(timing.warmup.unwrap_or_default(), over.quick),
-        stop: stop(&timing, over.quick),
+        // What was asked for by --set is not shortened: it was meant for this run.
+        warmup: shorten_warmup(
+            timing.warmup.unwrap_or_default(),
+            over.quick && over.settings.warmup.is_none(),
+        ),
+        stop: stop(&timing, over.quick && over.settings.run.is_none()),
         error_limit: timing.error_limit.unwrap_or(ERROR_LIMIT_DEFAULT),
         verify,
     })

@@ -50,7 +50,7 @@ pub enum LoginError {
     #[error("the target left out {0}, which this step of the login needs")]
     MissingKey(&'static str),
     /// The target asks for an authentication we have no credentials for.
-    #[error("the target wants authentication {0}; give a CHAP name and secret")]
+    #[error("the target wants authentication ({0}); give a CHAP name and secret (user@host)")]
     AuthenticationNeeded(String),
     /// The target went on without the authentication we insist on.
     #[error("the target did not authenticate although mutual CHAP was asked for")]
@@ -244,6 +244,9 @@ impl Login {
         }
         self.text.extend_from_slice(data);
         self.exp_stat_sn = response.numbers.stat_sn.wrapping_add(1);
+        if (response.status_class, response.status_detail) == (2, 1) && self.config.chap.is_none() {
+            return Err(LoginError::AuthenticationNeeded("that was not offered".into()));
+        }
         if response.status_class > 1 {
             return Err(LoginError::Refused { class: response.status_class, detail: response.status_detail });
         }

@@ -141,11 +141,7 @@ fn refusals_say_why_and_redirections_say_where() {
     login.begin();
     let (bhs, data) = response(0, [2, 1], "");
     let error = login.on_response(&bhs, &data).unwrap_err();
-    assert!(error.is_permanent());
-    assert_eq!(
-        error.to_string(),
-        "the target refused the login: authentication failed: check CHAP name and secret (status 0x0201)"
-    );
+    assert!(error.is_permanent() && error.to_string().contains("give a CHAP name and secret"), "{error}");
     let mut login = Login::new(config(None));
     login.begin();
     let (bhs, data) = response(0, [1, 1], "TargetAddress=10.0.0.9:3260,2");
