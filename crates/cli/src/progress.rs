@@ -119,7 +119,9 @@ impl Progress {
                     note!("left out {}: {why}", line.name);
                 }
             }
-            RunEvent::Warning(warning) => note!("warning: {} {}", warning.says, warning.next),
+            RunEvent::Warning(warning) => {
+                note!("{}", format!("warning: {} {}", warning.says, warning.next).trim_end())
+            }
             _ => {}
         }
     }

@@ -94,7 +94,7 @@ pub(crate) fn execute(
     let paths = created_paths(&targets);
     let closed = targets.close()?;
     for warning in &closed.warnings {
-        note!("{} {}", warning.says, warning.next);
+        note!("{}", format!("{} {}", warning.says, warning.next).trim_end());
     }
     if io.remove {
         remove(&paths)?;

@@ -26,8 +26,9 @@ pub(super) fn retransmits(case: StepCase<'_>) -> Option<Fired> {
     Some(Fired {
         severity: if per_s >= RETRANSMITS_PER_S { Severity::Warning } else { Severity::Info },
         says: format!(
-            "TCP had to send {sum} segments again ({}): the network lost or delayed what this host sent. What the target \
+            "TCP had to send {sum} segment{} again ({}): the network lost or delayed what this host sent. What the target \
              sent again cannot be seen from here.",
+            if sum == 1 { "" } else { "s" },
             super::list(&each)
         ),
         evidence: vec![

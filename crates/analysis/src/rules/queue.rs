@@ -40,7 +40,11 @@ fn why_drained(case: StepCase<'_>) -> (String, &'static str) {
     let jobs = &case.plan.jobs;
     if let Some(every) = jobs.iter().find_map(|j| j.reconnect_every) {
         let reconnects: u64 = case.step.jobs.iter().map(|j| j.reconnects).sum();
-        let times = if reconnects > 0 { format!(", {reconnects} times in all") } else { String::new() };
+        let times = if reconnects > 0 {
+            format!(", {reconnects} time{} in all", if reconnects == 1 { "" } else { "s" })
+        } else {
+            String::new()
+        };
         let why = format!(": every {every} I/Os the queue is drained and the target reopened{times}");
         return (
             why,

@@ -68,10 +68,16 @@ fn a_failed_operation_is_a_measurement_until_the_limit() {
 #[test]
 fn a_lost_target_ends_the_run_and_keeps_what_was_measured() {
     let faults = Faults { lost_after: Some(1_000), ..Faults::default() };
-    let told = watch(&test("outstanding = 4\nworkers = 2\nrun = \"10s\""), 1, faults);
-    assert_eq!(told.outcome, Outcome::Failed);
-    assert!(matches!(&told.ends()[0].reason, StepReason::TargetLost(why) if why.contains("pulled the plug")));
-    assert!(told.counted(0).total().ops() > 900);
+    for semantics in ["assay", "iometer"] {
+        let text =
+            format!("semantics = \"{semantics}\"\n{}", test("outstanding = 4\nworkers = 2\nrun = \"10s\""));
+        let told = watch(&text, 1, faults);
+        assert_eq!(told.outcome, Outcome::Failed);
+        let end = told.ends()[0];
+        assert!(matches!(&end.reason, StepReason::TargetLost(why) if why.contains("pulled the plug")));
+        assert!(told.counted(0).total().ops() > 900, "{semantics}");
+        assert!(end.jobs[0].measured_ns > 0, "{semantics}: what was done took some time");
+    }
 }
 
 #[test]

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use assay_iscsi::login::{DigestOffer, Offer};
 use assay_iscsi::scsi::{cdb::Fua, key, status};
-use assay_iscsi::{Command, Config, EventKind, Initiator, IoError, Kind, Policy};
+use assay_iscsi::{Command, Config, EventKind, FencedBy, Initiator, IoError, Kind, Policy};
 use assay_spec::{IscsiAddress, PathPolicy};
 
 use crate::remote::{Ended, PathChange, PathEvent, PathReport};
@@ -214,7 +214,14 @@ fn event(event: assay_iscsi::Event) -> PathEvent {
         }
         EventKind::PathNeeded => format!("{path} gets I/O although it is silent: no other path is left"),
         EventKind::RetryFailed { cause } => format!("{path} is still down: {cause}"),
-        EventKind::Fenced { by, writes } => format!("{path}: {writes} writes may be sent again ({by:?})"),
+        EventKind::Fenced { by, writes } => {
+            let by = match by {
+                FencedBy::Reinstatement => "its session was opened anew",
+                FencedBy::ReinstatementElsewhere => "its session was opened anew through another portal",
+                FencedBy::LogicalUnitReset => "the LUN was reset through another path",
+            };
+            format!("{path}: the target has dropped {writes} old writes, which may be sent again: {by}")
+        }
         EventKind::AccessState(state) => format!("{path} is now {state:?}"),
         EventKind::UnitAttention(words) => format!("{path}: {words}"),
         EventKind::CommandAborted { after_ms } => format!("{path}: an I/O was aborted after {after_ms} ms"),
