@@ -83,7 +83,8 @@ fn look_up(kernel: &mut Netlink, choice: &Choice) -> io::Result<(RouteFacts, u32
             RouteAttribute::Oif(number) => index = Some(*number),
             RouteAttribute::Gateway(address) => facts.gateway = words(address),
             RouteAttribute::Via(RouteVia::Inet6(address)) => facts.gateway = Some(address.to_string()),
-            RouteAttribute::PrefSource(address) => facts.source = words(address),
+            // What a connection comes from is known; the route only says what the next one would prefer.
+            RouteAttribute::PrefSource(address) if choice.from.is_none() => facts.source = words(address),
             RouteAttribute::Table(table) if !USUAL_TABLES.contains(table) => facts.table = Some(*table),
             _ => {}
         }
