@@ -13,7 +13,7 @@ pub const DIRECT_BYTES_MIN: u32 = 8 * 1024;
 /// What is read beyond the payload into the buffer: the next header and a little more, which is copied.
 const AHEAD_BYTES: usize = 512;
 /// Reads in a row, so that one busy connection does not starve the others.
-pub const READS_MAX: usize = 8;
+const READS_MAX: usize = 8;
 
 /// Whether a read may sleep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +51,41 @@ pub enum Read {
     Interrupted,
     /// The other end has closed the connection.
     Closed,
+}
+
+/// What became of one turn of [`receive`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flow {
+    /// Go on with what comes next.
+    Continue,
+    /// Leave the rest where it is: the rules change, as after a login.
+    Stop,
+}
+
+/// Takes what a socket has: `turn` reads once and takes apart all that came, until the socket is empty or it says stop.
+/// The number of bytes; `None` where the other end has closed the connection.
+///
+/// With [`Patience::Wait`] the first read sleeps until something comes.
+pub fn receive<E>(
+    mut patience: Patience,
+    mut turn: impl FnMut(Patience) -> Result<(Read, Flow), E>,
+) -> Result<Option<usize>, E> {
+    let mut bytes = 0;
+    for _ in 0..READS_MAX {
+        match turn(patience)? {
+            (Read::Bytes { count, is_last, .. }, flow) => {
+                bytes += count;
+                patience = Patience::Now;
+                if is_last || flow == Flow::Stop {
+                    break;
+                }
+            }
+            (Read::Nothing, _) => break,
+            (Read::Interrupted, _) => {}
+            (Read::Closed, _) => return Ok(None),
+        }
+    }
+    Ok(Some(bytes))
 }
 
 /// Bytes that were received and not parsed yet.
@@ -138,6 +173,28 @@ mod tests {
     use std::net::TcpListener;
 
     use super::*;
+
+    #[test]
+    fn turns_end_with_an_empty_socket_a_stop_a_closed_end_and_before_others_starve() {
+        let bytes = |is_last| Read::Bytes { count: 3, placed: 0, is_last };
+        let take = |reads: &[(Read, Flow)]| {
+            let mut patience_seen = Vec::new();
+            let mut left = reads.iter().copied();
+            let taken = receive::<()>(Patience::Wait, |patience| {
+                patience_seen.push(patience);
+                Ok(left.next().unwrap_or((bytes(false), Flow::Continue)))
+            });
+            (taken.unwrap(), patience_seen)
+        };
+        let (taken, patience) = take(&[]);
+        assert_eq!((taken, patience.len()), (Some(3 * READS_MAX), READS_MAX), "the others have their turn");
+        assert!(patience[0] == Patience::Wait && patience[1..].iter().all(|p| *p == Patience::Now));
+        let go = Flow::Continue;
+        assert_eq!(take(&[(bytes(false), go), (bytes(true), go)]).0, Some(6));
+        assert_eq!(take(&[(bytes(false), Flow::Stop)]).0, Some(3));
+        assert_eq!(take(&[(Read::Interrupted, go), (bytes(false), go), (Read::Nothing, go)]).0, Some(3));
+        assert_eq!(take(&[(bytes(false), go), (Read::Closed, go)]).0, None);
+    }
 
     #[test]
     fn bytes_come_in_order_through_the_buffer_and_into_places() {

@@ -21,7 +21,7 @@ use rustix::net::{SendAncillaryBuffer, SendFlags};
 pub use connect::{ADDRESSES_MAX, Connecting, HEAD_START, connect_first, resolve, resolve_all};
 pub use events::{Event, EventLog};
 pub use facts::{TcpFacts, TcpFactsReader};
-pub use inbox::{DIRECT_BYTES_MIN, Inbox, Patience, READS_MAX, Read};
+pub use inbox::{DIRECT_BYTES_MIN, Flow, Inbox, Patience, Read, receive};
 pub use ready::{PATHS_MAX, wait};
 pub use stats::{PathStats, nanos};
 

@@ -8,9 +8,9 @@ mod portal;
 mod rx;
 mod tx;
 
+pub(crate) use assay_tcp::Flow;
 pub(crate) use login::{LoggingIn, LoginFailure, LoginOutcome, NoBuffers, OnePdu};
 pub use portal::resolve;
-pub(crate) use rx::Flow;
 
 use std::io;
 use std::net::TcpStream;

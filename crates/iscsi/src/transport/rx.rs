@@ -3,7 +3,7 @@
 use std::io;
 use std::net::TcpStream;
 
-use assay_tcp::{DIRECT_BYTES_MIN, Inbox, Patience, READS_MAX, Read, u32_of};
+use assay_tcp::{DIRECT_BYTES_MIN, Flow, Inbox, Patience, Read, u32_of};
 
 use super::{Sink, WireError};
 use crate::pdu::{BHS_BYTES, Bhs, DIGEST_BYTES, padding};
@@ -70,26 +70,15 @@ impl Rx {
         patience: Patience,
         sink: &mut S,
     ) -> Result<usize, WireError> {
-        let (mut bytes, mut patience) = (0, patience);
-        for _ in 0..READS_MAX {
-            if self.parse(sink)? == Flow::Stop {
-                break;
-            }
-            match self.read(stream, patience, sink).map_err(WireError::Io)? {
-                Read::Bytes { count, is_last, .. } => {
-                    bytes += count;
-                    patience = Patience::Now;
-                    if is_last {
-                        self.parse(sink)?;
-                        break;
-                    }
-                }
-                Read::Nothing => break,
-                Read::Interrupted => {}
-                Read::Closed => return Err(WireError::Closed),
-            }
+        // What was left when the rules changed comes first.
+        if self.parse(sink)? == Flow::Stop {
+            return Ok(0);
         }
-        Ok(bytes)
+        let turn = |patience| {
+            let read = self.read(stream, patience, sink).map_err(WireError::Io)?;
+            Ok::<_, WireError>((read, self.parse(sink)?))
+        };
+        assay_tcp::receive(patience, turn)?.ok_or(WireError::Closed)
     }
 
     fn read<S: Sink>(&mut self, stream: &TcpStream, patience: Patience, sink: &mut S) -> io::Result<Read> {
@@ -207,13 +196,4 @@ impl Rx {
         self.state = State::Header;
         Ok(Some(sink.complete(&self.bhs, &self.control)?))
     }
-}
-
-/// Whether parsing goes on after a PDU.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Flow {
-    /// Parse the next PDU.
-    Continue,
-    /// Leave the rest in the buffer: the rules change, as after a login.
-    Stop,
 }

@@ -5,7 +5,7 @@
 use std::io;
 use std::net::TcpStream;
 
-use assay_tcp::{DIRECT_BYTES_MIN, Inbox, Patience, READS_MAX, Read, u32_of};
+use assay_tcp::{DIRECT_BYTES_MIN, Flow, Inbox, Patience, Read, u32_of};
 
 use super::WireError;
 use crate::rpc::LAST_FRAGMENT;
@@ -93,23 +93,12 @@ impl Rx {
         patience: Patience,
         sink: &mut S,
     ) -> Result<usize, WireError> {
-        let (mut bytes, mut patience) = (0, patience);
-        for _ in 0..READS_MAX {
-            match self.read(stream, patience, sink)? {
-                Read::Bytes { count, is_last, .. } => {
-                    bytes += count;
-                    patience = Patience::Now;
-                    while self.step(sink)? {}
-                    if is_last {
-                        break;
-                    }
-                }
-                Read::Nothing => break,
-                Read::Interrupted => {}
-                Read::Closed => return Err(WireError::Closed),
-            }
-        }
-        Ok(bytes)
+        let turn = |patience| {
+            let read = self.read(stream, patience, sink)?;
+            while self.step(sink)? {}
+            Ok::<_, WireError>((read, Flow::Continue))
+        };
+        assay_tcp::receive(patience, turn)?.ok_or(WireError::Closed)
     }
 
     fn read<S: Sink>(&mut self, stream: &TcpStream, patience: Patience, sink: &mut S) -> io::Result<Read> {
