@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use assay_model::array::Array;
 use assay_model::facts::{Facts, facts};
-use assay_model::plant::Tables;
 use assay_model::predict::{Engines, Prediction, predict};
+use assay_model::resolved::Tables;
 use assay_model::together::Together;
 use assay_model::workload::Workload;
 use assay_record::StepId;

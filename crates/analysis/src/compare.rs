@@ -1,20 +1,20 @@
 //! Results side by side: what differs, and whether the difference is real.
 //!
-//! A [`Side`] is one or several [`Reading`]s of the same thing: repetitions. Every side is held against the first, test
+//! A [`Side`] is one or several [`ResultSet`]s of the same thing: repetitions. Every side is held against the first, test
 //! by test. Seconds of one run say how noisy that run was, and nothing of how far the next one would be from it; only
 //! repetitions do. So a small difference between single runs is never called real, and a row whose load differs is
 //! not judged at all. docs/method.md has the rule in full.
 
-mod reading;
+mod result_set;
 
-use assay_model::quantity::Interval;
+use assay_model::quantity::Bounds;
 use serde::Serialize;
 
 use crate::estimate::{Estimate, Spread, deviation, mean, rank_test, ratio};
 use crate::finding::{Finding, Severity};
 use crate::rules;
 
-pub use reading::{Facet, Reading, Row, Told, Weight, facets, load_facets};
+pub use result_set::{Facet, FindingNote, ResultSet, Row, Weight, facets, load_facets};
 
 /// A smaller change does not matter, and one that is larger can be told from two runs of a side (SPC-1 asks a
 /// repetition to come as near).
@@ -33,7 +33,7 @@ pub struct Side {
     /// As people call it.
     pub name: String,
     /// Never empty.
-    pub readings: Vec<Reading>,
+    pub readings: Vec<ResultSet>,
 }
 
 /// Sides held against the first of them.
@@ -104,7 +104,7 @@ pub struct Cell {
     /// Standard deviation of the repetitions over their mean; `None` for a single one.
     pub cv: Option<f64>,
     /// What the array's description lets one expect.
-    pub expected: Option<Interval>,
+    pub expected: Option<Bounds>,
     /// Whether that is a bound only.
     pub is_bound: bool,
     /// Against the first side; `None` for the first itself.
@@ -217,10 +217,10 @@ enum Comparable {
 
 /// Facets that differ between any two readings.
 fn differences(sides: &[Side]) -> Vec<Difference> {
-    let all: Vec<&Reading> = sides.iter().flat_map(|s| &s.readings).collect();
+    let all: Vec<&ResultSet> = sides.iter().flat_map(|s| &s.readings).collect();
     let mut found: Vec<Difference> = Vec::new();
     for facet in all.iter().flat_map(|r| &r.facets) {
-        let value = |r: &Reading| r.facets.iter().find(|f| f.name == facet.name).map(|f| f.value.clone());
+        let value = |r: &ResultSet| r.facets.iter().find(|f| f.name == facet.name).map(|f| f.value.clone());
         let differs = all.iter().filter_map(|r| value(r)).any(|v| v != facet.value);
         if !differs || found.iter().any(|d| d.what == facet.name) {
             continue;

@@ -2,19 +2,19 @@
 
 use std::sync::Arc;
 
+use crate::array_region::array_region;
 use crate::case::{Beside, Case, Measured, Modelled};
 use crate::estimate::Spread;
 use crate::finding::Finding;
-use crate::place::place_of;
 use crate::rules;
 use crate::summary::{RunSummary, StepSummary};
 use crate::verdict::{self, RunVerdict, Verdict};
 use assay_model::array::{Array, ArrayError, parse};
 use assay_model::calibrate::strip_software;
 use assay_model::from_plan::{TOGETHER_IOS, workloads};
-use assay_model::plant::Tables;
 use assay_model::predict::{Engines, predict_inside};
 use assay_model::published::Published;
+use assay_model::resolved::Tables;
 use assay_model::together::predict_together;
 use assay_model::validate::array_of;
 use assay_model::workload::Workload;
@@ -95,7 +95,7 @@ fn alone(
     tables: &mut Tables,
 ) -> Case {
     let used = used_by(header, job);
-    let place = place_of(&used, array);
+    let place = array_region(&used, array);
     let workload = workloads(test, header.plan.semantics, plan, place.extent).into_iter().next();
     let ms = |ns: Option<f64>| ns.map(|ns| ns / 1e6);
     let seconds: Vec<f64> = step.series.iter().map(|p| p.iops).collect();
@@ -140,7 +140,7 @@ fn together(
     tables: &mut Tables,
 ) -> Vec<Case> {
     let load = |(index, job): (usize, &Job)| {
-        let extent = place_of(&used_by(header, job), array).extent;
+        let extent = array_region(&used_by(header, job), array).extent;
         workloads(test, header.plan.semantics, plan, extent).into_iter().nth(index)
     };
     let Some(loads) = plan.jobs.iter().enumerate().map(load).collect::<Option<Vec<Workload>>>() else {

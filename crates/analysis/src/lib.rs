@@ -9,6 +9,7 @@
 //! a rule that lacks a fact stays silent.
 #![forbid(unsafe_code)]
 
+mod array_region;
 mod case;
 mod collector;
 pub mod compare;
@@ -16,12 +17,12 @@ pub mod estimate;
 mod expected;
 mod finding;
 mod network;
-mod place;
 mod rules;
 mod series;
 mod summary;
 mod verdict;
 
+pub use array_region::{ArrayRegion, array_region};
 pub use case::{Beside, Case, Measured, Modelled};
 pub use collector::Collector;
 pub use expected::{Judgement, judge, judge_published};
@@ -30,7 +31,6 @@ pub use network::{
     CEILING_IO_BYTES, Ceiling, PathFault, ceiling, ceiling_together, lossy_frames, nfs_ceiling, path_faults,
     step_ceiling, unreachable,
 };
-pub use place::{Place, place_of};
 pub use rules::findings;
 pub use series::Point;
 pub use summary::{

@@ -1,8 +1,8 @@
 //! The verdict: what limits, with the numbers, the second suspect, and the one experiment that would separate them.
 
 use assay_model::demand::{Resource, ResourceKind};
-use assay_model::plant::Software;
-use assay_model::quantity::Interval;
+use assay_model::quantity::Bounds;
+use assay_model::resolved::Software;
 
 use crate::case::{Beside, Case, Measured, Modelled};
 use crate::rules::model::Found;
@@ -59,7 +59,7 @@ pub struct RunVerdict {
 }
 
 /// How a measurement stands to an interval, with the measurement's own error as tolerance where that is larger.
-fn standing(measured: &Measured, expected: Interval) -> Standing {
+fn standing(measured: &Measured, expected: Bounds) -> Standing {
     let tolerance = measured.error.unwrap_or(0.0).max(TOLERANCE);
     match measured.iops {
         x if x > expected.hi * FASTER.max(1.0 + tolerance) => Standing::Above,
@@ -216,7 +216,7 @@ fn experiment(first: Option<ResourceKind>, second: Option<ResourceKind>) -> &'st
         (Some(K::TargetCpu), _) | (_, Some(K::TargetCpu)) => {
             "watch the target's CPU while the test runs; a full core names the software."
         }
-        (Some(K::Pace), _) | (_, Some(K::Pace)) => "raise the rate of the plan until it is missed.",
+        (Some(K::LoadModel), _) | (_, Some(K::LoadModel)) => "raise the rate of the plan until it is missed.",
         (None, None) => "repeat on a span of several times the array's memory; a cache stops helping there.",
     }
 }

@@ -5,13 +5,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use assay_analysis::{StepSummary, place_of};
+use assay_analysis::{StepSummary, array_region};
 use assay_model::array::Array;
 use assay_model::calibrate::{Calibration, MicroTests, Point, Steadiness, calibrate_rounds};
 use assay_model::from_plan::workloads;
-use assay_model::plant::Tables;
 use assay_model::predict::{Engines, predict};
-use assay_model::quantity::Interval;
+use assay_model::quantity::Bounds;
+use assay_model::resolved::Tables;
 use assay_model::validate::median;
 use assay_model::workload::Workload;
 use assay_record::RunHeader;
@@ -21,7 +21,7 @@ use assay_spec::{Overrides, Plan, PlanFile};
 
 use crate::args::CalibrateArgs;
 use crate::arrays::array;
-use crate::kept::open_store;
+use crate::open_store::open_store;
 use crate::output::note;
 use crate::progress::about;
 use crate::run::{Done, Order, execute, stop_on_signals, too_small};
@@ -116,7 +116,7 @@ fn points(header: &RunHeader, step: &StepSummary, array: &Array) -> Vec<Point> {
     let Some(test) = header.plan.tests.get(step.id.test as usize) else { return Vec::new() };
     let Some(plan) = test.steps.get(step.id.step as usize) else { return Vec::new() };
     let members: Vec<_> = header.targets.iter().map(|t| &t.member).collect();
-    let extent = place_of(&members, array).extent;
+    let extent = array_region(&members, array).extent;
     let loads: Vec<Workload> = workloads(&test.name, header.plan.semantics, plan, extent);
     loads
         .into_iter()
@@ -188,8 +188,8 @@ fn other_loads(done: &Done, base: &Array) -> Vec<Point> {
 struct Other {
     name: String,
     /// Lowest, median and highest of the rounds, IOPS.
-    measured: Interval,
-    calibrated: Interval,
+    measured: Bounds,
+    calibrated: Bounds,
     /// By data sheets only.
     before: f64,
 }
@@ -221,7 +221,7 @@ fn beside(rounds: &[Vec<Point>], base: &Array, fitted: &Array, tables: &mut Tabl
             let mut expected = |array| predict(array, &point.workload, Engines::Closed, tables).iops;
             Other {
                 name: point.workload.name.clone(),
-                measured: Interval::spanning(median(rates.clone()), ends),
+                measured: Bounds::spanning(median(rates.clone()), ends),
                 calibrated: expected(fitted),
                 before: expected(base).value,
             }

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use assay_analysis::compare::{Reading, Side, compare as held};
+use assay_analysis::compare::{ResultSet, Side, compare as held};
 use assay_report::{compare as said, html, reading};
 use assay_store::Store;
 
 use crate::args::CompareArgs;
-use crate::kept::existing_store;
+use crate::open_store::existing_store;
 use crate::output::{check_report_path, note, text_options, write_report_file};
 use crate::published;
 use crate::runs::Stored;
@@ -42,7 +42,7 @@ pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<Exit> {
 
 /// A side by what was typed: names joined by commas are repetitions, and so are runs that share a label.
 fn side(store: &anyhow::Result<Store>, typed: &str) -> anyhow::Result<Side> {
-    let mut readings: Vec<Reading> = Vec::new();
+    let mut readings: Vec<ResultSet> = Vec::new();
     let mut label = None;
     for name in typed.split(',').map(str::trim) {
         let found = readings_of(store, name)?;
@@ -76,13 +76,13 @@ fn told_apart(mut sides: Vec<Side>) -> Vec<Side> {
 /// What one name stands for.
 struct Found {
     label: Option<String>,
-    readings: Vec<Reading>,
+    readings: Vec<ResultSet>,
 }
 
 fn readings_of(store: &anyhow::Result<Store>, name: &str) -> anyhow::Result<Found> {
     if let Some(table) = name.strip_prefix("published:") {
         let (table, judgement) = published::judged(table)?;
-        let reading = Reading::of_published(&table, &judgement);
+        let reading = ResultSet::of_published(&table, &judgement);
         return Ok(Found { label: Some(table.name), readings: vec![reading] });
     }
     if Path::new(name).extension().is_some_and(|end| end.eq_ignore_ascii_case("json")) {
@@ -103,7 +103,7 @@ fn readings_of(store: &anyhow::Result<Store>, name: &str) -> anyhow::Result<Foun
         let stored = Stored::read(store, run)?;
         let Stored { row, header, summary, findings, judgement } = &stored;
         found.label = found.label.or(row.label.clone());
-        found.readings.push(Reading::of_run(header, summary, findings, judgement.as_ref()));
+        found.readings.push(ResultSet::of_run(header, summary, findings, judgement.as_ref()));
     }
     Ok(found)
 }

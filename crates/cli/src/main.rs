@@ -12,7 +12,7 @@ mod check_lun;
 mod check_nfs;
 mod compare;
 mod discovery;
-mod kept;
+mod open_store;
 mod output;
 mod overhead;
 mod predict;

@@ -2,8 +2,8 @@
 
 use assay_model::array::{Array, set};
 use assay_model::from_plan::{Extent, StepPrediction, TOGETHER_IOS, predict_step, workloads};
-use assay_model::plant::Tables;
 use assay_model::predict::Engines;
+use assay_model::resolved::Tables;
 use assay_model::together::what_if_together;
 use assay_model::whatif::{sweep, what_if};
 use assay_model::workload::Workload;

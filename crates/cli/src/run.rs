@@ -17,7 +17,7 @@ use assay_target::nfs::{self, Removal};
 use assay_target::{Caching, Durability};
 
 use crate::args::{Io, IoArgs, RunArgs};
-use crate::kept::open_store;
+use crate::open_store::open_store;
 use crate::output::{check_report_path, is_same, note, text_options, write_report};
 use crate::progress::Progress;
 use crate::simulated::SimulatedArrays;
@@ -115,7 +115,7 @@ fn simulated_arrays(addresses: &[Address]) -> anyhow::Result<SimulatedArrays> {
 }
 
 fn plan(args: &RunArgs) -> anyhow::Result<Plan> {
-    let pace = if args.quick { Pace::Quick } else { Pace::AsWritten };
+    let pace = if args.quick { StepLength::Quick } else { StepLength::AsWritten };
     let choice = Choice { set: &args.set, only: &args.only, size: args.size, seed: args.seed, pace };
     resolve(&args.plan, &choice)
 }
@@ -127,12 +127,12 @@ pub(crate) struct Choice<'c> {
     pub(crate) only: &'c [String],
     pub(crate) size: Option<SizeSpec>,
     pub(crate) seed: Option<u64>,
-    pub(crate) pace: Pace,
+    pub(crate) pace: StepLength,
 }
 
 /// How long steps take.
 #[derive(Default, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Pace {
+pub(crate) enum StepLength {
     #[default]
     AsWritten,
     Quick,
@@ -145,7 +145,7 @@ pub(crate) fn resolve(name: &str, choice: &Choice<'_>) -> anyhow::Result<Plan> {
         overrides.set(assignment)?;
     }
     (overrides.size, overrides.seed) = (choice.size, choice.seed);
-    (overrides.quick, overrides.only) = (choice.pace == Pace::Quick, choice.only.to_vec());
+    (overrides.quick, overrides.only) = (choice.pace == StepLength::Quick, choice.only.to_vec());
     Ok(plan_file(name)?.resolve(&overrides)?)
 }
 

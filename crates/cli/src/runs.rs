@@ -7,7 +7,7 @@ use assay_report::{Meta, RunListing};
 use assay_store::{RunRow, Store, StoreError};
 
 use crate::args::{LabelArgs, ReportArgs, RmArgs, RunsArgs, ShowArgs};
-use crate::kept::{existing_store, store_path};
+use crate::open_store::{existing_store, store_path};
 use crate::output::{check_report_path, note, text_options, write_report};
 use crate::run::judged;
 use crate::{Exit, say};

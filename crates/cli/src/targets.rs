@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::args::{TargetArgs, TargetVerb};
 use crate::arrays::array_text;
-use crate::kept::{open_store, store_if_any};
+use crate::open_store::{open_store, store_if_any};
 use crate::output::note;
 use crate::{Exit, say};
 

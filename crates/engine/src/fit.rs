@@ -6,7 +6,7 @@ use assay_target::IoBuf;
 
 use crate::flights::depth;
 use crate::planner::least_span;
-use crate::spares::{size_max, spare_buffers};
+use crate::prefilled::{size_max, spare_buffers};
 
 /// Whether a step can run.
 pub(crate) enum Fit {
@@ -17,7 +17,7 @@ pub(crate) enum Fit {
 }
 
 /// What a job's targets are, as far as fitting is concerned.
-pub(crate) struct Place {
+pub(crate) struct JobTargets {
     /// Usable bytes of each member.
     pub(crate) spans: Vec<u64>,
     /// Smallest I/O, bytes.
@@ -33,12 +33,12 @@ pub(crate) struct Place {
 }
 
 /// Whether `step` can run on `places`, one for each of its jobs.
-pub(crate) fn fit(step: &Step, semantics: Semantics, places: &[Place]) -> Fit {
+pub(crate) fn fit(step: &Step, semantics: Semantics, places: &[JobTargets]) -> Fit {
     let misfit = step.jobs.iter().zip(places).find_map(|(job, place)| job_misfit(job, semantics, place));
     misfit.or_else(|| memory_misfit(step, semantics, places)).map_or(Fit::Fits, Fit::Misfit)
 }
 
-fn job_misfit(job: &Job, semantics: Semantics, place: &Place) -> Option<String> {
+fn job_misfit(job: &Job, semantics: Semantics, place: &JobTargets) -> Option<String> {
     block_misfit(job, semantics, place)
         .or_else(|| transfer_misfit(job, place))
         .or_else(|| span_misfit(job, semantics, place))
@@ -46,7 +46,7 @@ fn job_misfit(job: &Job, semantics: Semantics, place: &Place) -> Option<String> 
 }
 
 /// Only psync has such a limit: a thread for each I/O in flight.
-fn depth_misfit(job: &Job, semantics: Semantics, place: &Place) -> Option<String> {
+fn depth_misfit(job: &Job, semantics: Semantics, place: &JobTargets) -> Option<String> {
     let depth = depth(semantics, job, place.spans.len());
     (depth > place.depth_max).then(|| {
         format!(
@@ -57,7 +57,7 @@ fn depth_misfit(job: &Job, semantics: Semantics, place: &Place) -> Option<String
     })
 }
 
-fn block_misfit(job: &Job, semantics: Semantics, place: &Place) -> Option<String> {
+fn block_misfit(job: &Job, semantics: Semantics, place: &JobTargets) -> Option<String> {
     let block = u64::from(place.block_bytes);
     for access in &job.mix {
         // Iometer rounds offsets up by itself; sizes it cannot help.
@@ -75,7 +75,7 @@ fn block_misfit(job: &Job, semantics: Semantics, place: &Place) -> Option<String
     None
 }
 
-fn transfer_misfit(job: &Job, place: &Place) -> Option<String> {
+fn transfer_misfit(job: &Job, place: &JobTargets) -> Option<String> {
     (job.size_max().0 > place.transfer_bytes_max).then(|| {
         format!(
             "size {} is more than {} takes in one I/O, which is {}; use a smaller size",
@@ -86,7 +86,7 @@ fn transfer_misfit(job: &Job, place: &Place) -> Option<String> {
     })
 }
 
-fn span_misfit(job: &Job, semantics: Semantics, place: &Place) -> Option<String> {
+fn span_misfit(job: &Job, semantics: Semantics, place: &JobTargets) -> Option<String> {
     let least = least_span(job, semantics, place.block_bytes);
     let smallest = place.spans.iter().copied().min().unwrap_or(0);
     (smallest < least).then(|| {
@@ -103,7 +103,7 @@ fn span_misfit(job: &Job, semantics: Semantics, place: &Place) -> Option<String>
 }
 
 /// The jobs of a step run side by side, so their buffers are there at the same time.
-fn memory_misfit(step: &Step, semantics: Semantics, places: &[Place]) -> Option<String> {
+fn memory_misfit(step: &Step, semantics: Semantics, places: &[JobTargets]) -> Option<String> {
     let (mut slots, mut wanted) = (0, 0);
     for (job, place) in step.jobs.iter().zip(places) {
         let depth = depth(semantics, job, place.spans.len());
@@ -131,7 +131,7 @@ mod tests {
     fn misfit(text: &str, block_bytes: u32, span: u64) -> Option<String> {
         let text = format!("[[test]]\nname = \"t\"\n{text}\n");
         let plan = PlanFile::parse("p", &text).unwrap().resolve(&Overrides::default()).unwrap();
-        let place = || Place {
+        let place = || JobTargets {
             spans: vec![span],
             block_bytes,
             transfer_bytes_max: 64 << 20,
@@ -140,7 +140,7 @@ mod tests {
             memory_bytes: 1 << 30,
         };
         let step = &plan.tests[0].steps[0];
-        let places: Vec<Place> = step.jobs.iter().map(|_| place()).collect();
+        let places: Vec<JobTargets> = step.jobs.iter().map(|_| place()).collect();
         match fit(step, plan.semantics, &places) {
             Fit::Fits => None,
             Fit::Misfit(why) => Some(why),

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use assay_host::{Flow, Ways};
+use assay_host::{Flow, NetProbe};
 use assay_record::{
     Agreed, Latency, NetPathFacts, PathEnd, PathFacts, PingFacts, RunEvent, Warning, WriteEnd,
 };
@@ -139,7 +139,7 @@ pub(crate) fn tell(
 
 /// The networks to the portals of a target, each looked at once.
 pub(crate) struct Networks {
-    ways: Ways,
+    ways: NetProbe,
     portals: Vec<(SocketAddr, NetPathFacts)>,
 }
 
@@ -151,7 +151,7 @@ impl Networks {
         remotes.sort_unstable();
         remotes.dedup();
         let flows: Vec<Flow> = remotes.iter().map(|remote| Flow { remote: *remote, local: None }).collect();
-        let mut ways = Ways::default();
+        let mut ways = NetProbe::default();
         let portals = remotes.into_iter().zip(ways.look(&flows)).collect();
         Self { ways, portals }
     }
@@ -213,7 +213,7 @@ pub(crate) fn way(local: Option<SocketAddr>, remote: SocketAddr) -> PathFacts {
         local: local.map(|local| local.to_string()),
         remote: Some(remote.to_string()),
         tcp: local.and_then(|local| assay_host::tcp_path(local, remote)),
-        net: Ways::default().look(&[Flow { remote, local }]).pop().map(Box::new),
+        net: NetProbe::default().look(&[Flow { remote, local }]).pop().map(Box::new),
         ..PathFacts::default()
     }
 }

@@ -76,7 +76,7 @@ fn run_steps<T: Target>(
                 return Ok(Outcome::Interrupted);
             }
             let id = StepId { test: test_index, step: step_index };
-            match fit(step, targets.semantics(), &targets.places_of(step)) {
+            match fit(step, targets.semantics(), &targets.job_targets(step)) {
                 Fit::Fits => {}
                 // One size of a sweep may be too small for a device; that must not cost the other results.
                 Fit::Misfit(why) => {

@@ -18,9 +18,9 @@ use crate::fill::{Filler, Pool};
 use crate::flights::depth;
 use crate::paths;
 use crate::planner::{Planner, PlannerSetup};
+use crate::prefilled::{PrefilledBuffers, size_max, spare_buffers};
 use crate::preparation::JobTarget;
 use crate::rng::derive;
-use crate::spares::{Spares, size_max, spare_buffers};
 use crate::tally::{INTERVAL_NS, Tally, TallyDrain, add};
 use crate::worker::{Worker, WorkerEnd, WorkerSetup};
 
@@ -192,7 +192,7 @@ fn work<T: Target>(
         seed: seat.seed(1),
     });
     let filler = Filler::new(job.data, pool, size_max as usize, seat.seed(2));
-    let spares = Spares::new(buffers.split_off(depth as usize), write_max(job));
+    let spares = PrefilledBuffers::new(buffers.split_off(depth as usize), write_max(job));
     let worker = Worker::new(worker_setup(seat), opened, planner, filler, buffers, spares, tally);
     let _ = ready.send(Ok(()));
     drop(ready);

@@ -19,7 +19,7 @@ use crate::flights::{Binding, Counting, Flight, Flights, Role};
 use crate::pacer::Pacer;
 use crate::paths::WorkerPaths;
 use crate::planner::{Draw, Planner};
-use crate::spares::Spares;
+use crate::prefilled::PrefilledBuffers;
 use crate::stamp::StampTable;
 use crate::tally::Tally;
 
@@ -96,7 +96,7 @@ struct Supply {
     planner: Planner,
     pacer: Pacer,
     filler: Filler,
-    spares: Spares,
+    spares: PrefilledBuffers,
 }
 
 /// Where a worker stands.
@@ -169,7 +169,7 @@ impl<'s, T: Target> Worker<'s, T> {
         planner: Planner,
         filler: Filler,
         buffers: Vec<IoBuf>,
-        spares: Spares,
+        spares: PrefilledBuffers,
         tally: Tally,
     ) -> Self {
         let depth = buffers.len();

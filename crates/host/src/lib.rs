@@ -3,7 +3,7 @@
 //!
 //! [`host_facts`], [`filesystem_of`] and [`device_of`] are read once; a [`Sampler`] looks every second; a
 //! [`CpuSnapshot`] before and after a window says what that window cost. [`probe`] finds every [`Hold`] on a block
-//! device before anything is written to it. [`Ways`] look at the network to a portal, [`tcp_path`] what TCP agreed on with it. [`AwakeGuard`] and [`pin_current_thread`] keep CPUs fit for measuring.
+//! device before anything is written to it. [`NetProbe`] look at the network to a portal, [`tcp_path`] what TCP agreed on with it. [`AwakeGuard`] and [`pin_current_thread`] keep CPUs fit for measuring.
 //!
 //! Architecture invariant: nothing here writes to a device or a file, and facts never fail a run: what cannot be
 //! known stays empty. Only the probe fails closed: what cannot be probed must not be written.
@@ -30,6 +30,6 @@ pub use cpu::{CpuSnapshot, cpu_snapshot};
 pub use device::{PlaceOnDisk, cached_loops, device_of, identities, is_identity_of, place_on_disk};
 pub use facts::host_facts;
 pub use mounts::{filesystem_of, may_write};
-pub use path::{Flow, Ways, tcp_facts, tcp_path};
+pub use path::{Flow, NetProbe, tcp_facts, tcp_path};
 pub use probe::{Hold, HoldKind, ProbeError, file_users, probe};
 pub use sampler::{Sampler, Watched};

@@ -99,7 +99,7 @@ fn sample_until(
 ) {
     let mut connections = TcpWatch::open(watched.remotes);
     let mut links = LinkWatch::open(&watched.interfaces);
-    let mut from = Reading::now();
+    let mut from = CounterSnapshot::now();
     let mut lateness = Lateness::default();
     loop {
         let due = Instant::now() + TICK.min(period);
@@ -114,7 +114,7 @@ fn sample_until(
         }
         let length = now - from.at;
         if length >= period || (ended && length >= SAMPLE_MIN) {
-            let to = Reading::now();
+            let to = CounterSnapshot::now();
             let tcp = connections.as_mut().map(TcpWatch::sample).unwrap_or_default();
             let links = links.as_mut().map(LinkWatch::sample).unwrap_or_default();
             keep(into, HostSample { tcp, links, ..sample(&from, &to, &lateness, &watched.devices, epoch) });
@@ -136,13 +136,13 @@ fn keep(into: &Mutex<Vec<HostSample>>, sample: HostSample) {
 }
 
 /// All counters at one moment.
-struct Reading {
+struct CounterSnapshot {
     at: Instant,
     cpu: CpuSnapshot,
     disks: HashMap<String, DiskStat>,
 }
 
-impl Reading {
+impl CounterSnapshot {
     fn now() -> Self {
         let disks = DiskStats::current().map(|stats| stats.0).unwrap_or_default();
         let disks = disks.into_iter().map(|disk| (disk.name.clone(), disk)).collect();
@@ -171,8 +171,8 @@ impl Lateness {
 }
 
 fn sample(
-    from: &Reading,
-    to: &Reading,
+    from: &CounterSnapshot,
+    to: &CounterSnapshot,
     lateness: &Lateness,
     devices: &[String],
     epoch: Instant,

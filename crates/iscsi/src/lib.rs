@@ -30,6 +30,6 @@ pub use error::{CommandError, ConnectError, DiscoveryError, IoError, Lost, Missi
 pub use events::{Event, EventKind, FencedBy};
 pub(crate) use initiator::login_error as initiator_login_error;
 pub use initiator::{Command, Completion, Initiator, Kind, Transfer};
-pub use stats::PathReport;
+pub use stats::PathStatus;
 pub use transport::resolve;
 pub use units::{Unit, Units, UnitsError, units};

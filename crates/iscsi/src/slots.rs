@@ -51,7 +51,7 @@ pub(crate) enum Owner {
 
 /// Where a command is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum CommandState {
     /// In the queue for any path.
     Waiting,
     /// Bound to a path, not handed to its session yet.
@@ -72,7 +72,7 @@ pub(crate) enum Place {
 #[derive(Debug)]
 pub(crate) struct Slot<B> {
     pub owner: Owner,
-    pub place: Place,
+    pub place: CommandState,
     pub data: Data<B>,
     pub cdb: Cdb,
     pub direction: Direction,
@@ -99,7 +99,7 @@ impl<B> Slots<B> {
     pub(crate) fn new(count: u32, now: Instant) -> Self {
         let empty = || Slot {
             owner: Owner::Free,
-            place: Place::Waiting,
+            place: CommandState::Waiting,
             data: Data::None,
             cdb: [0; 16],
             direction: Direction::None,
@@ -125,7 +125,7 @@ impl<B> Slots<B> {
         debug_assert!(slot.held_count == 0, "a buffer must not leave while its bytes wait to be sent");
         slot.owner = Owner::Free;
         // A place that stayed would make a late end of this command look like that of a live one.
-        slot.place = Place::Waiting;
+        slot.place = CommandState::Waiting;
         slot.outcome = None;
         self.free.push(index);
         std::mem::replace(&mut slot.data, Data::None)

@@ -7,7 +7,7 @@ use crate::scsi::AccessState;
 
 /// A path as it is now.
 #[derive(Debug, Clone)]
-pub struct PathReport {
+pub struct PathStatus {
     /// Number of the path, from 0.
     pub path: u8,
     /// Portal as configured.

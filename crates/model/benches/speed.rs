@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use assay_model::array::shipped;
 use assay_model::des::{SimOptions, simulate};
-use assay_model::plant::{Plant, Tables};
 use assay_model::predict::{Engines, predict};
 use assay_model::quantity::Corner;
+use assay_model::resolved::{ResolvedArray, Tables};
 use assay_model::workload::Workload;
 use assay_spec::units::{Bytes, GIB};
 
@@ -47,9 +47,10 @@ fn simulations() {
     for name in ["ix4-200d", "openfiler-2.3-8disk", "x4500", "hdd-7200", "nvme"] {
         let array = shipped::named(name).unwrap().unwrap();
         for workload in Workload::forum_tests(Bytes(4 * GIB)) {
-            let plant = Plant::new(&array, Corner::Nominal, workload.region(), &mut Tables::default());
+            let resolved =
+                ResolvedArray::new(&array, Corner::Nominal, workload.region(), &mut Tables::default());
             let options = SimOptions { seed: 1, max_ios: 2_000_000, cache_full: false };
-            let time = median(|| simulate(&plant, std::slice::from_ref(&workload), options)[0].ios);
+            let time = median(|| simulate(&resolved, std::slice::from_ref(&workload), options)[0].ios);
             let goal = if name == "ix4-200d" { "   (goal: below 50 ms)" } else { "   (goal: above 5)" };
             println!(
                 "{:<52} {:>9.1} ms {:>8.2} M simulated I/O/s{goal}",

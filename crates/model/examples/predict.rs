@@ -2,8 +2,8 @@
 #![expect(clippy::print_stdout, reason = "an example prints")]
 
 use assay_model::array::shipped;
-use assay_model::plant::Tables;
 use assay_model::predict::{Engines, predict};
+use assay_model::resolved::Tables;
 use assay_model::workload::Workload;
 use assay_spec::units::{Bytes, GIB};
 

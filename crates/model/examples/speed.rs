@@ -6,9 +6,9 @@ use std::time::Instant;
 
 use assay_model::array::shipped;
 use assay_model::des::{SimOptions, simulate};
-use assay_model::plant::{Plant, Tables};
 use assay_model::predict::{Engines, predict};
 use assay_model::quantity::Corner;
+use assay_model::resolved::{ResolvedArray, Tables};
 use assay_model::workload::Workload;
 use assay_spec::units::{Bytes, GIB};
 
@@ -36,11 +36,11 @@ fn main() -> Result<(), assay_model::array::ArrayError> {
 
     for array in &arrays {
         for workload in Workload::forum_tests(Bytes(4 * GIB)) {
-            let plant = Plant::new(array, Corner::Nominal, workload.region(), &mut tables);
+            let resolved = ResolvedArray::new(array, Corner::Nominal, workload.region(), &mut tables);
             let max_ios = if array.name == "ix4-200d" { u64::MAX } else { 2_000_000 };
             let start = Instant::now();
             let outcome = simulate(
-                &plant,
+                &resolved,
                 std::slice::from_ref(&workload),
                 SimOptions { seed: 1, max_ios, cache_full: false },
             );

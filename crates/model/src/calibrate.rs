@@ -15,9 +15,9 @@ use crate::array::{Array, Device, SetError, set, to_toml};
 use crate::closed::closed_form;
 use crate::demand::unloaded_ns;
 use crate::des::{SimOptions, simulate};
-use crate::plant::{Class, Plant, Tables};
 use crate::quantity::{Corner, Provenance, Quantity};
 use crate::raid::Kind;
+use crate::resolved::{Class, ResolvedArray, Tables};
 use crate::wire;
 use crate::workload::Workload;
 
@@ -200,9 +200,9 @@ fn not_for() -> Vec<String> {
 
 /// The rate the closed form gives for a load on an array.
 pub(crate) fn predicted_iops(array: &Array, workload: &Workload, tables: &mut Tables) -> f64 {
-    let plant = Plant::new(array, Corner::Nominal, workload.region(), tables);
-    let classes = plant.classes(workload);
-    closed_form(&plant, &classes, workload).iops
+    let resolved = ResolvedArray::new(array, Corner::Nominal, workload.region(), tables);
+    let classes = resolved.classes(workload);
+    closed_form(&resolved, &classes, workload).iops
 }
 
 /// Size in KiB and the software's part of the time of one I/O at one outstanding, us: measured time minus what
@@ -210,9 +210,9 @@ pub(crate) fn predicted_iops(array: &Array, workload: &Workload, tables: &mut Ta
 fn software_time(array: &Array, point: &Point, tables: &mut Tables) -> (f64, f64, f64) {
     let mut bare = array.clone();
     strip_software(&mut bare);
-    let plant = Plant::new(&bare, Corner::Nominal, point.workload.region(), tables);
-    let classes: Vec<Class> = plant.classes(&point.workload);
-    let hardware: f64 = classes.iter().map(|c| c.share * unloaded_ns(&plant, c)).sum();
+    let resolved = ResolvedArray::new(&bare, Corner::Nominal, point.workload.region(), tables);
+    let classes: Vec<Class> = resolved.classes(&point.workload);
+    let hardware: f64 = classes.iter().map(|c| c.share * unloaded_ns(&resolved, c)).sum();
     let total_us = 1e6 / point.iops;
     (point.workload.mean_size() / 1024.0, total_us - hardware / 1e3, total_us)
 }
@@ -449,9 +449,9 @@ fn fit_workers(
         let mut array = c.array.clone();
         let value = workers.map_or("none".to_owned(), |w| w.to_string());
         set(&mut array, &format!("target.workers={value}"))?;
-        let plant = Plant::new(&array, Corner::Nominal, span, tables);
+        let resolved = ResolvedArray::new(&array, Corner::Nominal, span, tables);
         let options = SimOptions { max_ios: 200_000, ..SimOptions::default() };
-        let outcomes = simulate(&plant, &workloads, options);
+        let outcomes = simulate(&resolved, &workloads, options);
         let errors: Vec<f64> =
             outcomes.iter().zip(&tests.two_clients).map(|(o, p)| o.iops.max(1e-3) / p.iops - 1.0).collect();
         Ok((errors.iter().map(|e| (1.0 + e).ln().powi(2)).sum(), errors))

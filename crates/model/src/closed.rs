@@ -18,9 +18,9 @@
 
 use crate::demand::{link_speedup, member_demand_ns, members_queue};
 use crate::num::share;
-use crate::plant::{Class, Media, Plant};
 use crate::raid::{Kind, Phase};
-use crate::workload::{Arrivals, Pace, Workload};
+use crate::resolved::{Class, Media, ResolvedArray};
+use crate::workload::{Arrivals, LoadModel, Workload};
 use serde::Serialize;
 
 /// Rounds of the fixed point; it converges geometrically and stops earlier at 1e-7.
@@ -70,13 +70,13 @@ struct Members {
     background_ns: f64,
 }
 
-/// Predicts a workload on a plant.
+/// Predicts a workload on a resolved.
 #[must_use]
-pub fn closed_form(plant: &Plant, classes: &[Class], workload: &Workload) -> Outcome {
-    let fast = without_slc(plant, classes, workload);
-    let Some(slow_plant) = plant.after_slc() else { return fast };
-    let written = member_bytes_written(plant, classes) * fast.iops;
-    let Media::Flash(flash) = plant.media else { return fast };
+pub fn closed_form(resolved: &ResolvedArray, classes: &[Class], workload: &Workload) -> Outcome {
+    let fast = without_slc(resolved, classes, workload);
+    let Some(slow_plant) = resolved.after_slc() else { return fast };
+    let written = member_bytes_written(resolved, classes) * fast.iops;
+    let Media::Flash(flash) = resolved.media else { return fast };
     let (fill_s, run_s) = (flash.slc_bytes / written, workload.duration.as_secs_f64());
     if fill_s.is_nan() || fill_s >= run_s {
         return fast;
@@ -89,70 +89,79 @@ pub fn closed_form(plant: &Plant, classes: &[Class], workload: &Workload) -> Out
 }
 
 /// Bytes that one member writes per I/O: parity and copies included.
-fn member_bytes_written(plant: &Plant, classes: &[Class]) -> f64 {
+fn member_bytes_written(resolved: &ResolvedArray, classes: &[Class]) -> f64 {
     let of = |c: &Class| {
-        let r = &c.recipe;
+        let r = &c.io_cost;
         let visits = r.phases.iter().filter(|p| p.kind == Kind::Write);
         let random: f64 = visits.map(|p| f64::from(p.visits) * p.bytes).sum();
-        let stream = if r.phases[0].visits == 0 { r.bytes / plant.shape.data_fraction() } else { 0.0 };
+        let stream = if r.phases[0].visits == 0 { r.bytes / resolved.shape.data_fraction() } else { 0.0 };
         c.share * (random + stream)
     };
-    let all: f64 = classes.iter().filter(|c| c.recipe.kind == Kind::Write).map(of).sum();
-    all / f64::from(plant.shape.members)
+    let all: f64 = classes.iter().filter(|c| c.io_cost.kind == Kind::Write).map(of).sum();
+    all / f64::from(resolved.shape.members)
 }
 
-fn without_slc(plant: &Plant, classes: &[Class], workload: &Workload) -> Outcome {
+fn without_slc(resolved: &ResolvedArray, classes: &[Class], workload: &Workload) -> Outcome {
     let outstanding = workload.total_outstanding();
-    let limit = drain_limit(plant, classes);
-    let steady = |n: f64| rate(plant, classes, n).min(limit);
+    let limit = drain_limit(resolved, classes);
+    let steady = |n: f64| rate(resolved, classes, n).min(limit);
     let mut outcome = with_reconnects(workload, outstanding, &steady);
-    if let Some((absorbing, fill_s)) = absorption(plant, classes, workload, outcome.iops) {
+    if let Some((absorbing, fill_s)) = absorption(resolved, classes, workload, outcome.iops) {
         let run_s = workload.duration.as_secs_f64();
         let filled = share(fill_s, run_s);
         outcome.iops = absorbing * filled + outcome.iops * (1.0 - filled);
         outcome.mean_ms = outcome.in_flight / outcome.iops * 1e3;
         outcome.absorbing = Some((absorbing, fill_s));
     }
-    if let Pace::Rate { per_s, arrivals } = workload.pace {
-        return paced(plant, classes, per_s, arrivals, outcome);
+    if let LoadModel::Rate { per_s, arrivals } = workload.pace {
+        return paced(resolved, classes, per_s, arrivals, outcome);
     }
     outcome
 }
 
 /// I/Os per second with `n` outstanding, before the drain of a write-back cache is considered.
-fn rate(plant: &Plant, classes: &[Class], n: f64) -> f64 {
-    let n = n.min(plant.queue_depth);
-    let network = Network::of(plant, classes, n);
+fn rate(resolved: &ResolvedArray, classes: &[Class], n: f64) -> f64 {
+    let n = n.min(resolved.queue_depth);
+    let network = Network::of(resolved, classes, n);
     // Streams and visits keep the same members busy; the stations above see them apart.
-    let full = if classes.iter().any(|c| c.recipe.buffered) {
+    let full = if classes.iter().any(|c| c.io_cost.buffered) {
         f64::INFINITY
     } else {
-        let demand = member_demand_ns(plant, classes, members_queue(plant, classes, n));
-        f64::from(plant.shape.members) / demand * 1e9
+        let demand = member_demand_ns(resolved, classes, members_queue(resolved, classes, n));
+        f64::from(resolved.shape.members) / demand * 1e9
     };
-    let all = solve(plant, &network, n, Scope::All).min(full);
-    if plant.workers < n { all.min(solve(plant, &network, plant.workers, Scope::Target)) } else { all }
+    let all = solve(resolved, &network, n, Scope::All).min(full);
+    if resolved.workers < n {
+        all.min(solve(resolved, &network, resolved.workers, Scope::Target))
+    } else {
+        all
+    }
 }
 
 /// Buffered writes are answered early, but in the long run every one of them is drained: X <= m / D_drain.
-fn drain_limit(plant: &Plant, classes: &[Class]) -> f64 {
-    if !classes.iter().any(|c| c.recipe.buffered) {
+fn drain_limit(resolved: &ResolvedArray, classes: &[Class]) -> f64 {
+    if !classes.iter().any(|c| c.io_cost.buffered) {
         return f64::INFINITY;
     }
-    let demand = member_demand_ns(plant, classes, BLOCKED_QUEUE);
-    f64::from(plant.shape.members) / demand * 1e9
+    let demand = member_demand_ns(resolved, classes, BLOCKED_QUEUE);
+    f64::from(resolved.shape.members) / demand * 1e9
 }
 
 /// While the write-back cache is not full: (rate, seconds until it is full). `t = C / (in - drain)`.
-fn absorption(plant: &Plant, classes: &[Class], workload: &Workload, drain_iops: f64) -> Option<(f64, f64)> {
-    let written: f64 = classes.iter().filter(|c| c.recipe.buffered).map(|c| c.share * c.recipe.bytes).sum();
+fn absorption(
+    resolved: &ResolvedArray,
+    classes: &[Class],
+    workload: &Workload,
+    drain_iops: f64,
+) -> Option<(f64, f64)> {
+    let written: f64 = classes.iter().filter(|c| c.io_cost.buffered).map(|c| c.share * c.io_cost.bytes).sum();
     // The load drains and reopens while the cache absorbs just as it does afterwards.
     let absorbing =
-        with_reconnects(workload, workload.total_outstanding(), &|n| rate(plant, classes, n)).iops;
+        with_reconnects(workload, workload.total_outstanding(), &|n| rate(resolved, classes, n)).iops;
     if written <= 0.0 || absorbing <= drain_iops * 1.000_1 {
         return None;
     }
-    Some((absorbing, plant.write_back_bytes / ((absorbing - drain_iops) * written)))
+    Some((absorbing, resolved.write_back_bytes / ((absorbing - drain_iops) * written)))
 }
 
 /// Draining every `k` I/Os: of each k, the last N complete with N, N-1, … 1 in flight.
@@ -186,25 +195,31 @@ fn with_reconnects(workload: &Workload, outstanding: f64, rate: &dyn Fn(f64) -> 
 /// A paced load: the requested rate, or what a closed loop would reach if that is less. The response time is
 /// that of an open network, `sum D_k (1 + w U_k / (1 - U_k))` with w = 1 for Poisson arrivals at random
 /// service and half of it for even ones, found through the population that produces the rate.
-fn paced(plant: &Plant, classes: &[Class], per_s: f64, arrivals: Arrivals, most: Outcome) -> Outcome {
+fn paced(
+    resolved: &ResolvedArray,
+    classes: &[Class],
+    per_s: f64,
+    arrivals: Arrivals,
+    most: Outcome,
+) -> Outcome {
     if per_s >= most.iops {
         return most;
     }
     let (mut low, mut high) = (1.0, most.in_flight.max(1.0));
-    if rate(plant, classes, 1.0) < per_s {
+    if rate(resolved, classes, 1.0) < per_s {
         for _ in 0..40 {
             let middle = f64::midpoint(low, high);
-            if rate(plant, classes, middle) < per_s { low = middle } else { high = middle }
+            if rate(resolved, classes, middle) < per_s { low = middle } else { high = middle }
         }
     } else {
-        high = per_s / rate(plant, classes, 1.0);
+        high = per_s / rate(resolved, classes, 1.0);
     }
     // Below one outstanding nothing queues except Poisson arrivals on each other: M/M/1 on the bottleneck.
     let queueing = match arrivals {
         Arrivals::Even => 1.0,
         Arrivals::Poisson => 1.0 / (1.0 - share(per_s, most.iops)).max(0.02),
     };
-    let alone_ms = 1e3 / rate(plant, classes, 1.0);
+    let alone_ms = 1e3 / rate(resolved, classes, 1.0);
     let mean_ms = (high / per_s * 1e3).max(alone_ms * queueing);
     Outcome { iops: per_s, mean_ms, in_flight: mean_ms * per_s / 1e3, absorbing: None }
 }
@@ -218,52 +233,52 @@ enum Scope {
 }
 
 impl Network {
-    fn of(plant: &Plant, classes: &[Class], n: f64) -> Self {
+    fn of(resolved: &ResolvedArray, classes: &[Class], n: f64) -> Self {
         let sum = |cost: &dyn Fn(&Class) -> f64| classes.iter().map(|c| c.share * cost(c)).sum::<f64>();
-        let missed = |c: &Class| 1.0 - c.recipe.hit;
-        let speedup = link_speedup(plant, classes, n);
+        let missed = |c: &Class| 1.0 - c.io_cost.hit;
+        let speedup = link_speedup(resolved, classes, n);
         let wire = |kind: Kind| Station {
-            demand_ns: sum(&|c| if c.recipe.kind == kind { c.recipe.wire_ns } else { 0.0 }),
+            demand_ns: sum(&|c| if c.io_cost.kind == kind { c.io_cost.wire_ns } else { 0.0 }),
             servers: speedup,
         };
         let one = |demand_ns: f64| Station { demand_ns, servers: 1.0 };
-        let waits = |c: &Class| c.recipe.serial_ns <= 0.0 && !c.recipe.buffered;
+        let waits = |c: &Class| c.io_cost.serial_ns <= 0.0 && !c.io_cost.buffered;
         let phases = classes
             .iter()
             .filter(|c| waits(c))
-            .flat_map(|c| c.recipe.phases.iter().filter(|p| p.visits > 0).map(|p| (c.share * missed(c), *p)))
+            .flat_map(|c| c.io_cost.phases.iter().filter(|p| p.visits > 0).map(|p| (c.share * missed(c), *p)))
             .map(|(share, phase)| (share, phase, fork_join(phase.visits)))
             .collect();
         Self {
-            delay_ns: sum(&|c| c.recipe.delay_ns),
+            delay_ns: sum(&|c| c.io_cost.delay_ns),
             outer: [wire(Kind::Read), wire(Kind::Write)],
             inner: [
-                Station { demand_ns: sum(&|c| c.recipe.cpu_ns), servers: plant.cores },
-                one(sum(&|c| c.recipe.controller_ns)),
-                one(sum(&|c| c.recipe.serial_ns * missed(c))),
+                Station { demand_ns: sum(&|c| c.io_cost.cpu_ns), servers: resolved.cores },
+                one(sum(&|c| c.io_cost.controller_ns)),
+                one(sum(&|c| c.io_cost.serial_ns * missed(c))),
                 one(sum(&|c| {
-                    if waits(c) && !plant.streams_ahead() { c.recipe.stream_ns * missed(c) } else { 0.0 }
+                    if waits(c) && !resolved.streams_ahead() { c.io_cost.stream_ns * missed(c) } else { 0.0 }
                 })),
             ],
             members: Members {
-                count: f64::from(plant.shape.members),
+                count: f64::from(resolved.shape.members),
                 phases,
-                background_ns: destage_rest(plant, classes),
+                background_ns: destage_rest(resolved, classes),
             },
         }
     }
 }
 
 /// Mean rest of a destage in service: `E[s^2] / 2 E[s]`, about 0.6 of the mean for positioning times.
-fn destage_rest(plant: &Plant, classes: &[Class]) -> f64 {
+fn destage_rest(resolved: &ResolvedArray, classes: &[Class]) -> f64 {
     let (mut visits, mut time) = (0.0, 0.0);
-    for class in classes.iter().filter(|c| c.recipe.buffered && c.recipe.serial_ns <= 0.0) {
-        for phase in class.recipe.phases.iter().filter(|p| p.visits > 0) {
+    for class in classes.iter().filter(|c| c.io_cost.buffered && c.io_cost.serial_ns <= 0.0) {
+        for phase in class.io_cost.phases.iter().filter(|p| p.visits > 0) {
             visits += class.share * f64::from(phase.visits);
-            time += class.share * f64::from(phase.visits) * plant.destage_ns(phase);
+            time += class.share * f64::from(phase.visits) * resolved.destage_ns(phase);
         }
     }
-    match plant.media {
+    match resolved.media {
         Media::Disk(..) if visits > 0.0 => 0.6 * time / visits,
         // A drive works on many requests at once; one destage more is not felt.
         Media::Disk(..) | Media::Flash(_) => 0.0,
@@ -280,7 +295,7 @@ fn fork_join(visits: u32) -> f64 {
 }
 
 /// The fixed point: I/Os per second with `n` in the scope.
-fn solve(plant: &Plant, network: &Network, n: f64, scope: Scope) -> f64 {
+fn solve(resolved: &ResolvedArray, network: &Network, n: f64, scope: Scope) -> f64 {
     let others = ((n - 1.0) / n).max(0.0);
     let outer = if scope == Scope::All { &network.outer[..] } else { &[] };
     let stations: Vec<Station> =
@@ -299,7 +314,7 @@ fn solve(plant: &Plant, network: &Network, n: f64, scope: Scope) -> f64 {
             total += r + station.demand_ns * (1.0 - 1.0 / station.servers);
             response.push(r);
         }
-        let (member_response, member_load) = members(plant, &network.members, at_member, others);
+        let (member_response, member_load) = members(resolved, &network.members, at_member, others);
         total += member_response;
         let next = n / total.max(1.0);
         // Half steps: queue-dependent service makes full ones oscillate.
@@ -318,11 +333,11 @@ fn solve(plant: &Plant, network: &Network, n: f64, scope: Scope) -> f64 {
 }
 
 /// (response time of an I/O at the members, time that visits of one I/O spend at one member), ns.
-fn members(plant: &Plant, members: &Members, at_member: f64, others: f64) -> (f64, f64) {
+fn members(resolved: &ResolvedArray, members: &Members, at_member: f64, others: f64) -> (f64, f64) {
     let seen = 1.0 + at_member * others;
     let (mut response, mut load) = (0.0, 0.0);
     for (share, phase, side_by_side) in &members.phases {
-        let each = seen * plant.visit_ns(phase, seen) + members.background_ns;
+        let each = seen * resolved.visit_ns(phase, seen) + members.background_ns;
         response += share * each * side_by_side;
         load += share * each * f64::from(phase.visits) / members.count;
     }

@@ -4,8 +4,8 @@
 //! network (Denning and Buzen 1978): `X <= min m_k / D_k` and `X <= N / (sum of latencies alone)`.
 
 use crate::num::share;
-use crate::plant::{Class, Media, Plant};
 use crate::raid::Kind;
+use crate::resolved::{Class, Media, ResolvedArray};
 use crate::wire;
 use serde::Serialize;
 
@@ -29,7 +29,7 @@ pub enum ResourceKind {
     /// The target's workers.
     Workers,
     /// The load itself is paced below what the array could do.
-    Pace,
+    LoadModel,
 }
 
 /// A resource, how busy an I/O keeps it, and the rate at which it is full.
@@ -89,61 +89,61 @@ impl DemandTable {
 }
 
 /// Demand of the members per I/O, ns summed over members; `n` = requests a member can choose from.
-pub(crate) fn member_demand_ns(plant: &Plant, classes: &[Class], n: f64) -> f64 {
+pub(crate) fn member_demand_ns(resolved: &ResolvedArray, classes: &[Class], n: f64) -> f64 {
     let sum = |class: &Class| {
-        let recipe = &class.recipe;
-        let visits: f64 = recipe
+        let io_cost = &class.io_cost;
+        let visits: f64 = io_cost
             .phases
             .iter()
             .filter(|p| p.visits > 0)
             .map(|p| {
-                let each = if recipe.buffered { plant.destage_ns(p) } else { plant.visit_ns(p, n) };
+                let each = if io_cost.buffered { resolved.destage_ns(p) } else { resolved.visit_ns(p, n) };
                 f64::from(p.visits) * each
             })
             .sum();
         // Streaming keeps every member busy for the same time.
-        class.share * (1.0 - recipe.hit) * (visits + recipe.stream_ns * f64::from(plant.shape.members))
+        class.share * (1.0 - io_cost.hit) * (visits + io_cost.stream_ns * f64::from(resolved.shape.members))
     };
     classes.iter().map(sum).sum()
 }
 
 /// The table for `outstanding` I/Os in flight; utilisations are 0 until [`DemandTable::at`].
 #[must_use]
-pub fn demand_table(plant: &Plant, classes: &[Class], outstanding: f64) -> DemandTable {
+pub fn demand_table(resolved: &ResolvedArray, classes: &[Class], outstanding: f64) -> DemandTable {
     let per_io = |cost: &dyn Fn(&Class) -> f64| classes.iter().map(|c| c.share * cost(c)).sum::<f64>();
-    let missed = |c: &Class| 1.0 - c.recipe.hit;
-    let wire = |kind: Kind| per_io(&|c| if c.recipe.kind == kind { c.recipe.wire_ns } else { 0.0 });
-    let speedup = link_speedup(plant, classes, outstanding);
-    let n = members_queue(plant, classes, outstanding);
+    let missed = |c: &Class| 1.0 - c.io_cost.hit;
+    let wire = |kind: Kind| per_io(&|c| if c.io_cost.kind == kind { c.io_cost.wire_ns } else { 0.0 });
+    let speedup = link_speedup(resolved, classes, outstanding);
+    let n = members_queue(resolved, classes, outstanding);
     let rows = [
-        (ResourceKind::TargetCpu, per_io(&|c| c.recipe.cpu_ns), plant.cores),
-        (ResourceKind::Controller, per_io(&|c| c.recipe.controller_ns), 1.0),
+        (ResourceKind::TargetCpu, per_io(&|c| c.io_cost.cpu_ns), resolved.cores),
+        (ResourceKind::Controller, per_io(&|c| c.io_cost.controller_ns), 1.0),
         (ResourceKind::LinkRead, wire(Kind::Read), speedup),
         (ResourceKind::LinkWrite, wire(Kind::Write), speedup),
-        (ResourceKind::SerialWrites, per_io(&|c| c.recipe.serial_ns * missed(c)), 1.0),
-        (ResourceKind::Members, member_demand_ns(plant, classes, n), f64::from(plant.shape.members)),
+        (ResourceKind::SerialWrites, per_io(&|c| c.io_cost.serial_ns * missed(c)), 1.0),
+        (ResourceKind::Members, member_demand_ns(resolved, classes, n), f64::from(resolved.shape.members)),
     ];
     let mut resources: Vec<Resource> = rows
         .into_iter()
         .filter(|(_, demand, _)| *demand > 0.0)
         .map(|(kind, demand, servers)| Resource {
             kind,
-            name: name_of(plant, kind, servers),
+            name: name_of(resolved, kind, servers),
             demand_us: demand / 1e3,
             servers,
             ceiling_iops: servers / demand * 1e9,
             utilisation: 0.0,
         })
         .collect();
-    resources.push(latency_bound(plant, classes, outstanding));
+    resources.push(latency_bound(resolved, classes, outstanding));
     resources.sort_by(|a, b| a.ceiling_iops.total_cmp(&b.ceiling_iops));
     DemandTable { resources }
 }
 
 /// `X <= N / R0`: what the I/Os in flight allow even if nothing queues.
-fn latency_bound(plant: &Plant, classes: &[Class], outstanding: f64) -> Resource {
-    let alone: f64 = classes.iter().map(|c| c.share * unloaded_ns(plant, c)).sum();
-    let n = outstanding.min(plant.queue_depth);
+fn latency_bound(resolved: &ResolvedArray, classes: &[Class], outstanding: f64) -> Resource {
+    let alone: f64 = classes.iter().map(|c| c.share * unloaded_ns(resolved, c)).sum();
+    let n = outstanding.min(resolved.queue_depth);
     let name = format!("{n:.0} outstanding at {:.0} us each", alone / 1e3);
     Resource {
         kind: ResourceKind::Latency,
@@ -156,51 +156,53 @@ fn latency_bound(plant: &Plant, classes: &[Class], outstanding: f64) -> Resource
 }
 
 /// Response time of one I/O of a class on an idle array, ns.
-pub(crate) fn unloaded_ns(plant: &Plant, class: &Class) -> f64 {
-    let r = &class.recipe;
+pub(crate) fn unloaded_ns(resolved: &ResolvedArray, class: &Class) -> f64 {
+    let r = &class.io_cost;
     let members: f64 = if r.serial_ns > 0.0 {
         r.serial_ns
     } else if r.buffered {
         0.0
     } else {
         let phases = r.phases.iter().filter(|p| p.visits > 0);
-        let stream = if plant.streams_ahead() { 0.0 } else { r.stream_ns };
-        stream + phases.map(|p| plant.visit_ns(p, 1.0)).sum::<f64>()
+        let stream = if resolved.streams_ahead() { 0.0 } else { r.stream_ns };
+        stream + phases.map(|p| resolved.visit_ns(p, 1.0)).sum::<f64>()
     };
     r.delay_ns + r.cpu_ns + r.controller_ns + r.wire_ns + (1.0 - r.hit) * members
 }
 
 /// Requests a member can choose from when N I/Os, each visiting w members at once, are spread over all m:
 /// `(N w + m - 1) / m`.
-pub(crate) fn members_queue(plant: &Plant, classes: &[Class], outstanding: f64) -> f64 {
-    let m = f64::from(plant.shape.members);
+pub(crate) fn members_queue(resolved: &ResolvedArray, classes: &[Class], outstanding: f64) -> f64 {
+    let m = f64::from(resolved.shape.members);
     let at_once: f64 = classes
         .iter()
-        .map(|c| c.share * f64::from(c.recipe.phases.iter().map(|p| p.visits).max().unwrap_or(0).max(1)))
+        .map(|c| c.share * f64::from(c.io_cost.phases.iter().map(|p| p.visits).max().unwrap_or(0).max(1)))
         .sum();
-    (outstanding.min(plant.queue_depth).min(plant.workers) * at_once + m - 1.0) / m
+    (outstanding.min(resolved.queue_depth).min(resolved.workers) * at_once + m - 1.0) / m
 }
 
 /// Paths' worth of bandwidth, weighted over the classes' sizes.
-pub(crate) fn link_speedup(plant: &Plant, classes: &[Class], outstanding: f64) -> f64 {
-    let n = outstanding.min(plant.queue_depth);
-    let bytes: f64 = classes.iter().map(|c| c.share * c.recipe.bytes).sum();
+pub(crate) fn link_speedup(resolved: &ResolvedArray, classes: &[Class], outstanding: f64) -> f64 {
+    let n = outstanding.min(resolved.queue_depth);
+    let bytes: f64 = classes.iter().map(|c| c.share * c.io_cost.bytes).sum();
     let weighted: f64 = classes
         .iter()
-        .map(|c| c.share * c.recipe.bytes * wire::round_robin_speedup(plant.paths, c.recipe.ios_per_turn, n))
+        .map(|c| {
+            c.share * c.io_cost.bytes * wire::round_robin_speedup(resolved.paths, c.io_cost.ios_per_turn, n)
+        })
         .sum();
     if bytes > 0.0 { weighted / bytes } else { 1.0 }
 }
 
-fn name_of(plant: &Plant, kind: ResourceKind, servers: f64) -> String {
-    let array = plant.array();
+fn name_of(resolved: &ResolvedArray, kind: ResourceKind, servers: f64) -> String {
+    let array = resolved.array();
     let rate = array.link.rate.name();
     match kind {
         ResourceKind::TargetCpu => "the target's software".to_owned(),
         ResourceKind::Controller => "the controller".to_owned(),
         ResourceKind::SerialWrites => "the target's single queue of random writes".to_owned(),
-        ResourceKind::Members => match plant.media {
-            Media::Disk(..) | Media::Flash(_) => plant.members_name(),
+        ResourceKind::Members => match resolved.media {
+            Media::Disk(..) | Media::Flash(_) => resolved.members_name(),
         },
         ResourceKind::LinkRead | ResourceKind::LinkWrite => {
             let count = array.paths.count.value;
@@ -215,6 +217,6 @@ fn name_of(plant: &Plant, kind: ResourceKind, servers: f64) -> String {
         }
         ResourceKind::Latency => "latency".to_owned(),
         ResourceKind::Workers => "the target's workers".to_owned(),
-        ResourceKind::Pace => "the requested rate".to_owned(),
+        ResourceKind::LoadModel => "the requested rate".to_owned(),
     }
 }

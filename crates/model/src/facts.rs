@@ -6,11 +6,11 @@
 use crate::array::{Array, PathPolicy};
 use crate::calibrate::strip_software;
 use crate::closed::closed_form;
-use crate::plant::{Media, Plant, Tables};
 use crate::quantity::Corner;
 use crate::raid::{Kind, Phase};
+use crate::resolved::{Media, ResolvedArray, Tables};
 use crate::wire;
-use crate::workload::{Pace, Region, Workload};
+use crate::workload::{LoadModel, Region, Workload};
 use serde::Serialize;
 
 /// What a rule may want to know.
@@ -88,33 +88,33 @@ pub fn facts(array: &Array, workload: &Workload, tables: &mut Tables) -> Facts {
     bare.controller.read_cache = None;
     let mut uncached = bare.clone();
     uncached.controller.write_back = None;
-    let load = Workload { pace: Pace::Closed, reconnect_every: None, ..workload.clone() };
+    let load = Workload { pace: LoadModel::Closed, reconnect_every: None, ..workload.clone() };
     let span = workload.region();
-    let plant = Plant::new(&uncached, Corner::Nominal, span, tables);
-    let classes = plant.classes(&load);
-    let (revolution_ms, single_access_ms) = access_ms(&plant);
+    let resolved = ResolvedArray::new(&uncached, Corner::Nominal, span, tables);
+    let classes = resolved.classes(&load);
+    let (revolution_ms, single_access_ms) = access_ms(&resolved);
     let usable = usable_bytes(array);
     let size = workload.mean_size();
     let path_mb_s = wire::ceiling_mb_s(&array.link, &array.protocol, size);
     let outstanding = workload.total_outstanding();
     let bound = |array: &Array, corner, region, tables: &mut Tables| {
-        let plant = Plant::new(array, corner, region, tables);
-        closed_form(&plant, &plant.classes(&load), &load).iops
+        let resolved = ResolvedArray::new(array, corner, region, tables);
+        closed_form(&resolved, &resolved.classes(&load), &load).iops
     };
     let drained = array.controller.write_back.is_some().then(|| {
-        let plant = Plant::new(&bare, Corner::Nominal, span, tables);
-        let demand = crate::demand::member_demand_ns(&plant, &plant.classes(&load), 1.5);
-        f64::from(plant.shape.members) / demand * 1e9
+        let resolved = ResolvedArray::new(&bare, Corner::Nominal, span, tables);
+        let demand = crate::demand::member_demand_ns(&resolved, &resolved.classes(&load), 1.5);
+        f64::from(resolved.shape.members) / demand * 1e9
     });
     Facts {
-        members: f64::from(plant.shape.members),
-        rotating: matches!(plant.media, Media::Disk(..)),
+        members: f64::from(resolved.shape.members),
+        rotating: matches!(resolved.media, Media::Disk(..)),
         revolution_ms,
         single_access_ms,
-        write_penalty: plant.shape.write_penalty(),
+        write_penalty: resolved.shape.write_penalty(),
         member_ios_per_io: classes
             .iter()
-            .map(|c| c.share * c.recipe.phases.iter().map(|p| f64::from(p.visits)).sum::<f64>())
+            .map(|c| c.share * c.io_cost.phases.iter().map(|p| f64::from(p.visits)).sum::<f64>())
             .sum(),
         uncached_bound_iops: bound(&uncached, Corner::Fast, span, tables),
         full_span_iops: bound(&uncached, Corner::Nominal, Region::outer(usable), tables),
@@ -130,7 +130,7 @@ pub fn facts(array: &Array, workload: &Workload, tables: &mut Tables) -> Facts {
         wire_us_per_kib: 1024.0 / path_mb_s,
         random_write_share: classes
             .iter()
-            .filter(|c| c.recipe.random && c.recipe.kind == Kind::Write)
+            .filter(|c| c.io_cost.random && c.io_cost.kind == Kind::Write)
             .map(|c| c.share)
             .sum(),
     }
@@ -138,7 +138,7 @@ pub fn facts(array: &Array, workload: &Workload, tables: &mut Tables) -> Facts {
 
 /// At the fastest end of all ranges.
 fn streams(array: &Array, region: Region, tables: &mut Tables) -> [f64; 2] {
-    Plant::new(array, Corner::Fast, region, tables).stream_bytes_s
+    ResolvedArray::new(array, Corner::Fast, region, tables).stream_bytes_s
 }
 
 /// Bytes of user data an array holds.
@@ -158,13 +158,13 @@ fn spread(array: &Array, size: f64, outstanding: f64) -> f64 {
     }
 }
 
-fn access_ms(plant: &Plant) -> (f64, f64) {
+fn access_ms(resolved: &ResolvedArray) -> (f64, f64) {
     let probe = Phase { visits: 1, bytes: 4096.0, kind: Kind::Read };
-    let revolution = match &plant.media {
+    let revolution = match &resolved.media {
         Media::Disk(disk, _) => disk.revolution_ns / 1e6,
         Media::Flash(_) => 0.0,
     };
-    (revolution, plant.visit_ns(&probe, 1.0) / 1e6)
+    (revolution, resolved.visit_ns(&probe, 1.0) / 1e6)
 }
 
 fn member_capacity(array: &Array) -> f64 {

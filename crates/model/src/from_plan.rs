@@ -4,10 +4,10 @@ use assay_spec as spec;
 use assay_spec::units::{Bytes, Nanos};
 
 use crate::array::Array;
-use crate::plant::Tables;
 use crate::predict::{Engines, Prediction, predict};
+use crate::resolved::Tables;
 use crate::together::{Together, predict_together};
-use crate::workload::{Access, Arrivals, Pace, Workload};
+use crate::workload::{Access, Arrivals, LoadModel, Workload};
 
 /// Where a job's I/Os go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,15 +113,15 @@ fn lines(access: &spec::Access) -> Vec<Access> {
 }
 
 /// Delays before bursts hold a worker back as a rate does: at most `burst` I/Os per delay.
-fn pace(job: &spec::Job) -> Pace {
+fn pace(job: &spec::Job) -> LoadModel {
     match job.pacing {
-        spec::Pacing::Throttled { rate } => Pace::Rate { per_s: rate.0, arrivals: Arrivals::Even },
+        spec::Pacing::Throttled { rate } => LoadModel::Rate { per_s: rate.0, arrivals: Arrivals::Even },
         spec::Pacing::Open { rate, arrivals } => {
             let arrivals = match arrivals {
                 spec::Arrivals::Constant => Arrivals::Even,
                 spec::Arrivals::Poisson => Arrivals::Poisson,
             };
-            Pace::Rate { per_s: rate.0, arrivals }
+            LoadModel::Rate { per_s: rate.0, arrivals }
         }
         spec::Pacing::Closed => {
             let sum = |of: &dyn Fn(&spec::Access) -> f64| -> f64 {
@@ -130,9 +130,9 @@ fn pace(job: &spec::Job) -> Pace {
             let delay_s = sum(&|a| a.delay.as_secs_f64());
             let ios = sum(&|a| f64::from(a.burst.max(1)));
             if delay_s > 0.0 {
-                Pace::Rate { per_s: f64::from(job.workers) * ios / delay_s, arrivals: Arrivals::Even }
+                LoadModel::Rate { per_s: f64::from(job.workers) * ios / delay_s, arrivals: Arrivals::Even }
             } else {
-                Pace::Closed
+                LoadModel::Closed
             }
         }
     }

@@ -1,7 +1,7 @@
 //! What should happen: arrays, bounds, a closed form for queueing, a simulation, calibration.
 //!
 //! An [`Array`](array::Array) describes a storage system, every number with its range and provenance. Put
-//! under a [`Workload`](workload::Workload) it becomes a [`Plant`](plant::Plant) and a list of I/O classes, and
+//! under a [`Workload`](workload::Workload) it becomes a [`ResolvedArray`](resolved::ResolvedArray) and a list of I/O classes, and
 //! three engines answer what to expect: the demand table ([`demand`]), the closed form ([`closed`]) and the
 //! discrete-event simulation ([`des`]). [`predict`] runs them side by side, [`together`] simulates several loads at once; [`whatif`] changes one thing;
 //! [`calibrate`] fits what no sheet says; [`published`] and [`validate`] hold predictions against measured rows.
@@ -18,11 +18,11 @@ pub mod disk;
 pub mod facts;
 pub mod from_plan;
 mod num;
-pub mod plant;
 pub mod predict;
 pub mod published;
 pub mod quantity;
 pub mod raid;
+pub mod resolved;
 mod rng;
 pub mod together;
 pub mod validate;

@@ -7,9 +7,9 @@ use crate::closed::{Outcome, closed_form};
 use crate::demand::{DemandTable, ResourceKind, demand_table};
 use crate::des::{ClientOutcome, SimOptions, simulate};
 use crate::facts::usable_bytes;
-use crate::plant::{Class, Media, Plant, Software, Tables};
-use crate::quantity::{Corner, Interval};
-use crate::workload::{Pace, Workload};
+use crate::quantity::{Bounds, Corner};
+use crate::resolved::{Class, Media, ResolvedArray, Software, Tables};
+use crate::workload::{LoadModel, Workload};
 use serde::Serialize;
 
 /// The words for an answer that leaves the target's software out.
@@ -45,15 +45,15 @@ impl Engines {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Simulated {
     /// I/Os per second.
-    pub iops: Interval,
+    pub iops: Bounds,
     /// Mean response time, ms.
-    pub mean_ms: Interval,
+    pub mean_ms: Bounds,
     /// Median, ms.
-    pub p50_ms: Interval,
+    pub p50_ms: Bounds,
     /// 99th percentile, ms.
-    pub p99_ms: Interval,
+    pub p99_ms: Bounds,
     /// Longest, ms. Order of magnitude only.
-    pub max_ms: Interval,
+    pub max_ms: Bounds,
     /// Mean I/Os in flight.
     pub in_flight: f64,
     /// I/Os simulated, all seeds.
@@ -91,13 +91,13 @@ pub struct Prediction {
     /// Whether software is part of it; [`Software::Unknown`] makes `iops` an upper bound of the hardware.
     pub software: Software,
     /// I/Os per second.
-    pub iops: Interval,
+    pub iops: Bounds,
     /// MiB per second (2^20).
-    pub mib_s: Interval,
+    pub mib_s: Bounds,
     /// Mean response time, ms.
-    pub mean_ms: Interval,
+    pub mean_ms: Bounds,
     /// 99th percentile, ms, when the simulation ran.
-    pub p99_ms: Option<Interval>,
+    pub p99_ms: Option<Bounds>,
     /// How far to trust it.
     pub p99_reliability: Reliability,
     /// Utilisation of every resource at the nominal rate; the first row is the bottleneck.
@@ -139,7 +139,7 @@ impl Prediction {
     pub fn limit_name(&self) -> String {
         match self.limit {
             ResourceKind::Workers => "the target's workers".to_owned(),
-            ResourceKind::Pace => "the requested rate".to_owned(),
+            ResourceKind::LoadModel => "the requested rate".to_owned(),
             kind => {
                 self.table.resources.iter().find(|r| r.kind == kind).map_or(String::new(), |r| r.name.clone())
             }
@@ -173,38 +173,36 @@ impl Prediction {
 #[must_use]
 pub fn predict(array: &Array, workload: &Workload, engines: Engines, tables: &mut Tables) -> Prediction {
     let corners = Corner::ALL.map(|corner| {
-        let plant = Plant::new(array, corner, workload.region(), tables);
-        let classes = plant.classes(workload);
-        let outcome = closed_form(&plant, &classes, workload);
-        (plant, classes, outcome)
+        let resolved = ResolvedArray::new(array, corner, workload.region(), tables);
+        let classes = resolved.classes(workload);
+        let outcome = closed_form(&resolved, &classes, workload);
+        (resolved, classes, outcome)
     });
-    let [(_, _, slow), (plant, classes, nominal), (_, _, fast)] = &corners;
-    let table = demand_table(plant, classes, workload.total_outstanding()).at(nominal.iops);
+    let [(_, _, slow), (resolved, classes, nominal), (_, _, fast)] = &corners;
+    let table = demand_table(resolved, classes, workload.total_outstanding()).at(nominal.iops);
     let simulated = match engines {
         Engines::Closed => None,
         Engines::Simulated { seeds, max_ios } => {
-            Some(simulate_seeds(plant, workload, nominal, seeds, max_ios))
+            Some(simulate_seeds(resolved, workload, nominal, seeds, max_ios))
         }
     };
-    let mut iops = Interval::spanning(nominal.iops, [slow.iops, fast.iops]);
-    let mut mean_ms = Interval::spanning(nominal.mean_ms, [slow.mean_ms, fast.mean_ms]);
+    let mut iops = Bounds::spanning(nominal.iops, [slow.iops, fast.iops]);
+    let mut mean_ms = Bounds::spanning(nominal.mean_ms, [slow.mean_ms, fast.mean_ms]);
     if let Some(sim) = &simulated {
         // Where the engines disagree the truth may be at either: the interval holds both.
-        iops = Interval::spanning(iops.value, [iops.lo.min(sim.iops.lo), iops.hi.max(sim.iops.hi)]);
-        mean_ms = Interval::spanning(
-            mean_ms.value,
-            [mean_ms.lo.min(sim.mean_ms.lo), mean_ms.hi.max(sim.mean_ms.hi)],
-        );
+        iops = Bounds::spanning(iops.value, [iops.lo.min(sim.iops.lo), iops.hi.max(sim.iops.hi)]);
+        mean_ms =
+            Bounds::spanning(mean_ms.value, [mean_ms.lo.min(sim.mean_ms.lo), mean_ms.hi.max(sim.mean_ms.hi)]);
     }
     Prediction {
         test: workload.name.clone(),
-        software: plant.software,
+        software: resolved.software,
         iops,
         mib_s: iops.scaled(workload.mean_size() / MIB),
         mean_ms,
         p99_ms: simulated.as_ref().map(|s| s.p99_ms),
-        p99_reliability: reliability(plant, classes),
-        limit: limit_of(plant, &table, workload, nominal),
+        p99_reliability: reliability(resolved, classes),
+        limit: limit_of(resolved, &table, workload, nominal),
         table,
         closed: *nominal,
         simulated,
@@ -225,21 +223,26 @@ pub fn predict_inside(
     rotates.then(|| predict(array, &Workload { start, ..workload.clone() }, engines, tables))
 }
 
-fn limit_of(plant: &Plant, table: &DemandTable, workload: &Workload, nominal: &Outcome) -> ResourceKind {
-    if let Pace::Rate { per_s, .. } = workload.pace
+fn limit_of(
+    resolved: &ResolvedArray,
+    table: &DemandTable,
+    workload: &Workload,
+    nominal: &Outcome,
+) -> ResourceKind {
+    if let LoadModel::Rate { per_s, .. } = workload.pace
         && nominal.iops >= per_s * 0.999
     {
-        return ResourceKind::Pace;
+        return ResourceKind::LoadModel;
     }
     let first = table.first().map_or(ResourceKind::Latency, |r| r.kind);
     let short = table.first().is_some_and(|r| nominal.iops < 0.8 * r.ceiling_iops);
-    if short && plant.workers < workload.total_outstanding() { ResourceKind::Workers } else { first }
+    if short && resolved.workers < workload.total_outstanding() { ResourceKind::Workers } else { first }
 }
 
-fn reliability(plant: &Plant, classes: &[Class]) -> Reliability {
-    let serial = classes.iter().any(|c| c.recipe.serial_ns > 0.0);
-    let random_only = classes.iter().all(|c| c.recipe.random && c.recipe.hit == 0.0 && !c.recipe.buffered);
-    match plant.media {
+fn reliability(resolved: &ResolvedArray, classes: &[Class]) -> Reliability {
+    let serial = classes.iter().any(|c| c.io_cost.serial_ns > 0.0);
+    let random_only = classes.iter().all(|c| c.io_cost.random && c.io_cost.hit == 0.0 && !c.io_cost.buffered);
+    match resolved.media {
         _ if serial => Reliability::OrderOfMagnitude,
         Media::Disk(..) if random_only => Reliability::Checked,
         _ => Reliability::Provisional,
@@ -249,7 +252,7 @@ fn reliability(plant: &Plant, classes: &[Class]) -> Reliability {
 /// A run that its I/O limit will end long before its duration starts from the state that most of the duration
 /// would be in: with a full write-back cache, unless that cache absorbs for more than half of it.
 fn simulate_seeds(
-    plant: &Plant,
+    resolved: &ResolvedArray,
     workload: &Workload,
     closed: &Outcome,
     seeds: u32,
@@ -265,7 +268,7 @@ fn simulate_seeds(
     let cache_full = cut && closed.absorbing.is_some_and(|(_, fill_s)| fill_s < run_s / 2.0);
     let runs: Vec<ClientOutcome> = (1..=u64::from(seeds.max(1)))
         .filter_map(|seed| {
-            simulate(plant, std::slice::from_ref(workload), SimOptions { seed, max_ios, cache_full })
+            simulate(resolved, std::slice::from_ref(workload), SimOptions { seed, max_ios, cache_full })
                 .into_iter()
                 .next()
         })
@@ -279,7 +282,7 @@ pub(crate) fn summary(runs: &[&ClientOutcome]) -> Simulated {
         let values: Vec<f64> = runs.iter().map(|r| value(r)).collect();
         let mean = values.iter().sum::<f64>() / values.len() as f64;
         let (lo, hi) = values.iter().fold((mean, mean), |(lo, hi), v| (lo.min(*v), hi.max(*v)));
-        Interval { lo, value: mean, hi }
+        Bounds { lo, value: mean, hi }
     };
     Simulated {
         iops: over(&|r| r.iops),

@@ -5,7 +5,7 @@ use thiserror::Error;
 
 use assay_spec::units::{Bytes, GIB, Nanos};
 
-use crate::workload::{Access, Pace, Workload};
+use crate::workload::{Access, LoadModel, Workload};
 
 const FILES: &[(&str, &str)] = &[
     ("ix4-200d", include_str!("../../../published/ix4-200d.toml")),
@@ -173,7 +173,7 @@ impl Row {
             pieces: 1,
             duration: Nanos::from_secs(model.duration_s),
             reconnect_every: model.reconnect_every,
-            pace: Pace::Closed,
+            pace: LoadModel::Closed,
         })
     }
 }

@@ -116,7 +116,7 @@ impl Quantity {
 
 /// A predicted number: nominal, and the ends reached when every input is at the end of its range.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Interval {
+pub struct Bounds {
     /// The lower end.
     pub lo: f64,
     /// The nominal prediction.
@@ -125,7 +125,7 @@ pub struct Interval {
     pub hi: f64,
 }
 
-impl Interval {
+impl Bounds {
     /// The interval that holds all three numbers, in whatever order the ends come.
     #[must_use]
     pub fn spanning(value: f64, ends: [f64; 2]) -> Self {

@@ -9,9 +9,9 @@ use crate::array::{Array, SetError, set};
 use crate::closed::closed_form;
 use crate::demand::{ResourceKind, demand_table};
 use crate::des::{ClientOutcome, SimOptions, simulate};
-use crate::plant::{Plant, Software, Tables};
 use crate::predict::{Simulated, summary};
-use crate::quantity::{Corner, Interval};
+use crate::quantity::{Bounds, Corner};
+use crate::resolved::{ResolvedArray, Software, Tables};
 use crate::workload::{Region, Workload};
 
 /// Seeds at nominal values; the ends of the ranges are simulated once each.
@@ -77,12 +77,12 @@ pub fn predict_together(
 ) -> Together {
     let region = union(workloads);
     let mut run = |corner: Corner, seeds: u64| {
-        let plant = Plant::new(array, corner, region, tables);
+        let resolved = ResolvedArray::new(array, corner, region, tables);
         let options = |seed| SimOptions { seed, max_ios, cache_full: false };
-        let runs: Vec<_> = (1..=seeds).map(|seed| simulate(&plant, workloads, options(seed))).collect();
-        (plant, runs)
+        let runs: Vec<_> = (1..=seeds).map(|seed| simulate(&resolved, workloads, options(seed))).collect();
+        (resolved, runs)
     };
-    let (plant, nominal) = run(Corner::Nominal, SEEDS);
+    let (resolved, nominal) = run(Corner::Nominal, SEEDS);
     let ends = [run(Corner::Slow, 1).1, run(Corner::Fast, 1).1];
     let of = |runs: &[Vec<ClientOutcome>], i: usize| summary(&runs.iter().map(|r| &r[i]).collect::<Vec<_>>());
     let jobs: Vec<Beside> = workloads
@@ -93,11 +93,11 @@ pub fn predict_together(
             Beside {
                 name: load.name.clone(),
                 simulated: spanning(&of(&nominal, i), &slow, &fast),
-                alone_iops: closed_form(&plant, &plant.classes(load), load).iops,
+                alone_iops: closed_form(&resolved, &resolved.classes(load), load).iops,
             }
         })
         .collect();
-    Together { shared: shared(&plant, workloads, &jobs), software: plant.software, jobs }
+    Together { shared: shared(&resolved, workloads, &jobs), software: resolved.software, jobs }
 }
 
 /// From the first byte of any load to the last of any: the heads move between them.
@@ -114,7 +114,7 @@ fn union(workloads: &[Workload]) -> Region {
 }
 
 fn spanning(nominal: &Simulated, slow: &Simulated, fast: &Simulated) -> Simulated {
-    let with = |of: fn(&Simulated) -> Interval| of(nominal).with(of(slow)).with(of(fast));
+    let with = |of: fn(&Simulated) -> Bounds| of(nominal).with(of(slow)).with(of(fast));
     Simulated {
         iops: with(|s| s.iops),
         mean_ms: with(|s| s.mean_ms),
@@ -126,11 +126,11 @@ fn spanning(nominal: &Simulated, slow: &Simulated, fast: &Simulated) -> Simulate
 }
 
 /// Demand of all loads at their rates; the queue that a disk may choose from is that of all of them.
-fn shared(plant: &Plant, workloads: &[Workload], jobs: &[Beside]) -> Vec<Shared> {
+fn shared(resolved: &ResolvedArray, workloads: &[Workload], jobs: &[Beside]) -> Vec<Shared> {
     let outstanding = workloads.iter().map(Workload::total_outstanding).sum();
     let mut found: Vec<Shared> = Vec::new();
     for (index, (load, job)) in workloads.iter().zip(jobs).enumerate() {
-        let table = demand_table(plant, &plant.classes(load), outstanding);
+        let table = demand_table(resolved, &resolved.classes(load), outstanding);
         for resource in table.resources.into_iter().filter(|r| r.kind != ResourceKind::Latency) {
             let busy = job.simulated.iops.value / resource.ceiling_iops;
             let at = found.iter().position(|s| s.kind == resource.kind).unwrap_or_else(|| {

@@ -14,10 +14,10 @@ use thiserror::Error;
 
 use crate::array::{Array, ArrayError, SetError, set, shipped};
 use crate::calibrate::strip_software;
-use crate::plant::Tables;
 use crate::predict::{Engines, predict};
 use crate::published::{self, Published, PublishedError, Row, RowLimit};
-use crate::quantity::Interval;
+use crate::quantity::Bounds;
+use crate::resolved::Tables;
 
 pub use articles::{Article, articles};
 pub use grid::{Grid, grid};
@@ -63,7 +63,7 @@ pub struct Compared {
     /// Measured I/Os per second.
     pub measured: f64,
     /// Predicted I/Os per second.
-    pub predicted: Interval,
+    pub predicted: Bounds,
     /// Predicted over measured, nominal.
     pub ratio: f64,
     /// What the model says limits.

@@ -4,8 +4,8 @@ use serde::Serialize;
 use thiserror::Error;
 
 use crate::array::{Array, SetError, set};
-use crate::plant::Tables;
 use crate::predict::{Engines, Prediction, predict};
+use crate::resolved::Tables;
 use crate::workload::Workload;
 
 /// Points a sweep may have.

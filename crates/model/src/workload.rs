@@ -17,7 +17,7 @@ pub struct Access {
 
 /// When the next I/O is issued.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Pace {
+pub enum LoadModel {
     /// As soon as one completes: a closed loop with fixed outstanding.
     Closed,
     /// At a rate, whatever completes (up to `outstanding` in flight).
@@ -83,7 +83,7 @@ pub struct Workload {
     /// Drain, reopen and rewind after so many I/Os of a worker.
     pub reconnect_every: Option<u32>,
     /// Pacing.
-    pub pace: Pace,
+    pub pace: LoadModel,
 }
 
 impl Workload {
@@ -101,7 +101,7 @@ impl Workload {
             pieces: 1,
             duration: Nanos::from_secs(120),
             reconnect_every: None,
-            pace: Pace::Closed,
+            pace: LoadModel::Closed,
         }
     }
 

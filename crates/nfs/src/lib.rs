@@ -25,4 +25,4 @@ pub use error::{CallError, FileError, IoError, Lost};
 pub use events::{Event, EventKind};
 pub use file::{Command, Completion, File, Kind};
 pub use server::Server;
-pub use stats::{PathReport, WriteStats};
+pub use stats::{ConnectionStatus, WriteStats};

@@ -6,7 +6,7 @@ use crate::nfs3::Stable;
 
 /// A connection as it is now.
 #[derive(Debug, Clone)]
-pub struct PathReport {
+pub struct ConnectionStatus {
     /// Number of the connection, from 0.
     pub path: u8,
     /// True if it serves I/O.

@@ -2,7 +2,7 @@
 
 use assay_analysis::compare::{Against, Cell, Change, Comparison, Judged, TestPair, Weight};
 use assay_analysis::estimate::Estimate;
-use assay_model::quantity::Interval;
+use assay_model::quantity::Bounds;
 use serde_json::{Value, json};
 
 use crate::layout::{left, wrap};
@@ -212,17 +212,17 @@ fn latency_line(test: &TestPair, cells: &[(usize, &Cell)]) -> Option<String> {
 
 /// What the array files let one expect, once where all sides are on the same, and what was measured of it.
 fn expected_line(comparison: &Comparison, cells: &[(usize, &Cell)]) -> Option<String> {
-    let known: Vec<(usize, &Cell, Interval)> =
+    let known: Vec<(usize, &Cell, Bounds)> =
         cells.iter().filter_map(|(i, c)| Some((*i, *c, c.expected?))).collect();
     let (index, first, expected) = known.first()?;
     // What shipped arrays say of software was fitted to these very tables, which would judge themselves by it.
     let is_article = |i: usize| comparison.sides[i].runs.iter().all(|run| run.starts_with("published:"));
-    let words = |i: usize, c: &Cell, e: Interval| match (c.is_bound, is_article(i)) {
+    let words = |i: usize, c: &Cell, e: Bounds| match (c.is_bound, is_article(i)) {
         (true, true) => format!("at most {} of the hardware, by data sheets alone", short(e.hi)),
         (true, false) => format!("at most {} (software cost unknown)", short(e.hi)),
         (false, _) => interval(e),
     };
-    let measured = |c: &Cell, e: Interval| ratio_text(Estimate::bare(c.iops / e.value));
+    let measured = |c: &Cell, e: Bounds| ratio_text(Estimate::bare(c.iops / e.value));
     let shared = known.len() == cells.len()
         && known.iter().all(|(i, c, e)| words(*i, c, *e) == words(*index, first, *expected));
     if shared {

@@ -1,9 +1,9 @@
 //! Expected beside measured, and the verdicts: as text, as JSON, as HTML.
 
 use assay_analysis::{Case, Judgement, Standing, Verdict};
-use assay_model::plant::Software;
 use assay_model::published::{Published, Row};
-use assay_model::quantity::Interval;
+use assay_model::quantity::Bounds;
+use assay_model::resolved::Software;
 use serde_json::{Value, json};
 
 use crate::layout::{left, wrap};
@@ -54,8 +54,8 @@ pub fn text(judgement: &Judgement, columns: usize) -> String {
 
 /// What a case was expected to be.
 struct Expected {
-    iops: Interval,
-    p99_ms: Option<Interval>,
+    iops: Bounds,
+    p99_ms: Option<Bounds>,
     is_bound: bool,
 }
 

@@ -2,9 +2,9 @@
 
 use assay_model::array::Array;
 use assay_model::from_plan::StepPrediction;
-use assay_model::plant::Software;
 use assay_model::predict::{Prediction, SOFTWARE_COST_UNKNOWN, Simulated};
-use assay_model::quantity::Interval;
+use assay_model::quantity::Bounds;
+use assay_model::resolved::Software;
 use assay_model::together::{Beside, Together, WhatIfTogether};
 use assay_model::whatif::{Sweep, WhatIf};
 use serde_json::{Value, json};
@@ -137,7 +137,7 @@ fn job_cells(job: &Beside, together: &Together) -> [String; 4] {
 }
 
 /// How an interval is said.
-type Words = fn(Interval) -> String;
+type Words = fn(Bounds) -> String;
 
 /// How rates and times are said: as intervals, or as bounds where software is unknown.
 fn words_of(software: Software) -> (Words, Words) {
@@ -151,7 +151,7 @@ fn words_of(software: Software) -> (Words, Words) {
 
 /// `82 (69..107)`, or the number alone where the ends do not differ from it.
 #[must_use]
-pub fn interval(i: Interval) -> String {
+pub fn interval(i: Bounds) -> String {
     let (lo, value, hi) = (short(i.lo), short(i.value), short(i.hi));
     if lo == value && value == hi { value } else { format!("{value} ({lo}..{hi})") }
 }
@@ -383,6 +383,6 @@ pub(crate) fn simulated_json(s: &Simulated) -> Value {
 }
 
 /// An interval: nominal, lowest, highest.
-pub(crate) fn interval_json(i: Interval) -> Value {
+pub(crate) fn interval_json(i: Bounds) -> Value {
     json!({ "value": rounded(i.value), "lo": rounded(i.lo), "hi": rounded(i.hi) })
 }

@@ -1,9 +1,9 @@
 //! A document of [`json`](crate::json) read back, to be compared with other results.
 
 use assay_analysis::Severity;
-use assay_analysis::compare::{Reading, Row, Told, facets, load_facets};
+use assay_analysis::compare::{FindingNote, ResultSet, Row, facets, load_facets};
 use assay_analysis::estimate::Estimate;
-use assay_model::quantity::Interval;
+use assay_model::quantity::Bounds;
 use assay_record::{HostFacts, RunHeader, TargetFacts};
 use assay_spec::Plan;
 use serde::Deserialize;
@@ -79,7 +79,7 @@ struct Found {
 ///
 /// # Errors
 /// When the text is no document of a run.
-pub fn read(text: &str) -> Result<(Reading, Option<String>), String> {
+pub fn read(text: &str) -> Result<(ResultSet, Option<String>), String> {
     let document: Document = serde_json::from_str(text)
         .map_err(|e| format!("it is no JSON document of a run (assay run --json, assay show --json): {e}"))?;
     if document.schema != SCHEMA {
@@ -95,7 +95,7 @@ pub fn read(text: &str) -> Result<(Reading, Option<String>), String> {
         array: None,
     };
     let targets: Vec<&str> = header.targets.iter().map(|t| t.address.as_str()).collect();
-    let reading = Reading {
+    let reading = ResultSet {
         about: format!("{} on {}", header.plan.name, targets.join(", ")),
         facets: facets(&header),
         rows: document.tests.iter().filter(|t| t.total.ops > 0).map(|t| row(&header.plan, t)).collect(),
@@ -121,7 +121,7 @@ fn row(plan: &Plan, test: &Test) -> Row {
         p50_ms: test.total.response_us.p50.map(|us| Estimate::bare(us / 1e3)),
         p99_ms: test.total.response_us.p99.map(|us| Estimate::bare(us / 1e3)),
         seconds: test.series.iter().map(|s| s.iops).collect(),
-        expected: test.expected.as_ref().map(|e| Interval {
+        expected: test.expected.as_ref().map(|e| Bounds {
             lo: e.iops.lo,
             value: e.iops.value,
             hi: e.iops.hi,
@@ -131,11 +131,11 @@ fn row(plan: &Plan, test: &Test) -> Row {
     }
 }
 
-fn told(found: Found) -> Told {
+fn told(found: Found) -> FindingNote {
     let severity = match found.severity.as_str() {
         "critical" => Severity::Critical,
         "warning" => Severity::Warning,
         _ => Severity::Info,
     };
-    Told { rule: found.rule, severity, says: found.says }
+    FindingNote { rule: found.rule, severity, says: found.says }
 }

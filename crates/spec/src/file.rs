@@ -55,7 +55,7 @@ pub(crate) struct Settings {
     pub(crate) targets: Option<Vec<u32>>,
     pub(crate) workers: Option<u32>,
     pub(crate) outstanding: Option<u32>,
-    pub(crate) pace: Option<Pace>,
+    pub(crate) pace: Option<PacingFile>,
     pub(crate) rate: Option<PerSecond>,
     pub(crate) reconnect_every: Option<u32>,
     pub(crate) data: Option<Data>,
@@ -71,7 +71,7 @@ pub(crate) struct Settings {
 
 /// `pace = "closed"`, `{ rate }` or `{ rate, arrivals }` as written.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Pace {
+pub(crate) enum PacingFile {
     Closed,
     Throttled(PerSecond),
     Open(PerSecond, Arrivals),
@@ -311,9 +311,9 @@ fn targets(value: &Value<'_>) -> Result<Vec<u32>, PlanError> {
     Ok(indices)
 }
 
-fn pace(value: &Value<'_>) -> Result<Pace, PlanError> {
+fn pace(value: &Value<'_>) -> Result<PacingFile, PlanError> {
     if !value.is_table() {
-        return value.word(&[("closed", Pace::Closed)]);
+        return value.word(&[("closed", PacingFile::Closed)]);
     }
     let table = value.table()?;
     let rate: Option<PerSecond> = table.parsed("rate")?;
@@ -322,8 +322,8 @@ fn pace(value: &Value<'_>) -> Result<Pace, PlanError> {
         table.complain("needs a `rate`, for example { rate = \"500/s\", arrivals = \"poisson\" }");
     table.finish()?;
     match (rate, arrivals) {
-        (Some(rate), Some(arrivals)) => Ok(Pace::Open(rate, arrivals)),
-        (Some(rate), None) => Ok(Pace::Throttled(rate)),
+        (Some(rate), Some(arrivals)) => Ok(PacingFile::Open(rate, arrivals)),
+        (Some(rate), None) => Ok(PacingFile::Throttled(rate)),
         (None, _) => Err(complaint),
     }
 }

@@ -2,7 +2,7 @@
 //! contradictions refused.
 
 use crate::file::{
-    AccessFile, JobFile, Pace, PlanFile, Settings, SweepKey, TestFile, read_override, sweep_value,
+    AccessFile, JobFile, PacingFile, PlanFile, Settings, SweepKey, TestFile, read_override, sweep_value,
 };
 use crate::plan::{Access, Data, Job, Pacing, Plan, Semantics, Span, Step, Stop, Swept, Test};
 use crate::reader::{PlanError, suggest};
@@ -270,12 +270,12 @@ fn resolve_job(
             "needs `access`, for example access = [{ size = \"8KiB\", read = 70, random = 100 }]",
         ));
     };
-    let pacing = match (settings.pace.unwrap_or(Pace::Closed), settings.rate) {
-        (Pace::Closed, None) => Pacing::Closed,
-        (Pace::Closed, Some(rate)) | (Pace::Throttled(_), Some(rate)) | (Pace::Throttled(rate), None) => {
-            Pacing::Throttled { rate }
-        }
-        (Pace::Open(rate, arrivals), over) => Pacing::Open { rate: over.unwrap_or(rate), arrivals },
+    let pacing = match (settings.pace.unwrap_or(PacingFile::Closed), settings.rate) {
+        (PacingFile::Closed, None) => Pacing::Closed,
+        (PacingFile::Closed, Some(rate))
+        | (PacingFile::Throttled(_), Some(rate))
+        | (PacingFile::Throttled(rate), None) => Pacing::Throttled { rate },
+        (PacingFile::Open(rate, arrivals), over) => Pacing::Open { rate: over.unwrap_or(rate), arrivals },
     };
     if semantics == Semantics::Iometer && pacing != Pacing::Closed {
         return Err(complain(

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::path::Path;
 
-use crate::open::{Member, OpenError};
+use crate::open::{FileMember, OpenError};
 use crate::psync::transfer;
 use crate::{BATCH_MAX, Completion, Geometry, Op, Target, TargetLost, Wait};
 
@@ -25,15 +25,15 @@ pub fn is_in_memory(path: &Path) -> bool {
 /// Files in memory.
 pub struct InlineTarget {
     geometry: Geometry,
-    members: Vec<Member>,
+    members: Vec<FileMember>,
     files: Vec<File>,
 
     queue: VecDeque<Op>,
 }
 
 impl InlineTarget {
-    pub(crate) fn open(members: &[Member], depth: u32) -> Result<Self, OpenError> {
-        let files = members.iter().map(Member::open).collect::<Result<Vec<_>, _>>()?;
+    pub(crate) fn open(members: &[FileMember], depth: u32) -> Result<Self, OpenError> {
+        let files = members.iter().map(FileMember::open).collect::<Result<Vec<_>, _>>()?;
         let geometry = Geometry {
             members: members.iter().map(|m| m.span_bytes).collect(),
             block_bytes: members.iter().map(|m| m.block_bytes).max().unwrap_or(512),

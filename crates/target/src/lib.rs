@@ -30,7 +30,7 @@ pub use buffer::{ALIGNMENT, IoBuf};
 pub use inline::{InlineTarget, is_in_memory};
 pub use null::NullTarget;
 pub use open::{
-    AccessMode, AnyTarget, Caching, Durability, FileIdentity, IoEngine, Member, OpenError, OpenRequest,
+    AccessMode, AnyTarget, Caching, Durability, FileIdentity, FileMember, IoEngine, OpenError, OpenRequest,
     SimulatedMember, open, uring_refused,
 };
 pub use psync::PsyncTarget;

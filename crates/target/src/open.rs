@@ -18,7 +18,7 @@ use crate::{Completion, Geometry, IoBuf, Op, Target, TargetLost, Wait};
 
 /// A file or block device, and how it is to be opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Member {
+pub struct FileMember {
     /// The file or device node.
     pub path: PathBuf,
     /// Which file it must be, however the path is understood later; `None`: whichever it is.
@@ -92,7 +92,7 @@ pub enum IoEngine {
 #[derive(Debug)]
 pub struct OpenRequest<'r> {
     /// The members; empty together with `null_members` is not allowed.
-    pub members: &'r [Member],
+    pub members: &'r [FileMember],
     /// Capacities of null members; not empty means the null target.
     pub null_members: &'r [u64],
     /// Simulated members; not empty means that whoever opens brings the simulation.
@@ -204,7 +204,7 @@ pub enum OpenError {
     Thread(#[source] io::Error),
 }
 
-impl Member {
+impl FileMember {
     /// Opens the file as described; never creates or truncates.
     pub fn open(&self) -> Result<File, OpenError> {
         let mut flags = OFlags::CLOEXEC;
@@ -350,10 +350,10 @@ pub(crate) mod tests {
     use super::*;
 
     /// A file of `size` bytes that is gone when the first value is dropped.
-    pub(crate) fn temporary_member(size: u64) -> (tempfile::NamedTempFile, Member) {
+    pub(crate) fn temporary_member(size: u64) -> (tempfile::NamedTempFile, FileMember) {
         let file = tempfile::NamedTempFile::new().unwrap();
         file.as_file().set_len(size).unwrap();
-        let member = Member {
+        let member = FileMember {
             path: file.path().to_owned(),
             identity: None,
             access: AccessMode::ReadWrite,

@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 
 use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};
 
-use crate::open::{Member, OpenError};
+use crate::open::{FileMember, OpenError};
 use crate::{BATCH_MAX, Completion, Geometry, IoFailure, Op, OpKind, Target, TargetLost, Wait};
 
 /// A helper needs next to no stack.
@@ -20,7 +20,7 @@ const HELPER_STACK_BYTES: usize = 128 << 10;
 /// Files and block devices, driven by helper threads that block in `pread` and `pwrite`.
 pub struct PsyncTarget {
     geometry: Geometry,
-    members: Vec<Member>,
+    members: Vec<FileMember>,
     files: Arc<Vec<RwLock<File>>>,
     helpers: Vec<JoinHandle<()>>,
 
@@ -35,7 +35,7 @@ impl PsyncTarget {
     /// whoever asks for more in flight must be told.
     pub const DEPTH_MAX: u32 = 256;
 
-    pub(crate) fn open(members: &[Member], depth: u32) -> Result<Self, OpenError> {
+    pub(crate) fn open(members: &[FileMember], depth: u32) -> Result<Self, OpenError> {
         let files = members.iter().map(|m| m.open().map(RwLock::new)).collect::<Result<Vec<_>, _>>()?;
         let files = Arc::new(files);
         let geometry = Geometry {

@@ -37,8 +37,8 @@ pub struct PathReport {
     pub stats: PathStats,
 }
 
-impl From<assay_iscsi::PathReport> for PathReport {
-    fn from(of: assay_iscsi::PathReport) -> Self {
+impl From<assay_iscsi::PathStatus> for PathReport {
+    fn from(of: assay_iscsi::PathStatus) -> Self {
         Self {
             path: of.path,
             portal: of.portal,

@@ -8,7 +8,7 @@ use std::os::fd::AsRawFd;
 use io_uring::types::{Fixed, SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode, squeue};
 
-use crate::open::{Member, OpenError};
+use crate::open::{FileMember, OpenError};
 use crate::{BATCH_MAX, Completion, Geometry, IoBuf, IoFailure, Op, OpKind, Target, TargetLost, Wait};
 
 /// `io_uring_enter` flag: reap completions, running what the kernel has deferred to this thread.
@@ -27,7 +27,7 @@ pub struct UringTarget {
     ring: IoUring,
     files: Vec<File>,
     geometry: Geometry,
-    members: Vec<Member>,
+    members: Vec<FileMember>,
     /// Whether the workers' buffers are registered, which saves pinning their pages for every operation.
     has_fixed_buffers: bool,
 
@@ -40,8 +40,8 @@ pub struct UringTarget {
 impl UringTarget {
     /// Opens `members` for up to `depth` operations that use `buffers`. Call it on the thread that will drive the
     /// target: the kernel binds the ring to it.
-    pub(crate) fn open(members: &[Member], depth: u32, buffers: &[IoBuf]) -> Result<Self, OpenError> {
-        let files = members.iter().map(Member::open).collect::<Result<Vec<_>, _>>()?;
+    pub(crate) fn open(members: &[FileMember], depth: u32, buffers: &[IoBuf]) -> Result<Self, OpenError> {
+        let files = members.iter().map(FileMember::open).collect::<Result<Vec<_>, _>>()?;
         let ring = cheapest_ring(depth).map_err(OpenError::Ring)?;
         let descriptors: Vec<_> = files.iter().map(AsRawFd::as_raw_fd).collect();
         ring.submitter().register_files(&descriptors).map_err(OpenError::Ring)?;

@@ -36,7 +36,7 @@ pub(crate) struct Options {
 }
 
 /// Where things are.
-pub(crate) struct Place {
+pub(crate) struct BenchFolders {
     pub(crate) assay: PathBuf,
     pub(crate) scratch: PathBuf,
 }
@@ -45,7 +45,7 @@ pub(crate) fn bench(args: &[String]) -> anyhow::Result<()> {
     let target = target_folder()?;
     let options = options(args, &target)?;
     let _alone = alone()?;
-    let place = Place { assay: build()?, scratch: target.join("bench") };
+    let place = BenchFolders { assay: build()?, scratch: target.join("bench") };
     std::fs::create_dir_all(&place.scratch).context("cannot create the scratch folder")?;
     let facts = facts()?;
     println!("{}", facts.iter().map(|(k, v)| format!("{k:<12} {v}\n")).collect::<String>());

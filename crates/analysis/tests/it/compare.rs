@@ -1,10 +1,10 @@
 //! Sides in, ratios and words out: what is real, what is noise, and what cannot be compared.
 
-use assay_analysis::compare::{Change, Comparison, Facet, Reading, Row, Side, Weight, compare};
+use assay_analysis::compare::{Change, Comparison, Facet, ResultSet, Row, Side, Weight, compare};
 use assay_analysis::estimate::Estimate;
 use assay_analysis::{findings, judge, judge_published};
 use assay_model::published;
-use assay_model::quantity::Interval;
+use assay_model::quantity::Bounds;
 
 use crate::summarize;
 use crate::synthetic::{self, Target};
@@ -29,7 +29,7 @@ fn row(iops: f64, noise: f64, seconds: usize) -> Row {
 }
 
 fn side(name: &str, rows: Vec<Row>) -> Side {
-    let reading = |(n, row)| Reading { id: format!("{name}{n}"), rows: vec![row], ..Reading::default() };
+    let reading = |(n, row)| ResultSet { id: format!("{name}{n}"), rows: vec![row], ..ResultSet::default() };
     Side { name: name.into(), readings: rows.into_iter().enumerate().map(reading).collect() }
 }
 
@@ -146,10 +146,10 @@ fn percentiles_of_closed_loads_have_a_word_of_their_own() {
     assert_eq!(words(before, other), (Change::NotComparable, Change::NotComparable));
 }
 
-fn synthetic(text: &str, target: Target) -> Reading {
+fn synthetic(text: &str, target: Target) -> ResultSet {
     let header = synthetic::header(synthetic::plan(text));
     let summary = summarize(&header, &synthetic::events(&header, target));
-    Reading::of_run(&header, &summary, &findings(&header, &summary), None)
+    ResultSet::of_run(&header, &summary, &findings(&header, &summary), None)
 }
 
 const PLAN: &str = "name = \"two\"\n[[test]]\nname = \"random\"\nrun = \"8s\"\n\
@@ -185,7 +185,7 @@ fn rows_of_two_articles_meet_by_name_only() {
     let tables = published::all().unwrap();
     let sides = ["ix4-200d", "x4500"].map(|name| {
         let table = tables.iter().find(|t| t.name == name).unwrap();
-        Side { name: name.into(), readings: vec![Reading::of_published(table, &judge_published(table))] }
+        Side { name: name.into(), readings: vec![ResultSet::of_published(table, &judge_published(table))] }
     });
     let comparison = compare(&sides);
     let rows: usize = sides.iter().map(|s| s.readings[0].rows.len()).sum();
@@ -196,13 +196,13 @@ fn rows_of_two_articles_meet_by_name_only() {
 #[test]
 fn a_run_meets_the_published_row_of_its_load_by_name_or_pattern() {
     let table = published::all().unwrap().into_iter().find(|t| t.name == "ix4-200d").unwrap();
-    let article = Reading::of_published(&table, &judge_published(&table));
+    let article = ResultSet::of_published(&table, &judge_published(&table));
     let mut header = synthetic::header(synthetic::suite("vmware", 6));
     header.array =
         Some(assay_model::array::shipped::FILES.iter().find(|(n, _)| *n == "ix4-200d").unwrap().1.into());
     let summary = summarize(&header, &synthetic::events(&header, Target::default()));
     let judgement = judge(&header, &summary).unwrap().unwrap();
-    let run = Reading::of_run(&header, &summary, &[], Some(&judgement));
+    let run = ResultSet::of_run(&header, &summary, &[], Some(&judgement));
     let names: Vec<&str> =
         run.rows.iter().map(|r| article.matching(r, &run).unwrap().test.as_str()).collect();
     assert_eq!(
@@ -229,7 +229,7 @@ fn expectations_are_held_against_each_other_where_none_is_only_a_bound() {
         [(false, false, Some(1.5)), (true, false, None), (false, true, None), (true, true, None)]
     {
         let expecting = |value, is_bound| {
-            let interval = Interval { lo: value * 0.9, value, hi: value * 1.1 };
+            let interval = Bounds { lo: value * 0.9, value, hi: value * 1.1 };
             Row { expected: Some(interval), is_bound, ..row(100.0, 0.001, 60) }
         };
         let sides = [side("a", vec![expecting(200.0, a)]), side("b", vec![expecting(300.0, b)])];
@@ -248,7 +248,7 @@ fn twice_the_paths_for_the_same_rate_are_told_as_no_bottleneck() {
             Some(file.replace("disks = 1\n", &format!("disks = {paths}\n")).replace("\"single\"", "0"));
         let summary = summarize(&header, &synthetic::events(&header, Target::default()));
         let judgement = judge(&header, &summary).unwrap().unwrap();
-        Reading::of_run(&header, &summary, &[], Some(&judgement))
+        ResultSet::of_run(&header, &summary, &[], Some(&judgement))
     };
     let sides = [2, 4].map(|n| Side { name: n.to_string(), readings: vec![reading(n)] });
     let found = compare(&sides).across;

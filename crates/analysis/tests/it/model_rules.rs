@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use assay_analysis::{Case, Finding, Judgement, Measured, Modelled, Standing, judge, judge_published};
 use assay_model::array::{set, shipped};
-use assay_model::plant::Tables;
 use assay_model::predict::Engines;
 use assay_model::published;
+use assay_model::resolved::Tables;
 use assay_model::workload::Workload;
 use assay_spec::units::Bytes;
 
@@ -109,7 +109,7 @@ fn sequential_writes_beyond_the_disks_at_their_place_are_told() {
 
 #[test]
 fn the_place_of_a_target_enters_the_expectation() {
-    use assay_analysis::place_of;
+    use assay_analysis::array_region;
     use assay_record::{MemberKind, Placement};
     let array = shipped::named("hdd-7200").unwrap().unwrap();
     let plan =
@@ -141,13 +141,13 @@ fn the_place_of_a_target_enters_the_expectation() {
     member.placement = at(gib, 3 * gib, 2);
     let mut other = member.clone();
     other.placement = at(10 * gib, 12 * gib, 3);
-    let place = place_of(&[&member, &other], &array);
+    let place = array_region(&[&member, &other], &array);
     assert_eq!((place.extent.start.0, place.extent.reach.0, place.extent.pieces), (gib, 11 * gib, 5));
     other.device.as_mut().unwrap().stack = vec!["sdc1".into(), "sdc".into()];
-    assert!(!place_of(&[&member, &other], &array).is_known, "two disks have no common start");
+    assert!(!array_region(&[&member, &other], &array).is_known, "two disks have no common start");
     member.kind = MemberKind::Simulated;
     member.placement = None;
-    assert!(place_of(&[&member], &array).is_known);
+    assert!(array_region(&[&member], &array).is_known);
 }
 
 const TWO_JOBS: &str = "name = \"side by side\"\n[[test]]\nname = \"both\"\nrun = \"5s\"\n\

@@ -9,7 +9,7 @@ use assay_spec::units::Bytes;
 use assay_target::lun::LunMember;
 use assay_target::nfs::NfsMember;
 use assay_target::{
-    AnyTarget, BATCH_MAX, Completion, Durability, IoBuf, IoEngine, Member, Op, OpKind, OpenError,
+    AnyTarget, BATCH_MAX, Completion, Durability, FileMember, IoBuf, IoEngine, Op, OpKind, OpenError,
     OpenRequest, Target, Wait,
 };
 
@@ -41,7 +41,7 @@ pub(super) enum Content {
 /// What is filled.
 #[derive(Clone, Copy)]
 pub(super) enum Filled<'f> {
-    Path(&'f Member),
+    Path(&'f FileMember),
     Lun(&'f LunMember),
     Nfs(&'f NfsMember),
 }
@@ -89,7 +89,7 @@ impl Filled<'_> {
         };
         match self {
             Filled::Path(member) => {
-                let member = Member { durability, ..member.clone() };
+                let member = FileMember { durability, ..member.clone() };
                 assay_target::open(&OpenRequest { members: std::slice::from_ref(&member), ..none })
             }
             Filled::Lun(member) => {

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use assay_spec::{Job, Step};
 use assay_target::lun::LunMember;
 use assay_target::nfs::NfsMember;
-use assay_target::{IoEngine, Member, SimulatedMember};
+use assay_target::{FileMember, IoEngine, SimulatedMember};
 
 use super::{Prepared, PreparedTarget, PreparedTargets};
-use crate::fit::Place;
+use crate::fit::JobTargets;
 use crate::stamp::StampTable;
 
 /// The members a job drives, all of one kind.
 pub(crate) struct JobTarget {
-    pub(crate) members: Vec<Member>,
+    pub(crate) members: Vec<FileMember>,
     pub(crate) null_members: Vec<u64>,
     pub(crate) simulated: Vec<SimulatedMember>,
     pub(crate) luns: Vec<LunMember>,
@@ -36,14 +36,14 @@ impl PreparedTargets {
     }
 
     /// What fitting must know of the targets of each of a step's jobs.
-    pub(crate) fn places_of(&self, step: &Step) -> Vec<Place> {
-        step.jobs.iter().map(|job| self.place_of(job)).collect()
+    pub(crate) fn job_targets(&self, step: &Step) -> Vec<JobTargets> {
+        step.jobs.iter().map(|job| self.targets_of(job)).collect()
     }
 
-    fn place_of(&self, job: &Job) -> Place {
+    fn targets_of(&self, job: &Job) -> JobTargets {
         let targets: Vec<&PreparedTarget> = self.indices(job).into_iter().map(|i| &self.targets[i]).collect();
         let names: Vec<&str> = targets.iter().map(|t| t.facts.address.as_str()).collect();
-        Place {
+        JobTargets {
             spans: targets.iter().map(|t| t.span()).collect(),
             block_bytes: targets.iter().map(|t| t.facts.member.block_bytes).max().unwrap_or(512),
             transfer_bytes_max: targets
@@ -59,7 +59,7 @@ impl PreparedTargets {
 
     /// What the workers of a job drive.
     pub(crate) fn of_job(&self, job: &Job) -> JobTarget {
-        let place = self.place_of(job);
+        let place = self.targets_of(job);
         let indices = self.indices(job);
         let mut target = JobTarget {
             members: Vec::new(),

@@ -11,7 +11,7 @@ use assay_spec::{Data, Plan};
 use assay_target::file::{self, Lock, Marker};
 use assay_target::lun::{self, LunMember};
 use assay_target::{
-    AccessMode, Caching, Durability, FileIdentity, IoEngine, Member, OpenError, is_in_memory,
+    AccessMode, Caching, Durability, FileIdentity, FileMember, IoEngine, OpenError, is_in_memory,
 };
 use rustix::fs::{Mode, OFlags};
 
@@ -27,7 +27,7 @@ use crate::control::StopSignal;
 /// A file must be at least so long for its smallest direct I/O to be found by reading.
 const PROBE_BYTES: usize = 16 << 10;
 
-pub(super) struct Making<'m> {
+pub(super) struct TargetBuilder<'m> {
     pub(super) plan: &'m Plan,
     pub(super) options: &'m PrepareOptions,
     pub(super) engine: IoEngine,
@@ -41,13 +41,13 @@ pub(super) struct Making<'m> {
 }
 
 /// A target that is open and locked, and not filled yet.
-pub(super) struct Made {
+pub(super) struct OpenTarget {
     address: String,
     facts: MemberFacts,
     kind: Prepared,
 }
 
-impl Made {
+impl OpenTarget {
     pub(super) fn new(address: String, facts: MemberFacts, kind: Prepared) -> Self {
         Self { address, facts, kind }
     }
@@ -69,8 +69,8 @@ impl Made {
     }
 }
 
-impl Making<'_> {
-    pub(super) fn open(&mut self, inspected: Inspected) -> Result<Made, PrepareError> {
+impl TargetBuilder<'_> {
+    pub(super) fn open(&mut self, inspected: Inspected) -> Result<OpenTarget, PrepareError> {
         match inspected {
             Inspected::Null { address, capacity } => {
                 let facts = MemberFacts {
@@ -81,7 +81,7 @@ impl Making<'_> {
                     content: Content::None,
                     ..MemberFacts::default()
                 };
-                Ok(Made { address, facts, kind: Prepared::Null { capacity } })
+                Ok(OpenTarget { address, facts, kind: Prepared::Null { capacity } })
             }
             Inspected::Simulated { address, member } => {
                 let facts = MemberFacts {
@@ -92,7 +92,7 @@ impl Making<'_> {
                     content: Content::None,
                     ..MemberFacts::default()
                 };
-                Ok(Made { address, facts, kind: Prepared::Simulated(member) })
+                Ok(OpenTarget { address, facts, kind: Prepared::Simulated(member) })
             }
             Inspected::File(plan) => self.open_file(plan),
             Inspected::Device(plan) => self.open_device(plan),
@@ -116,7 +116,7 @@ impl Making<'_> {
     }
 
     /// A worker logs in by itself; here there is only to tell which paths are missing.
-    fn open_lun(&mut self, plan: LunPlan) -> Result<Made, PrepareError> {
+    fn open_lun(&mut self, plan: LunPlan) -> Result<OpenTarget, PrepareError> {
         let lock = if plan.member.access == AccessMode::ReadWrite { Lock::Exclusive } else { Lock::Shared };
         match lun::hold(&plan.member.address, lock) {
             Ok(Some(file)) => self.locks.push(file),
@@ -132,10 +132,10 @@ impl Making<'_> {
         }
         let mut facts = plan.facts;
         facts.sync = self.options.durability == Durability::Sync;
-        Ok(Made { address: plan.address, facts, kind: Prepared::Lun(Box::new(plan.member)) })
+        Ok(OpenTarget { address: plan.address, facts, kind: Prepared::Lun(Box::new(plan.member)) })
     }
 
-    fn open_file(&mut self, plan: FilePlan) -> Result<Made, PrepareError> {
+    fn open_file(&mut self, plan: FilePlan) -> Result<OpenTarget, PrepareError> {
         let path = plan.path.as_path();
         let is_new = plan.state == FileState::New;
         let file = match plan.state {
@@ -164,7 +164,7 @@ impl Making<'_> {
             Ok(block_bytes) => block_bytes,
             Err(error) => {
                 if is_new {
-                    // Made a moment ago only to find out; nothing is in it.
+                    // OpenTarget a moment ago only to find out; nothing is in it.
                     let _ = std::fs::remove_file(path);
                 }
                 return Err(error);
@@ -184,14 +184,14 @@ impl Making<'_> {
             ..self.facts(plan.span_bytes, block_bytes)
         };
         let member = self.member((path, &file), plan.access, plan.span_bytes, block_bytes);
-        Ok(Made {
+        Ok(OpenTarget {
             address: plan.address,
             facts,
             kind: Prepared::Path { member, hold: Hold { file, marker } },
         })
     }
 
-    fn open_device(&mut self, plan: DevicePlan) -> Result<Made, PrepareError> {
+    fn open_device(&mut self, plan: DevicePlan) -> Result<OpenTarget, PrepareError> {
         let path = plan.path.as_path();
         // Opened exclusively for as long as the run lasts: nobody can mount it or use it meanwhile.
         let flags = if plan.access == AccessMode::ReadWrite { OFlags::EXCL } else { OFlags::empty() };
@@ -212,7 +212,7 @@ impl Making<'_> {
         };
         let span_bytes = plan.span_bytes / u64::from(block_bytes) * u64::from(block_bytes);
         let member = self.member((path, &file), plan.access, span_bytes, block_bytes);
-        Ok(Made {
+        Ok(OpenTarget {
             address: plan.address,
             facts,
             kind: Prepared::Path { member, hold: Hold { file, marker: None } },
@@ -229,10 +229,16 @@ impl Making<'_> {
         }
     }
 
-    fn member(&self, held: (&Path, &File), access: AccessMode, span_bytes: u64, block_bytes: u32) -> Member {
+    fn member(
+        &self,
+        held: (&Path, &File),
+        access: AccessMode,
+        span_bytes: u64,
+        block_bytes: u32,
+    ) -> FileMember {
         let (caching, durability) = (self.options.caching, self.options.durability);
         let (path, identity) = (held.0.to_owned(), FileIdentity::of(held.1).ok());
-        Member { path, identity, access, caching, durability, span_bytes, block_bytes }
+        FileMember { path, identity, access, caching, durability, span_bytes, block_bytes }
     }
 
     /// The page cache takes any size; direct I/O does not.
@@ -277,7 +283,7 @@ impl Making<'_> {
         Ok(())
     }
 
-    fn fill_file(&mut self, member: &Member, hold: &mut Hold) -> Result<Content, PrepareError> {
+    fn fill_file(&mut self, member: &FileMember, hold: &mut Hold) -> Result<Content, PrepareError> {
         let marker = hold.marker.as_mut().expect("only files with a marker are filled");
         let path = member.path.as_path();
         let is_right = self.is_right_content(&marker.kinds);

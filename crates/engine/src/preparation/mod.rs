@@ -28,7 +28,7 @@ use assay_spec::{Address, Plan, Semantics};
 use assay_target::file::Marker;
 use assay_target::lun::{LunMember, Secret};
 use assay_target::nfs::NfsMember;
-use assay_target::{Caching, Durability, IoEngine, Member, PsyncTarget, SimulatedMember};
+use assay_target::{Caching, Durability, FileMember, IoEngine, PsyncTarget, SimulatedMember};
 
 use crate::control::StopSignal;
 use crate::fit::{Fit, fit};
@@ -105,7 +105,7 @@ pub struct PreparedTarget {
 enum Prepared {
     Null { capacity: u64 },
     Simulated(SimulatedMember),
-    Path { member: Member, hold: Hold },
+    Path { member: FileMember, hold: Hold },
     Lun(Box<LunMember>),
     Nfs { member: Box<NfsMember>, hold: nfs_make::NfsHold },
 }
@@ -191,7 +191,7 @@ pub fn prepare(
     inspect::check_nfs_different(&inspected)?;
     space::check(&inspected)?;
     let memory_bytes = memory::left_for_buffers(plan, &inspected, host)?;
-    let mut making = make::Making {
+    let mut making = make::TargetBuilder {
         plan,
         options,
         engine,
@@ -226,7 +226,7 @@ pub fn prepare(
 
 /// Opens all, checks that the plan fits them, and only then fills any.
 fn make_all(
-    making: &mut make::Making<'_>,
+    making: &mut make::TargetBuilder<'_>,
     inspected: Vec<inspect::Inspected>,
     targets: &mut PreparedTargets,
 ) -> Result<(), PrepareError> {
@@ -270,7 +270,7 @@ fn check_fit(plan: &Plan, targets: &PreparedTargets) -> Result<(), PrepareError>
         let misfits: Vec<String> = test
             .steps
             .iter()
-            .filter_map(|step| match fit(step, targets.semantics(), &targets.places_of(step)) {
+            .filter_map(|step| match fit(step, targets.semantics(), &targets.job_targets(step)) {
                 Fit::Fits => None,
                 Fit::Misfit(why) => Some(why),
             })

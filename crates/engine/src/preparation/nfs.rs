@@ -5,7 +5,7 @@ use std::path::Path;
 
 use assay_record::{FilesystemFacts, HostFacts, MemberFacts, MemberKind, NfsFacts, PathFacts};
 use assay_spec::{NfsAddress, NfsSync, Plan};
-use assay_target::nfs::{self, BLOCK_BYTES, Identity, Place, locate};
+use assay_target::nfs::{self, BLOCK_BYTES, Identity, NfsLocation, locate};
 use assay_target::{Durability, OpenError};
 
 use super::PrepareOptions;
@@ -22,7 +22,7 @@ const WHOLE_SHARE: f64 = 0.9;
 /// A file to be made or used.
 pub(super) struct NfsPlan {
     pub(super) address: String,
-    pub(super) place: Place,
+    pub(super) place: NfsLocation,
     pub(super) state: FileState,
     pub(super) kept: Option<Kept>,
     pub(super) span_bytes: u64,
@@ -89,7 +89,7 @@ pub fn inspect_nfs(address: &NfsAddress) -> Result<NfsInspection, PrepareError> 
 }
 
 /// Looks at the way there over the connection that the place was found with: those of the workers take the same.
-fn see(place: &mut Place) -> Result<Seen, PrepareError> {
+fn see(place: &mut NfsLocation) -> Result<Seen, PrepareError> {
     let round_trip_us = u64::try_from(place.round_trip()?.as_micros()).unwrap_or(u64::MAX);
     let path = crate::paths::way(place.local_address(), place.server_address());
     Ok(Seen { round_trip_us, path })
@@ -138,7 +138,7 @@ pub(super) fn inspect(
 
 /// A file of our own that the server lets us only read is as good as somebody else's for a plan that only reads, and
 /// more is known of it.
-fn only_read(place: &Place, state: FileState, writer: Option<&str>) -> (FileState, Option<Kept>) {
+fn only_read(place: &NfsLocation, state: FileState, writer: Option<&str>) -> (FileState, Option<Kept>) {
     match (may_not(place, &state), writer, state) {
         (Some(why), None, FileState::Ours(marker)) => {
             let is_stamped = !marker.kinds.is_empty() && marker.kinds.iter().all(|kind| kind == FILL_STAMPED);
@@ -183,12 +183,12 @@ impl NfsPlan {
     }
 }
 
-fn is_named(given: &str, place: &Place, address: &NfsAddress) -> bool {
+fn is_named(given: &str, place: &NfsLocation, address: &NfsAddress) -> bool {
     given == address.to_string() || given == place.address.to_string() || given == place.address.path
 }
 
 /// What the server does not let us do that a run has to; `None`: nothing.
-fn may_not(place: &Place, state: &FileState) -> Option<String> {
+fn may_not(place: &NfsLocation, state: &FileState) -> Option<String> {
     let who = format!("uid {} gid {}", place.credentials.uid, place.credentials.gid);
     let helps = "see the export's options (ro, squashing) and uid= and gid= in the address";
     if !place.flavors.is_empty() && !place.flavors.contains(&AUTH_SYS) {
@@ -210,7 +210,7 @@ fn may_not(place: &Place, state: &FileState) -> Option<String> {
     }
 }
 
-fn filesystem(place: &Place) -> FilesystemFacts {
+fn filesystem(place: &NfsLocation) -> FilesystemFacts {
     let source = format!("{}:{}", place.address.host, place.export);
     FilesystemFacts {
         kind: "nfs".into(),
@@ -225,7 +225,7 @@ fn filesystem(place: &Place) -> FilesystemFacts {
     }
 }
 
-pub(super) fn facts(place: &Place, span_bytes: u64, seen: Seen, durability: Durability) -> MemberFacts {
+pub(super) fn facts(place: &NfsLocation, span_bytes: u64, seen: Seen, durability: Durability) -> MemberFacts {
     let limits = place.limits;
     let is_file_sync = place.address.sync == NfsSync::File || durability == Durability::Sync;
     let nfs = NfsFacts {

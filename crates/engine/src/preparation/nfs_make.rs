@@ -1,4 +1,4 @@
-//! Making, marking and filling a file on an NFS server like a local one, and leaving it as it should be found.
+//! TargetBuilder, marking and filling a file on an NFS server like a local one, and leaving it as it should be found.
 
 use std::fs::File;
 use std::net::SocketAddr;
@@ -7,14 +7,14 @@ use assay_record::{Content, MemberFacts, Warning};
 use assay_spec::units::Bytes;
 use assay_spec::{Plan, Step};
 use assay_target::file::{Lock, Marker};
-use assay_target::nfs::{self, NfsMember, Place};
+use assay_target::nfs::{self, NfsLocation, NfsMember};
 use assay_target::{AccessMode, OpenError};
 
 use super::Prepared;
 use super::error::PrepareError;
 use super::files::FileState;
 use super::fill::Filled;
-use super::make::{Made, Making};
+use super::make::{OpenTarget, TargetBuilder};
 use super::nfs::{Kept, NfsPlan, call_bytes, facts, is_whole};
 
 /// Remembers what to write down when the run is over.
@@ -44,8 +44,8 @@ pub(super) enum NfsClosed {
     Unmarked(Warning),
 }
 
-impl Making<'_> {
-    pub(super) fn open_nfs(&mut self, plan: NfsPlan) -> Result<Made, PrepareError> {
+impl TargetBuilder<'_> {
+    pub(super) fn open_nfs(&mut self, plan: NfsPlan) -> Result<OpenTarget, PrepareError> {
         let NfsPlan { address, mut place, state, kept, span_bytes, durability, seen, .. } = plan;
         let is_new = state == FileState::New;
         let (access, lock) = match state {
@@ -108,11 +108,11 @@ impl Making<'_> {
         let facts = facts(&place, span_bytes, seen, durability);
         let (used_bytes, size_bytes) = (file.attributes.used_bytes, file.attributes.size_bytes);
         let hold = NfsHold { _locks: locks, marker, used_bytes, size_bytes, is_kept: kept.is_some() };
-        Ok(Made::new(address, facts, Prepared::Nfs { member: Box::new(member), hold }))
+        Ok(OpenTarget::new(address, facts, Prepared::Nfs { member: Box::new(member), hold }))
     }
 
     /// Of two targets that are one file nobody could tell before the first of them is there.
-    fn create_nfs(&self, address: &str, place: &mut Place) -> Result<(), PrepareError> {
+    fn create_nfs(&self, address: &str, place: &mut NfsLocation) -> Result<(), PrepareError> {
         if let Some(Some(id)) = place.appeared()?
             && let Some((_, earlier)) = self.nfs_marks.iter().find(|(known, _)| *known == id)
         {
@@ -123,7 +123,7 @@ impl Making<'_> {
 
     fn hold_nfs(
         &mut self,
-        place: &mut Place,
+        place: &mut NfsLocation,
         lock: Lock,
         marker: Option<&Marker>,
     ) -> Result<Vec<File>, PrepareError> {

@@ -38,51 +38,51 @@ pub struct Flow {
 
 /// The ways that have been looked at, so that what two connections share is tried out once.
 #[derive(Debug, Default)]
-pub struct Ways(Vec<(Way, NetPathFacts)>);
+pub struct NetProbe(Vec<(EchoRoute, NetPathFacts)>);
 
 /// What decides how echoes fare: where they go, and through what.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Way {
+struct EchoRoute {
     /// Without a port.
     to: SocketAddr,
     route: RouteFacts,
     index: u32,
 }
 
-impl Ways {
+impl NetProbe {
     /// The network to each address, looked at side by side. Takes some milliseconds; seconds where frames get lost.
     pub fn look(&mut self, flows: &[Flow]) -> Vec<NetPathFacts> {
-        let ways: Vec<Option<Way>> = flows.iter().map(|flow| way(*flow)).collect();
-        let mut new: Vec<&Way> = Vec::new();
+        let ways: Vec<Option<EchoRoute>> = flows.iter().map(|flow| way(*flow)).collect();
+        let mut new: Vec<&EchoRoute> = Vec::new();
         for way in ways.iter().flatten() {
             if self.known(way).is_none() && !new.contains(&way) {
                 new.push(way);
             }
         }
-        let looked: Vec<(Way, NetPathFacts)> = std::thread::scope(|scope| {
+        let looked: Vec<(EchoRoute, NetPathFacts)> = std::thread::scope(|scope| {
             let looks: Vec<_> =
                 new.iter().map(|way| scope.spawn(|| ((*way).clone(), net_path(way)))).collect();
             looks.into_iter().filter_map(|look| look.join().ok()).collect()
         });
         self.0.extend(looked);
-        let facts = |way: &Option<Way>| way.as_ref().and_then(|way| self.known(way)).cloned();
+        let facts = |way: &Option<EchoRoute>| way.as_ref().and_then(|way| self.known(way)).cloned();
         ways.iter().map(|way| facts(way).unwrap_or_default()).collect()
     }
 
-    fn known(&self, way: &Way) -> Option<&NetPathFacts> {
+    fn known(&self, way: &EchoRoute) -> Option<&NetPathFacts> {
         self.0.iter().find(|(known, _)| known == way).map(|(_, facts)| facts)
     }
 }
 
-fn way(flow: Flow) -> Option<Way> {
+fn way(flow: Flow) -> Option<EchoRoute> {
     let mut kernel = Netlink::open(None).ok()?;
     let (route, index) = route::route_of(&mut kernel, flow).ok()?;
     let mut to = flow.remote;
     to.set_port(0);
-    Some(Way { to, route, index })
+    Some(EchoRoute { to, route, index })
 }
 
-fn net_path(way: &Way) -> NetPathFacts {
+fn net_path(way: &EchoRoute) -> NetPathFacts {
     let mut facts = NetPathFacts { route: Some(way.route.clone()), ..NetPathFacts::default() };
     let Ok(mut kernel) = Netlink::open(None) else { return facts };
     let links = link::all(&mut kernel).unwrap_or_default();
@@ -102,7 +102,7 @@ fn net_path(way: &Way) -> NetPathFacts {
 }
 
 /// Echoes tell of the way of a connection only where they take the same one.
-fn probe(kernel: &mut Netlink, way: &Way, device: &str, mtu_bytes: u32) -> FrameFacts {
+fn probe(kernel: &mut Netlink, way: &EchoRoute, device: &str, mtu_bytes: u32) -> FrameFacts {
     let from = way.route.source.as_ref().and_then(|source| source.parse().ok());
     let mut goes_there = |through| {
         let echo = route::route_of_echo(kernel, way.to, from, through);
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn this_host_is_reached_through_its_loopback_interface() {
         let flow = |to: &str| Flow { remote: to.parse().unwrap(), local: None };
-        let all = Ways::default().look(&[flow("127.0.0.1:1"), flow("127.0.0.2:1")]);
+        let all = NetProbe::default().look(&[flow("127.0.0.1:1"), flow("127.0.0.2:1")]);
         for facts in &all {
             let (route, interface) = (facts.route.as_ref().unwrap(), facts.interface.as_ref().unwrap());
             assert_eq!((route.device.as_str(), interface.kind.as_str()), ("lo", "loopback"), "{facts:?}");
@@ -160,7 +160,7 @@ mod tests {
     fn an_address_without_a_way_says_so() {
         // Class E: no host has it, and Linux has no route to its limited broadcast.
         let flow = Flow { remote: "255.255.255.255:1".parse().unwrap(), local: None };
-        let facts = &Ways::default().look(&[flow])[0];
+        let facts = &NetProbe::default().look(&[flow])[0];
         assert_eq!(*facts, NetPathFacts::default());
     }
 }

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs as _};
 use std::os::fd::AsRawFd as _;
 use std::time::{Duration, Instant};
 
-use assay_host::{Flow, Sampler, Watched, Ways, tcp_path};
+use assay_host::{Flow, NetProbe, Sampler, Watched, tcp_path};
 use assay_record::{FrameOutcome, FrameProbe, NetPathFacts};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrStorage, bind, connect, socket};
 
@@ -112,7 +112,7 @@ fn a_rule_by_our_address_is_followed() {
             [("10.9.1.1", "e1", "10.9.1.2", None), ("10.9.2.1", "e2", "10.9.2.2", Some(100))]
         {
             let mut stream = connected(at, Some(from));
-            let facts = Ways::default().look(&[flow(&stream)]).remove(0);
+            let facts = NetProbe::default().look(&[flow(&stream)]).remove(0);
             assert_eq!(device(&facts), (expected, Some(gateway)), "{facts:#?}");
             assert_eq!(facts.route.as_ref().unwrap().source.as_deref(), Some(from));
             assert_eq!(facts.route.as_ref().unwrap().table, table);
@@ -137,7 +137,7 @@ fn a_rule_by_port_is_followed_and_echoes_that_go_another_way_are_not_believed() 
     let looked = || {
         spaces.inside("here", || {
             let mut stream = connected(at, None);
-            let facts = Ways::default().look(&[flow(&stream)]).remove(0);
+            let facts = NetProbe::default().look(&[flow(&stream)]).remove(0);
             assert_eq!((device(&facts), really(&mut stream)), (("e2", Some("10.9.2.2")), "e2"));
             facts.frames
         })
@@ -165,7 +165,7 @@ fn among_several_next_hops_that_of_each_connection_is_told() {
     spaces.set("here", "ipv4/fib_multipath_hash_policy", "1");
     let at = listening(&spaces);
     let mut used: Vec<&str> = spaces.inside("here", || {
-        let mut ways = Ways::default();
+        let mut ways = NetProbe::default();
         // An address of a link would draw its connections to that link.
         let one = |_| {
             let mut stream = connected(at, Some("10.9.5.5"));
@@ -192,7 +192,7 @@ fn a_link_local_address_is_reached_on_the_link_of_its_zone() {
             let to = (format!("fe80::{number}:2%e{number}"), port).to_socket_addrs().unwrap().next().unwrap();
             let stream = TcpStream::connect(to).unwrap();
             let flow = flow(&stream);
-            let facts = Ways::default().look(&[flow]).remove(0);
+            let facts = NetProbe::default().look(&[flow]).remove(0);
             assert_eq!(device(&facts), (format!("e{number}").as_str(), None), "{facts:#?}");
             let ours = flow.local.unwrap().ip().to_string();
             assert_eq!(facts.route.as_ref().unwrap().source.as_deref(), Some(ours.as_str()));

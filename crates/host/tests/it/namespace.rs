@@ -4,14 +4,14 @@ use std::fs::File;
 use std::net::SocketAddr;
 use std::process::Command;
 
-use assay_host::{Flow, Ways};
+use assay_host::{Flow, NetProbe};
 use assay_record::NetPathFacts;
 use nix::sched::{CloneFlags, setns};
 
 /// The network to the iSCSI port of each address.
 pub fn look(to: &[&str]) -> Vec<NetPathFacts> {
     let flow = |to: &&str| Flow { remote: SocketAddr::new(to.parse().unwrap(), 3260), local: None };
-    Ways::default().look(&to.iter().map(flow).collect::<Vec<_>>())
+    NetProbe::default().look(&to.iter().map(flow).collect::<Vec<_>>())
 }
 
 /// Namespaces that are gone when dropped, whatever became of the test.

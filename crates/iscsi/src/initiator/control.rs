@@ -11,7 +11,7 @@ use crate::scsi::{
     PortGroup, Reservation, Rotation, ScsiDataError, parse_lba_status, parse_luns, parse_port_groups,
     parse_reservation, parse_reservation_keys, parse_rotation, parse_serial, parse_supported_pages,
 };
-use crate::slots::{Data, Owner, Place};
+use crate::slots::{CommandState, Data, Owner};
 
 /// Data of a control command.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         slot.attempts = 0;
         slot.last_path = None;
         slot.submitted_at = Instant::now();
-        slot.place = Place::Waiting;
+        slot.place = CommandState::Waiting;
         self.waiting.push_back(user);
         let result = self.wait_for_control(user);
         let Data::Control(mut data) = self.slots.put(user) else {

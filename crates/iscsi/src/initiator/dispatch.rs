@@ -6,7 +6,7 @@ use assay_tcp::{Patience, READ_LIMIT};
 
 use super::Initiator;
 use crate::multipath::{Candidate, State};
-use crate::slots::Place;
+use crate::slots::CommandState;
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     /// Sends what can be sent, waits up to `wait` for something to come, takes it, and reacts.
@@ -52,7 +52,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             };
             self.waiting.pop_front();
             let slot = self.slots.get_mut(index);
-            slot.place = Place::Bound { path };
+            slot.place = CommandState::Bound { path };
             if slot.attempts == 0 {
                 slot.submitted_at = now;
             }
@@ -71,7 +71,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
                     path.pending.push_front(user);
                     break;
                 }
-                self.slots.get_mut(user).place = Place::Started { path: index };
+                self.slots.get_mut(user).place = CommandState::Started { path: index };
             }
         }
     }

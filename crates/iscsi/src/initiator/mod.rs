@@ -29,8 +29,8 @@ use crate::pdu::Direction;
 use crate::scsi::Capacity;
 use crate::scsi::cdb::{self, Fua};
 use crate::session::SessionEvent;
-use crate::slots::{Data, Owner, Place, Slots};
-use crate::stats::PathReport;
+use crate::slots::{CommandState, Data, Owner, Slots};
+use crate::stats::PathStatus;
 
 pub use control::Transfer;
 pub(crate) use recover::login_error;
@@ -255,7 +255,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         slot.transfer_bytes = transfer_bytes;
         slot.attempts = 0;
         slot.last_path = None;
-        slot.place = Place::Waiting;
+        slot.place = CommandState::Waiting;
         // `submitted_at` is stamped at dispatch: the clock is read once per batch.
         self.caller_count += 1;
         self.waiting.push_back(index);
@@ -323,7 +323,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     }
 
     /// Every path as it is now, with its TCP facts. To be called about once a second.
-    pub fn stats(&mut self) -> Vec<PathReport> {
+    pub fn stats(&mut self) -> Vec<PathStatus> {
         let mut reports = Vec::with_capacity(self.paths.len());
         for path in &self.paths {
             let connection = match &path.state {
@@ -332,7 +332,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             };
             let stream = connection.map(|connection| connection.wire.stream());
             let tcp = stream.and_then(|stream| self.tcp_facts.as_mut()?.read(stream).ok());
-            reports.push(PathReport {
+            reports.push(PathStatus {
                 path: path.index,
                 portal: path.portal.clone(),
                 is_up: path.is_serving(),

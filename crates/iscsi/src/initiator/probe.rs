@@ -9,7 +9,7 @@ use crate::multipath::{Phase, ProbeStep, State};
 use crate::pdu::Direction;
 use crate::scsi::{AccessState, Capacity, DeviceIds, Inquiry, Sense, cdb, parse_port_groups, status};
 use crate::session::TaskOutcome;
-use crate::slots::{Data, Owner, Place};
+use crate::slots::{CommandState, Data, Owner};
 
 /// Unit attentions taken in a row; a target has a handful after a restart.
 const READY_TRIES_MAX: u8 = 16;
@@ -50,7 +50,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         slot.transfer_bytes = bytes.into();
         slot.attempts = 0;
         slot.submitted_at = now;
-        slot.place = Place::Bound { path };
+        slot.place = CommandState::Bound { path };
         self.paths[at].pending.push_front(user);
     }
 

@@ -2,7 +2,7 @@
 //!
 //! A write that was handed to a connection may sit in the target when the connection dies. If it were sent again on
 //! another path at once, the target could carry out the new one, then a newer write to the same block, and then the
-//! old one: silent corruption. So such writes wait, [`Place::Fenced`], until the target is known to have dropped the
+//! old one: silent corruption. So such writes wait, [`CommandState::Fenced`], until the target is known to have dropped the
 //! old task: a login with the same ISID reinstates the session, and the target ends its old tasks before it answers
 //! (RFC 7143 §6.3.5); a LUN reset ends them too. Our own socket is closed with a reset, so that nothing it still
 //! held can leave. Reads change nothing and go to another path at once.
@@ -17,7 +17,7 @@ use crate::login::{LoginConfig, Negotiated};
 use crate::multipath::{Attempt, Connection, Path, Phase, ProbeStep, Purpose, State};
 use crate::pdu::Direction;
 use crate::scsi::AccessState;
-use crate::slots::{Owner, Place};
+use crate::slots::{CommandState, Owner};
 use crate::transport::{LoginFailure, LoginOutcome, Wire, WireError};
 
 /// How long a connection that only ended an old session may take to log out.
@@ -86,7 +86,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     fn take_back(&mut self, at: usize, now: Instant) -> (u32, u32) {
         let index = self.paths[at].index;
         self.paths[at].pending.clear();
-        let is_here = |place| matches!(place, Place::Bound { path } | Place::Started { path } | Place::Sent { path } if path == index);
+        let is_here = |place| matches!(place, CommandState::Bound { path } | CommandState::Started { path } | CommandState::Sent { path } if path == index);
         let mut users: Vec<(Instant, u32)> = Vec::new();
         for (user, slot) in self.slots.live() {
             if is_here(slot.place) {
@@ -102,12 +102,12 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
                 continue;
             }
             commands += 1;
-            if matches!(slot.place, Place::Started { .. }) {
+            if matches!(slot.place, CommandState::Started { .. }) {
                 // A target that never takes it must not keep it for ever.
                 slot.attempts += 1;
             }
-            if matches!(slot.place, Place::Sent { .. }) && slot.direction == Direction::Write {
-                slot.place = Place::Fenced { path: index };
+            if matches!(slot.place, CommandState::Sent { .. }) && slot.direction == Direction::Write {
+                slot.place = CommandState::Fenced { path: index };
                 fenced_writes += 1;
             } else {
                 self.requeue(user, now, "its path failed");
@@ -126,7 +126,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             return;
         }
         self.log.push(now, Some(index), EventKind::Fenced { by, writes });
-        let is_fenced = |place| matches!(place, Place::Fenced { path } if path == index);
+        let is_fenced = |place| matches!(place, CommandState::Fenced { path } if path == index);
         let live = self.slots.live().filter(|(_, slot)| is_fenced(slot.place));
         let mut users: Vec<(Instant, u32)> = live.map(|(user, slot)| (slot.submitted_at, user)).collect();
         users.sort_unstable();

@@ -11,7 +11,7 @@ use crate::multipath::{Phase, State};
 use crate::pdu::Direction;
 use crate::scsi::{AccessState, Sense, SenseAction, status};
 use crate::session::{SessionEvent, TaskOutcome};
-use crate::slots::{Data, Owner, Place};
+use crate::slots::{CommandState, Data, Owner};
 
 /// How often a command is sent before it is given up.
 const ATTEMPTS_MAX: u32 = 16;
@@ -37,7 +37,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         // complete it twice.
         let index = self.paths[at].index;
         if let SessionEvent::Done { user, .. } | SessionEvent::Aborted { user } = event
-            && self.slots.get(user).place != (Place::Sent { path: index })
+            && self.slots.get(user).place != (CommandState::Sent { path: index })
         {
             return;
         }
@@ -46,7 +46,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
                 let slot = self.slots.get_mut(user);
                 if slot.held_count > 0 {
                     // The target answered before it had all data; the buffer is still in the sending queue.
-                    slot.place = Place::Ending;
+                    slot.place = CommandState::Ending;
                     slot.outcome = Some(outcome);
                     self.ending.push(user);
                 } else {
@@ -216,7 +216,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             let error = IoError::GivenUp { attempts: slot.attempts, last: last.to_owned() };
             return self.finish(user, Err(error));
         }
-        slot.place = Place::Waiting;
+        slot.place = CommandState::Waiting;
         self.waiting.push_back(user);
     }
 
@@ -230,7 +230,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         }
         let doublings = slot.attempts.saturating_sub(1).min(10);
         let pause = (BUSY_PAUSE_MIN * (1 << doublings)).min(BUSY_PAUSE_MAX);
-        slot.place = Place::Paused { until: now + pause };
+        slot.place = CommandState::Paused { until: now + pause };
         self.paused_count += 1;
     }
 
@@ -244,7 +244,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         }
         let slot = self.slots.get_mut(user);
         if slot.held_count > 0 {
-            slot.place = Place::Ending;
+            slot.place = CommandState::Ending;
             slot.outcome = None;
             self.ending.push(user);
         } else {

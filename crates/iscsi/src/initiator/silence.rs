@@ -8,7 +8,7 @@ use super::Initiator;
 use crate::error::PathError;
 use crate::events::EventKind;
 use crate::multipath::{Doubt, Path, Quiet, State};
-use crate::slots::{Owner, Place};
+use crate::slots::{CommandState, Owner};
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     /// Called with every tick, never per command.
@@ -35,7 +35,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     fn owed(&self) -> [Option<(Instant, u32)>; PATHS_MAX] {
         let mut owed: [Option<(Instant, u32)>; PATHS_MAX] = [None; PATHS_MAX];
         for (_, slot) in self.slots.live() {
-            let Place::Sent { path } = slot.place else { continue };
+            let CommandState::Sent { path } = slot.place else { continue };
             let of = &mut owed[usize::from(path)];
             let (oldest, count) = of.unwrap_or((slot.sent_at, 0));
             *of = Some((oldest.min(slot.sent_at), count + 1));
@@ -73,7 +73,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             if let Owner::Probe { .. } = slot.owner {
                 path.pending.push_front(user);
             } else {
-                slot.place = Place::Waiting;
+                slot.place = CommandState::Waiting;
                 self.waiting.push_front(user);
             }
         }

@@ -6,7 +6,7 @@ use super::{Initiator, TICK};
 use crate::error::{IoError, Lost, PathError};
 use crate::events::EventKind;
 use crate::multipath::{Path, Phase, State};
-use crate::slots::{Owner, Place};
+use crate::slots::{CommandState, Owner};
 
 /// What a path's timers ask for.
 enum Due {
@@ -50,12 +50,12 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         if self.paused_count == 0 {
             return;
         }
-        let is_over = |place| matches!(place, Place::Paused { until } if until <= now);
+        let is_over = |place| matches!(place, CommandState::Paused { until } if until <= now);
         let over: Vec<u32> =
             self.slots.live().filter(|(_, slot)| is_over(slot.place)).map(|(user, _)| user).collect();
         for user in over {
             self.paused_count -= 1;
-            self.slots.get_mut(user).place = Place::Waiting;
+            self.slots.get_mut(user).place = CommandState::Waiting;
             self.waiting.push_back(user);
         }
     }
@@ -110,8 +110,9 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             if connection.manage_deadline.is_some() {
                 continue;
             }
-            let is_overdue = |place: Place, sent_at: Instant| {
-                matches!(place, Place::Sent { path } if path == index) && now.duration_since(sent_at) > limit
+            let is_overdue = |place: CommandState, sent_at: Instant| {
+                matches!(place, CommandState::Sent { path } if path == index)
+                    && now.duration_since(sent_at) > limit
             };
             let overdue = self.slots.live().find(|(_, slot)| is_overdue(slot.place, slot.sent_at));
             if let Some((user, _)) = overdue
@@ -131,11 +132,11 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             if !self.paths[at].is_serving() {
                 continue;
             }
-            let in_air = self.slots.live().any(|(_, slot)| slot.place == Place::Sent { path: index });
+            let in_air = self.slots.live().any(|(_, slot)| slot.place == CommandState::Sent { path: index });
             let is_overdue = |since: Instant| now.duration_since(since) > limit;
             let mut live = self.slots.live();
             let stuck = live.any(|(_, slot)| {
-                slot.place == Place::Started { path: index }
+                slot.place == CommandState::Started { path: index }
                     && is_overdue(slot.submitted_at.max(slot.sent_at))
             });
             drop(live);
@@ -178,7 +179,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         }
         let limit = self.config.timeouts.command + self.config.timeouts.no_path;
         let fenced = self.slots.live().filter_map(|(user, slot)| match slot.place {
-            Place::Fenced { path } if now.duration_since(slot.sent_at) > limit => Some((user, path)),
+            CommandState::Fenced { path } if now.duration_since(slot.sent_at) > limit => Some((user, path)),
             _ => None,
         });
         for (user, path) in fenced.collect::<Vec<_>>() {
@@ -191,7 +192,9 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     fn give_up(&mut self, waited_s: u64) {
         let last = self.paths.iter().find_map(|path| path.last_error.clone());
         self.lost = Some(Lost { waited_s, last: last.unwrap_or_else(|| "none".into()) });
-        let waits = |place| matches!(place, Place::Waiting | Place::Paused { .. } | Place::Fenced { .. });
+        let waits = |place| {
+            matches!(place, CommandState::Waiting | CommandState::Paused { .. } | CommandState::Fenced { .. })
+        };
         let users: Vec<u32> = self
             .slots
             .live()

@@ -7,7 +7,7 @@ use assay_tcp::Patience;
 use crate::login::Negotiated;
 use crate::pdu::{Bhs, Response};
 use crate::session::{Placement, Session, SessionEvent};
-use crate::slots::{Place, Slots};
+use crate::slots::{CommandState, Slots};
 use crate::transport::{Flow, Sink, Wire, WireError};
 
 /// What a connection is for at the moment.
@@ -92,7 +92,7 @@ impl Connection {
             {
                 if let Some(user) = pdu.started {
                     let slot = slots.get_mut(user);
-                    slot.place = Place::Sent { path };
+                    slot.place = CommandState::Sent { path };
                     slot.sent_at = now;
                     slot.last_path = Some(path);
                     slot.attempts += 1;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use assay_tcp::{Connecting, PathStats};
 
 use super::connection::{Connection, Phase};
-use super::silence::Pace;
+use super::silence::ResponseTimes;
 use crate::config::Timeouts;
 use crate::error::{Missing, PathError};
 use crate::login::LoginConfig;
@@ -78,7 +78,7 @@ pub(crate) struct Path {
     /// What the last error says is not there.
     pub missing: Option<Missing>,
     /// How long its answers take.
-    pub pace: Pace,
+    pub pace: ResponseTimes,
     pub stats: PathStats,
 }
 
@@ -110,7 +110,7 @@ impl Path {
             is_refused: false,
             last_error: None,
             missing: None,
-            pace: Pace::new(now),
+            pace: ResponseTimes::new(now),
             stats: PathStats::default(),
         }
     }

@@ -20,7 +20,7 @@ const DOUBLINGS_MAX: u32 = 8;
 
 /// How long the answers of a path take.
 #[derive(Debug)]
-pub(crate) struct Pace {
+pub(crate) struct ResponseTimes {
     slowest: Duration,
     slowest_before: Duration,
     turned_at: Instant,
@@ -28,7 +28,7 @@ pub(crate) struct Pace {
     given_up_count: u32,
 }
 
-impl Pace {
+impl ResponseTimes {
     pub(crate) fn new(now: Instant) -> Self {
         Self { slowest: Duration::ZERO, slowest_before: Duration::ZERO, turned_at: now, given_up_count: 0 }
     }
@@ -118,7 +118,7 @@ mod tests {
     #[track_caller]
     fn check(now: u32, asked: Option<u32>, heard: Option<u32>, slowest: u32, expected: Doubt) {
         let start = Instant::now();
-        let mut pace = Pace::new(start);
+        let mut pace = ResponseTimes::new(start);
         pace.answered(MS * slowest);
         let quiet = Quiet {
             since: start,
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn a_ping_that_was_in_the_air_before_gets_its_time() {
         let start = Instant::now();
-        let pace = Pace::new(start);
+        let pace = ResponseTimes::new(start);
         let heard = Some(start + MS * 2000);
         let quiet = Quiet { since: start + MS * 1000, asked_at: Some(start), others_heard_at: heard };
         assert_eq!(pace.doubt(quiet, &Timeouts::default(), start + MS * 1120), Doubt::None);
@@ -168,7 +168,7 @@ mod tests {
     fn one_that_is_given_up_again_and_again_gets_up_to_the_limit_of_pings() {
         let timeouts = Timeouts::default();
         let start = Instant::now();
-        let mut pace = Pace::new(start);
+        let mut pace = ResponseTimes::new(start);
         let mut limits = Vec::new();
         for _ in 0..20 {
             limits.push(pace.give_up_after(&timeouts).as_millis());
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn slow_answers_are_forgotten() {
         let (start, timeouts) = (Instant::now(), Timeouts::default());
-        let mut pace = Pace::new(start);
+        let mut pace = ResponseTimes::new(start);
         pace.answered(MS * 200);
         pace.turn(start + MEMORY);
         assert_eq!(pace.suspect_after(&timeouts), MS * 800);

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{CalibrateError, Calibration, Fitted, MicroTests, Point, calibrate};
 use crate::array::Array;
-use crate::plant::Tables;
+use crate::resolved::Tables;
 use crate::validate::median;
 
 /// Above this median difference between rounds nothing lasting is said of a target: its own rate moves more than the

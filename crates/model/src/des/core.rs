@@ -19,8 +19,8 @@ use std::collections::VecDeque;
 use super::disks::{Disks, NO_SLOT, Visit};
 use super::heap::{EventHeap, INDEX_LIMIT, Key};
 use crate::num::{index, small, whole};
-use crate::plant::{Media, Plant, Recipe};
 use crate::raid::{Kind, Phase};
+use crate::resolved::{IoCost, Media, ResolvedArray};
 use crate::rng::Rng;
 
 const ARRIVE: u8 = 0;
@@ -47,13 +47,13 @@ const READ_AHEAD: u64 = 4 << 20;
 struct Slot {
     issued_ns: u64,
     tag: u64,
-    recipe: u32,
+    io_cost: u32,
     pending: u32,
     path: u32,
     phase: u8,
 }
 
-/// A recipe in whole nanoseconds.
+/// A io_cost in whole nanoseconds.
 #[derive(Debug, Clone, Copy)]
 struct Cost {
     kind: Kind,
@@ -81,8 +81,8 @@ pub(crate) enum Step {
         tag: u64,
         /// When it was submitted, ns.
         issued_ns: u64,
-        /// The index of its recipe.
-        recipe: u32,
+        /// The index of its io_cost.
+        io_cost: u32,
     },
     /// A timer of the driver fired.
     Timer(usize),
@@ -129,7 +129,7 @@ pub(crate) struct Core {
 /// Solid-state members: when each die and each member's controller is free.
 #[derive(Debug, Clone)]
 struct FlashMembers {
-    plant: crate::plant::FlashPlant,
+    resolved: crate::resolved::ResolvedFlash,
     dies: usize,
     die_free_ns: Vec<u64>,
     controller_free_ns: Vec<u64>,
@@ -143,21 +143,21 @@ struct FlashMembers {
 
 impl Core {
     /// An idle array; `outstanding` is the most I/Os that will be in flight at once.
-    pub(crate) fn new(plant: &Plant, outstanding: usize, seed: u64) -> Self {
+    pub(crate) fn new(resolved: &ResolvedArray, outstanding: usize, seed: u64) -> Self {
         let outstanding = outstanding.clamp(1, INDEX_LIMIT - 1);
-        let members = plant.shape.members as usize;
+        let members = resolved.shape.members as usize;
         let bounded = |n: f64| if n.is_finite() { index(whole(n)) } else { usize::MAX };
-        let (disks, flash) = match &plant.media {
+        let (disks, flash) = match &resolved.media {
             Media::Disk(disk, table) => (Some(Disks::new(disk, table, members, outstanding)), None),
             Media::Flash(flash) => (None, Some(FlashMembers::new(*flash, members))),
         };
         Self {
             costs: Vec::new(),
-            chunk: plant.shape.chunk,
-            members: plant.shape.members,
-            cores: bounded(plant.cores).max(1),
-            write_back_bytes: whole(plant.write_back_bytes),
-            queue_depth: bounded(plant.queue_depth),
+            chunk: resolved.shape.chunk,
+            members: resolved.shape.members,
+            cores: bounded(resolved.cores).max(1),
+            write_back_bytes: whole(resolved.write_back_bytes),
+            queue_depth: bounded(resolved.queue_depth),
             now_ns: 0,
             rng: Rng::new(seed),
             heap: EventHeap::with_capacity(outstanding * 2 + members + 16),
@@ -165,13 +165,13 @@ impl Core {
             free: (0..small(outstanding as u64)).rev().collect(),
             in_array: 0,
             host_queue: VecDeque::with_capacity(outstanding),
-            workers_free: bounded(plant.workers),
+            workers_free: bounded(resolved.workers),
             worker_queue: VecDeque::with_capacity(outstanding),
-            cpu_free_ns: vec![0; bounded(plant.cores).max(1)],
+            cpu_free_ns: vec![0; bounded(resolved.cores).max(1)],
             controller_free_ns: 0,
             serial_free_ns: 0,
             stream_free_ns: 0,
-            wire_free_ns: vec![[0; 2]; bounded(plant.paths).max(1)],
+            wire_free_ns: vec![[0; 2]; bounded(resolved.paths).max(1)],
             turn_left: 0,
             path: 0,
             disks,
@@ -182,39 +182,39 @@ impl Core {
         }
     }
 
-    /// Makes a recipe known and returns its index.
-    pub(crate) fn add_recipe(&mut self, recipe: &Recipe) -> u32 {
+    /// Makes a io_cost known and returns its index.
+    pub(crate) fn add_recipe(&mut self, io_cost: &IoCost) -> u32 {
         self.costs.push(Cost {
-            kind: recipe.kind,
-            cpu_ns: whole(recipe.cpu_ns),
-            wire_ns: whole(recipe.wire_ns),
-            delay_ns: whole(recipe.delay_ns),
-            serial_ns: whole(recipe.serial_ns),
-            controller_ns: whole(recipe.controller_ns),
-            stream_ns: whole(recipe.stream_ns),
-            stream_visits: small(whole((recipe.bytes / self.chunk).ceil())).clamp(1, self.members),
-            bytes: whole(recipe.bytes),
-            phases: recipe.phases,
-            hit: whole(recipe.hit * (1_u64 << 32) as f64),
-            buffered: recipe.buffered,
-            ios_per_turn: whole(recipe.ios_per_turn).max(1),
+            kind: io_cost.kind,
+            cpu_ns: whole(io_cost.cpu_ns),
+            wire_ns: whole(io_cost.wire_ns),
+            delay_ns: whole(io_cost.delay_ns),
+            serial_ns: whole(io_cost.serial_ns),
+            controller_ns: whole(io_cost.controller_ns),
+            stream_ns: whole(io_cost.stream_ns),
+            stream_visits: small(whole((io_cost.bytes / self.chunk).ceil())).clamp(1, self.members),
+            bytes: whole(io_cost.bytes),
+            phases: io_cost.phases,
+            hit: whole(io_cost.hit * (1_u64 << 32) as f64),
+            buffered: io_cost.buffered,
+            ios_per_turn: whole(io_cost.ios_per_turn).max(1),
         });
         small(self.costs.len() as u64 - 1)
     }
 
-    /// Fills the caches with writes of a recipe, as a long run before would have.
-    pub(crate) fn prefill(&mut self, recipe: u32) {
+    /// Fills the caches with writes of a io_cost, as a long run before would have.
+    pub(crate) fn prefill(&mut self, io_cost: u32) {
         if let Some(flash) = &mut self.flash {
             flash.slc_left.fill(0);
         }
-        let cost = self.costs[recipe as usize];
+        let cost = self.costs[io_cost as usize];
         if !cost.buffered || cost.phases[0].visits == 0 {
             return;
         }
         while self.dirty_bytes + cost.bytes <= self.write_back_bytes {
             self.dirty_bytes += cost.bytes;
             if self.flash.is_some() {
-                self.flash_backlog.push_back(recipe);
+                self.flash_backlog.push_back(io_cost);
             } else {
                 self.destage(&cost);
             }
@@ -228,10 +228,10 @@ impl Core {
     }
 
     /// Issues an I/O now. The caller checked [`Self::has_room`].
-    pub(crate) fn submit(&mut self, recipe: u32, tag: u64) {
+    pub(crate) fn submit(&mut self, io_cost: u32, tag: u64) {
         let slot = self.free.pop().expect("the caller checked that there is room");
         self.slots[slot as usize] =
-            Slot { issued_ns: self.now_ns, tag, recipe, pending: 0, phase: 0, path: 0 };
+            Slot { issued_ns: self.now_ns, tag, io_cost, pending: 0, phase: 0, path: 0 };
         if self.in_array >= self.queue_depth {
             self.host_queue.push_back(slot);
         } else {
@@ -278,7 +278,7 @@ impl Core {
     }
 
     fn cost(&self, slot: u32) -> Cost {
-        self.costs[self.slots[slot as usize].recipe as usize]
+        self.costs[self.slots[slot as usize].io_cost as usize]
     }
 
     fn at(&mut self, time_ns: u64, kind: u8, slot: u32) {
@@ -386,15 +386,15 @@ impl Core {
     /// Takes a write into the write-back cache and starts its drain.
     fn buffer(&mut self, slot: u32, t: u64) {
         let cost = self.cost(slot);
-        let recipe = self.slots[slot as usize].recipe;
+        let io_cost = self.slots[slot as usize].io_cost;
         self.dirty_bytes += cost.bytes;
         self.press();
         self.at(t, STORED, slot);
         if cost.phases[0].visits == 0 {
             let done = self.stream(&cost, t);
-            self.heap.push(Key::new(done, DRAINED, recipe as usize));
+            self.heap.push(Key::new(done, DRAINED, io_cost as usize));
         } else if self.flash.is_some() {
-            self.flash_backlog.push_back(recipe);
+            self.flash_backlog.push_back(io_cost);
             self.destage_flash();
         } else {
             self.destage(&cost);
@@ -412,14 +412,14 @@ impl Core {
     fn destage_flash(&mut self) {
         let Some(flash) = &mut self.flash else { return };
         while flash.destaging < flash.controller_free_ns.len() * DESTAGES_PER_DRIVE {
-            let Some(recipe) = self.flash_backlog.pop_front() else { return };
+            let Some(io_cost) = self.flash_backlog.pop_front() else { return };
             flash.destaging += 1;
             let mut done = self.now_ns;
             // Both phases are charged from now: work for the drives, but nobody waits for their order.
-            for phase in self.costs[recipe as usize].phases.iter().filter(|p| p.visits > 0) {
+            for phase in self.costs[io_cost as usize].phases.iter().filter(|p| p.visits > 0) {
                 done = done.max(flash.visit_all(phase, self.now_ns, &mut self.rng));
             }
-            self.heap.push(Key::new(done, FLASH_DRAINED, recipe as usize));
+            self.heap.push(Key::new(done, FLASH_DRAINED, io_cost as usize));
         }
     }
 
@@ -544,7 +544,7 @@ impl Core {
             self.send(next);
         }
         let s = self.slots[slot as usize];
-        Step::Completed { tag: s.tag, issued_ns: s.issued_ns, recipe: s.recipe }
+        Step::Completed { tag: s.tag, issued_ns: s.issued_ns, io_cost: s.io_cost }
     }
 }
 
@@ -553,14 +553,14 @@ fn earliest(free_ns: &[u64]) -> usize {
 }
 
 impl FlashMembers {
-    fn new(plant: crate::plant::FlashPlant, members: usize) -> Self {
-        let dies = index(whole(plant.dies)).max(1);
+    fn new(resolved: crate::resolved::ResolvedFlash, members: usize) -> Self {
+        let dies = index(whole(resolved.dies)).max(1);
         Self {
-            plant,
+            resolved,
             dies,
             die_free_ns: vec![0; dies * members],
             controller_free_ns: vec![0; members],
-            slc_left: vec![whole(plant.slc_bytes); members],
+            slc_left: vec![whole(resolved.slc_bytes); members],
             destaging: 0,
             cursor: 0,
         }
@@ -584,7 +584,7 @@ impl FlashMembers {
 
     /// How much longer a write of `bytes` takes on a member than into its SLC cache, in [`SLC_UNIT`]ths.
     fn slc_factor(&mut self, kind: Kind, member: usize, bytes: u64) -> u64 {
-        if kind == Kind::Read || self.plant.slc_bytes <= 0.0 {
+        if kind == Kind::Read || self.resolved.slc_bytes <= 0.0 {
             return SLC_UNIT;
         }
         let left = &mut self.slc_left[member];
@@ -592,15 +592,15 @@ impl FlashMembers {
             *left = left.saturating_sub(bytes);
             return SLC_UNIT;
         }
-        whole(self.plant.bytes_s[1] / self.plant.slc_full_bytes_s * SLC_UNIT as f64)
+        whole(self.resolved.bytes_s[1] / self.resolved.slc_full_bytes_s * SLC_UNIT as f64)
     }
 
     /// Runs a phase's visits from `t`; returns when the last one is done.
     fn visit_all(&mut self, phase: &Phase, t: u64, rng: &mut Rng) -> u64 {
-        let controller = whole(self.plant.controller_ns(phase.kind, phase.bytes));
-        let transfer = whole(phase.bytes / self.plant.bytes_s[1] * 1e9);
+        let controller = whole(self.resolved.controller_ns(phase.kind, phase.bytes));
+        let transfer = whole(phase.bytes / self.resolved.bytes_s[1] * 1e9);
         let bytes = whole(phase.bytes);
-        let die = whole(self.plant.die_ns(phase.kind));
+        let die = whole(self.resolved.die_ns(phase.kind));
         let members = self.controller_free_ns.len() as u64;
         let start = if members == 1 { 0 } else { rng.below(members) };
         let mut last = t;

@@ -26,7 +26,7 @@ pub(super) struct Visit {
 const DESTAGE_SHARE: u32 = 2;
 
 #[derive(Debug, Clone)]
-struct Member {
+struct DiskQueue {
     waiting: Vec<Visit>,
     /// Bytes each waiting destage frees.
     destaging: std::collections::VecDeque<u32>,
@@ -38,7 +38,7 @@ struct Member {
 /// All disks of an array.
 #[derive(Debug, Clone)]
 pub(super) struct Disks {
-    members: Vec<Member>,
+    members: Vec<DiskQueue>,
     /// Mean positioning time by queue length, ns.
     mean_ns: Vec<f32>,
     draws: Vec<f32>,
@@ -55,7 +55,7 @@ const fn single(value: f64) -> f32 {
 
 impl Disks {
     pub(super) fn new(disk: &Disk, table: &ServiceTable, members: usize, outstanding: usize) -> Self {
-        let one = Member {
+        let one = DiskQueue {
             waiting: Vec::with_capacity(outstanding.min(1024)),
             destaging: std::collections::VecDeque::new(),
             serving: None,

@@ -9,9 +9,9 @@ use super::core::{Core, Step};
 use super::heap::{INDEX_LIMIT, TIME_LIMIT_NS};
 use crate::array::Array;
 use crate::num::share;
-use crate::plant::{Plant, Tables};
 use crate::quantity::Corner;
 use crate::raid::Kind;
+use crate::resolved::{ResolvedArray, Tables};
 use crate::workload::Region;
 
 /// Ends of recent I/Os per member: an I/O that starts at one of them is sequential.
@@ -52,7 +52,7 @@ enum Position {
 
 /// What is remembered of a member.
 #[derive(Debug, Clone, Default)]
-struct Member {
+struct MemberHistory {
     ends: VecDeque<u64>,
     last_random: bool,
 }
@@ -74,12 +74,12 @@ pub enum SubmitError {
 /// did is in [`Simulation::truth`], to compare with what the caller measured.
 #[derive(Debug, Clone)]
 pub struct Simulation {
-    plant: Plant,
+    resolved: ResolvedArray,
     outstanding: usize,
 
     core: Core,
-    recipes: HashMap<(Kind, Position, u64), u32>,
-    members: HashMap<u32, Member>,
+    io_costs: HashMap<(Kind, Position, u64), u32>,
+    members: HashMap<u32, MemberHistory>,
     ready: VecDeque<VirtualCompletion>,
     next_id: u64,
     truth_ns: Histogram<u64>,
@@ -90,14 +90,18 @@ impl Simulation {
     /// cache hits. `outstanding` is the most I/Os in flight, at most 32767.
     #[must_use]
     pub fn new(array: &Array, span_bytes: u64, outstanding: usize, seed: u64) -> Self {
-        let plant =
-            Plant::new(array, Corner::Nominal, Region::outer(span_bytes as f64), &mut Tables::default());
+        let resolved = ResolvedArray::new(
+            array,
+            Corner::Nominal,
+            Region::outer(span_bytes as f64),
+            &mut Tables::default(),
+        );
         let outstanding = outstanding.clamp(1, INDEX_LIMIT - 1);
         Self {
-            core: Core::new(&plant, outstanding, seed),
-            plant,
+            core: Core::new(&resolved, outstanding, seed),
+            resolved,
             outstanding,
-            recipes: HashMap::new(),
+            io_costs: HashMap::new(),
             members: HashMap::new(),
             ready: VecDeque::with_capacity(outstanding),
             next_id: 0,
@@ -119,10 +123,10 @@ impl Simulation {
             return Err(SubmitError::Full(self.outstanding));
         }
         let position = self.position(op);
-        let recipe = self.recipe(op.kind, position, op.size_bytes);
+        let io_cost = self.io_cost(op.kind, position, op.size_bytes);
         let id = self.next_id;
         self.next_id += 1;
-        self.core.submit(recipe, id);
+        self.core.submit(io_cost, id);
         Ok(id)
     }
 
@@ -177,20 +181,20 @@ impl Simulation {
         }
     }
 
-    fn recipe(&mut self, kind: Kind, position: Position, size_bytes: u64) -> u32 {
-        if let Some(known) = self.recipes.get(&(kind, position, size_bytes)) {
+    fn io_cost(&mut self, kind: Kind, position: Position, size_bytes: u64) -> u32 {
+        if let Some(known) = self.io_costs.get(&(kind, position, size_bytes)) {
             return *known;
         }
-        let mut recipe = self.plant.recipe(kind, position == Position::Random, size_bytes as f64);
+        let mut io_cost = self.resolved.io_cost(kind, position == Position::Random, size_bytes as f64);
         if position == Position::Stream {
-            recipe.serial_ns = 0.0;
+            io_cost.serial_ns = 0.0;
         }
         if kind == Kind::Read {
-            let cached = share(self.plant.read_cache_bytes, self.plant.span_bytes);
-            recipe.hit = if position == Position::Random { cached } else { cached.floor() };
+            let cached = share(self.resolved.read_cache_bytes, self.resolved.span_bytes);
+            io_cost.hit = if position == Position::Random { cached } else { cached.floor() };
         }
-        let known = self.core.add_recipe(&recipe);
-        self.recipes.insert((kind, position, size_bytes), known);
+        let known = self.core.add_recipe(&io_cost);
+        self.io_costs.insert((kind, position, size_bytes), known);
         known
     }
 }

@@ -7,9 +7,9 @@ use hdrhistogram::Histogram;
 use super::core::{Core, Step};
 use super::heap::{INDEX_LIMIT, TIME_LIMIT_NS};
 use crate::num::{index, whole};
-use crate::plant::{Class, Plant};
+use crate::resolved::{Class, ResolvedArray};
 use crate::rng::Rng;
-use crate::workload::{Arrivals, Pace, Workload};
+use crate::workload::{Arrivals, LoadModel, Workload};
 
 /// Longest response time a histogram holds: one hour. Longer ones count as one hour.
 const LONGEST_NS: u64 = 3_600_000_000_000;
@@ -66,7 +66,7 @@ impl ClientOutcome {
 
 /// A client's state.
 struct Client {
-    /// Cumulative shares of 2^32, and the recipe of each.
+    /// Cumulative shares of 2^32, and the io_cost of each.
     thresholds: Vec<(u64, u32)>,
     outstanding: u64,
     reconnect_every: Option<u64>,
@@ -89,15 +89,18 @@ struct Client {
 ///
 /// At most 256 workloads; outstanding beyond 32767 in all are cut.
 #[must_use]
-pub fn simulate(plant: &Plant, workloads: &[Workload], options: SimOptions) -> Vec<ClientOutcome> {
+pub fn simulate(resolved: &ResolvedArray, workloads: &[Workload], options: SimOptions) -> Vec<ClientOutcome> {
     let total: f64 = workloads.iter().map(Workload::total_outstanding).sum();
-    let mut core = Core::new(plant, index(whole(total)).min(INDEX_LIMIT - 1), options.seed);
+    let mut core = Core::new(resolved, index(whole(total)).min(INDEX_LIMIT - 1), options.seed);
     let mut rng = Rng::new(options.seed ^ 0xC1_1E57);
-    let mut clients: Vec<Client> =
-        workloads.iter().enumerate().map(|(i, w)| Client::new(w, &plant.classes(w), &mut core, i)).collect();
+    let mut clients: Vec<Client> = workloads
+        .iter()
+        .enumerate()
+        .map(|(i, w)| Client::new(w, &resolved.classes(w), &mut core, i))
+        .collect();
     if options.cache_full {
-        for recipe in clients.iter().flat_map(|c| c.thresholds.iter().map(|t| t.1)) {
-            core.prefill(recipe);
+        for io_cost in clients.iter().flat_map(|c| c.thresholds.iter().map(|t| t.1)) {
+            core.prefill(io_cost);
         }
     }
     for (i, client) in clients.iter_mut().enumerate() {
@@ -116,10 +119,10 @@ fn run(core: &mut Core, clients: &mut [Client], rng: &mut Rng, max_ios: u64) -> 
             return (end_ns, false);
         }
         match core.step() {
-            Step::Completed { tag, issued_ns, recipe } => {
+            Step::Completed { tag, issued_ns, io_cost } => {
                 let who = index(tag & ((1 << CLIENT_BITS) - 1));
                 let client = &mut clients[who];
-                client.complete(core.now_ns, issued_ns, tag >> CLIENT_BITS, recipe);
+                client.complete(core.now_ns, issued_ns, tag >> CLIENT_BITS, io_cost);
                 client.next(core, rng, who);
                 completed += 1;
                 if completed >= max_ios {
@@ -141,15 +144,15 @@ impl Client {
             .iter()
             .map(|class| {
                 below += class.share;
-                let recipe = core.add_recipe(&class.recipe);
-                bytes_of.resize(recipe as usize + 1, 0);
-                bytes_of[recipe as usize] = whole(class.recipe.bytes);
-                (whole(below * (1_u64 << 32) as f64), recipe)
+                let io_cost = core.add_recipe(&class.io_cost);
+                bytes_of.resize(io_cost as usize + 1, 0);
+                bytes_of[io_cost as usize] = whole(class.io_cost.bytes);
+                (whole(below * (1_u64 << 32) as f64), io_cost)
             })
             .collect();
         let gap_ns = match workload.pace {
-            Pace::Closed => None,
-            Pace::Rate { per_s, arrivals } => Some((1e9 / per_s, arrivals)),
+            LoadModel::Closed => None,
+            LoadModel::Rate { per_s, arrivals } => Some((1e9 / per_s, arrivals)),
         };
         if gap_ns.is_some() {
             core.set_timer(0, number);
@@ -182,23 +185,23 @@ impl Client {
 
     fn issue(&mut self, core: &mut Core, rng: &mut Rng, number: usize, waited_ns: u64) {
         let draw = if self.thresholds.len() == 1 { 0 } else { rng.next() >> 32 };
-        let recipe = self
+        let io_cost = self
             .thresholds
             .iter()
             .find(|(below, _)| draw < *below)
             .or(self.thresholds.last())
             .map_or(0, |c| c.1);
-        core.submit(recipe, waited_ns << CLIENT_BITS | number as u64);
+        core.submit(io_cost, waited_ns << CLIENT_BITS | number as u64);
         self.in_flight += 1;
         self.started += 1;
         self.draining = self.reconnect_every.is_some_and(|every| self.started >= every);
     }
 
-    fn complete(&mut self, now_ns: u64, issued_ns: u64, waited_ns: u64, recipe: u32) {
+    fn complete(&mut self, now_ns: u64, issued_ns: u64, waited_ns: u64, io_cost: u32) {
         let response_ns = now_ns - issued_ns + waited_ns;
         self.latency_ns.saturating_record(response_ns.max(1));
         self.ios += 1;
-        self.bytes += self.bytes_of[recipe as usize];
+        self.bytes += self.bytes_of[io_cost as usize];
         self.latency_sum_ns += u128::from(now_ns - issued_ns);
         self.in_flight -= 1;
     }

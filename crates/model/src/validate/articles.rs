@@ -2,8 +2,8 @@
 
 use super::ValidateError;
 use crate::array::{Array, set, shipped};
-use crate::plant::Tables;
 use crate::predict::Engines;
+use crate::resolved::Tables;
 use crate::whatif::what_if;
 use crate::workload::Workload;
 use assay_spec::units::{Bytes, GIB};

@@ -10,9 +10,9 @@ use crate::array::{Array, SetError, set};
 use crate::calibrate::{Point, fit_line, match_rate, predicted_iops, strip_software};
 use crate::demand::unloaded_ns;
 use crate::des::{SimOptions, simulate};
-use crate::plant::{Plant, Tables};
 use crate::published::{Published, Row, RowLimit};
-use crate::quantity::{Corner, Interval};
+use crate::quantity::{Bounds, Corner};
+use crate::resolved::{ResolvedArray, Tables};
 use crate::workload::Workload;
 
 /// Workers of the ix4's target: 8 fits the three rows of test 008 (4 to 8 do), and is a known default.
@@ -80,9 +80,10 @@ fn bare(row: &Row) -> Result<Array, ValidateError> {
 /// (size in KiB, software time, total time) of a row at one outstanding, us.
 fn sample(array: &Array, row: &Row, tables: &mut Tables) -> Result<(f64, f64, f64), ValidateError> {
     let point = point(row)?;
-    let plant = Plant::new(array, Corner::Nominal, point.workload.region(), tables);
+    let resolved = ResolvedArray::new(array, Corner::Nominal, point.workload.region(), tables);
     let hardware: f64 =
-        plant.classes(&point.workload).iter().map(|c| c.share * unloaded_ns(&plant, c)).sum::<f64>() / 1e3;
+        resolved.classes(&point.workload).iter().map(|c| c.share * unloaded_ns(&resolved, c)).sum::<f64>()
+            / 1e3;
     let total = 1e6 / point.iops;
     Ok((point.workload.mean_size() / 1024.0, total - hardware, total))
 }
@@ -138,7 +139,7 @@ fn compared(table: &Published, row: &Row, iops: f64, measured: f64, on: &str) ->
         table: table.name.clone(),
         test: row.test.clone(),
         measured,
-        predicted: Interval { lo: iops, value: iops, hi: iops },
+        predicted: Bounds { lo: iops, value: iops, hi: iops },
         ratio: iops / measured,
         limit: if on.is_empty() { "simulated side by side".to_owned() } else { String::new() },
         kind: row.model.as_ref().map_or(RowLimit::Software, |m| m.limit),
@@ -198,10 +199,10 @@ fn group(
     let (Some(first), Some((table, row))) = (points.first(), rows.first()) else {
         return Err(ValidateError::NoRow("a group"));
     };
-    let plant = Plant::new(array, Corner::Nominal, first.workload.region(), tables);
+    let resolved = ResolvedArray::new(array, Corner::Nominal, first.workload.region(), tables);
     let workloads: Vec<Workload> = points.iter().map(|p| p.workload.clone()).collect();
     let options = SimOptions { max_ios: GROUP_IOS, ..SimOptions::default() };
-    let outcomes = simulate(&plant, &workloads, options);
+    let outcomes = simulate(&resolved, &workloads, options);
     if summary == Summary::Total {
         let (sum, measured) = (outcomes.iter().map(|o| o.iops).sum(), points.iter().map(|p| p.iops).sum());
         let mut total = compared(table, row, sum, measured, on);

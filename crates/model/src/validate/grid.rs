@@ -6,8 +6,8 @@ use super::ValidateError;
 use crate::array::{set, shipped};
 use crate::closed::closed_form;
 use crate::des::{SimOptions, simulate};
-use crate::plant::{Plant, Tables};
 use crate::quantity::Corner;
+use crate::resolved::{ResolvedArray, Tables};
 use crate::workload::Workload;
 use assay_spec::units::{Bytes, Nanos};
 
@@ -56,10 +56,10 @@ pub fn grid() -> Result<Grid, ValidateError> {
                 span: Bytes(u64::from(m) * 6_000_000_000_000),
                 ..Workload::simple("grid", 4096, 100.0, 100.0, n)
             };
-            let plant = Plant::new(&array, Corner::Nominal, load.region(), &mut tables);
-            let closed = closed_form(&plant, &plant.classes(&load), &load).iops;
+            let resolved = ResolvedArray::new(&array, Corner::Nominal, load.region(), &mut tables);
+            let closed = closed_form(&resolved, &resolved.classes(&load), &load).iops;
             let options = SimOptions { seed: 3, max_ios: IOS, cache_full: false };
-            let simulated = simulate(&plant, std::slice::from_ref(&load), options)[0].iops;
+            let simulated = simulate(&resolved, std::slice::from_ref(&load), options)[0].iops;
             let error = (closed / simulated - 1.0).abs();
             (sum, points, far) = (sum + error, points + 1, far + u32::from(error > FAR));
             if error > worst.0 {

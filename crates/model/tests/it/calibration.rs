@@ -1,8 +1,8 @@
 use assay_model::array::{Array, Device, parse, set};
 use assay_model::calibrate::{MicroTests, Point, calibrate, calibrate_rounds, strip_software};
 use assay_model::des::{SimOptions, simulate};
-use assay_model::plant::{Plant, Tables};
 use assay_model::quantity::Corner;
+use assay_model::resolved::{ResolvedArray, Tables};
 use assay_model::workload::Workload;
 use assay_spec::units::{Bytes, GIB, Nanos};
 
@@ -10,8 +10,8 @@ use crate::{array, close};
 
 fn measure(hidden: &Array, workloads: &[Workload]) -> Vec<Point> {
     let span = workloads[0].region();
-    let plant = Plant::new(hidden, Corner::Nominal, span, &mut Tables::default());
-    let out = simulate(&plant, workloads, SimOptions { seed: 11, max_ios: 60_000, cache_full: false });
+    let resolved = ResolvedArray::new(hidden, Corner::Nominal, span, &mut Tables::default());
+    let out = simulate(&resolved, workloads, SimOptions { seed: 11, max_ios: 60_000, cache_full: false });
     workloads.iter().zip(out).map(|(w, o)| Point { workload: w.clone(), iops: o.iops }).collect()
 }
 

@@ -2,18 +2,18 @@ use assay_model::array::set;
 use assay_model::closed::closed_form;
 use assay_model::demand::{ResourceKind, demand_table};
 use assay_model::des::{SimOptions, simulate};
-use assay_model::plant::{Software, Tables};
 use assay_model::predict::{Engines, SOFTWARE_COST_UNKNOWN, predict};
-use assay_model::workload::{Arrivals, Pace, Workload};
+use assay_model::resolved::{Software, Tables};
+use assay_model::workload::{Arrivals, LoadModel, Workload};
 use assay_spec::units::{Bytes, GIB};
 
-use crate::{array, close, plant};
+use crate::{array, close, resolved};
 
 fn both(array: &assay_model::array::Array, workload: &Workload, max_ios: u64) -> (f64, f64) {
-    let (plant, classes) = plant(array, workload);
-    let closed = closed_form(&plant, &classes, workload).iops;
+    let (resolved, classes) = resolved(array, workload);
+    let closed = closed_form(&resolved, &classes, workload).iops;
     let options = SimOptions { seed: 3, max_ios, cache_full: false };
-    let simulated = simulate(&plant, std::slice::from_ref(workload), options)[0].iops;
+    let simulated = simulate(&resolved, std::slice::from_ref(workload), options)[0].iops;
     (closed, simulated)
 }
 
@@ -54,11 +54,11 @@ fn the_fixed_point_reduces_to_the_formula_when_only_disks_matter() {
     let mut a = array("hdd-7200");
     set(&mut a, "raid=0 disks=8 link=none").unwrap();
     let w = Workload::simple("f", 4096, 100.0, 100.0, 32);
-    let (plant, classes) = plant(&a, &w);
+    let (resolved, classes) = resolved(&a, &w);
     let (n, m) = (32.0, 8.0);
-    let s = plant.visit_ns(&classes[0].recipe.phases[0], (n + m - 1.0) / m);
+    let s = resolved.visit_ns(&classes[0].io_cost.phases[0], (n + m - 1.0) / m);
     let formula = n / (n + m - 1.0) * m / s * 1e9;
-    close(closed_form(&plant, &classes, &w).iops, formula, 1e-4, "closed form");
+    close(closed_form(&resolved, &classes, &w).iops, formula, 1e-4, "closed form");
 }
 
 /// Round robin in the simulation against 1/(1 - N/k): 1.067 against 1.068 in the study.
@@ -84,18 +84,18 @@ fn draining_every_500_leaves_60_of_64_in_flight() {
     let mut a = array("ix4-200d");
     set(&mut a, "target.serial_write_ms=none target.workers=none").unwrap();
     let w = &Workload::forum_tests(Bytes(4 * GIB))[0];
-    let (plant, classes) = plant(&a, w);
-    close(closed_form(&plant, &classes, w).in_flight, 59.97, 0.01, "closed form");
+    let (resolved, classes) = resolved(&a, w);
+    close(closed_form(&resolved, &classes, w).in_flight, 59.97, 0.01, "closed form");
     let options = SimOptions { seed: 1, max_ios: 100_000, cache_full: false };
-    close(simulate(&plant, std::slice::from_ref(w), options)[0].in_flight, 59.97, 0.01, "simulation");
+    close(simulate(&resolved, std::slice::from_ref(w), options)[0].in_flight, 59.97, 0.01, "simulation");
 }
 
 #[test]
 fn the_demand_table_names_the_first_and_the_second_bottleneck() {
     let a = array("openfiler-2.3-4disk");
     let w = Workload::simple("t", 32_768, 100.0, 0.0, 64);
-    let (plant, classes) = plant(&a, &w);
-    let table = demand_table(&plant, &classes, 64.0);
+    let (resolved, classes) = resolved(&a, &w);
+    let table = demand_table(&resolved, &classes, 64.0);
     assert_eq!(table.first().unwrap().kind, ResourceKind::TargetCpu);
     assert_eq!(table.second().unwrap().kind, ResourceKind::Members);
     assert!(table.distance() > 1.0 && table.distance() < 1.5, "{}", table.distance());
@@ -155,8 +155,8 @@ fn a_pool_of_workers_lets_slow_writes_stop_fast_reads() {
     let forum = Workload::forum_tests(span);
     let clients = [forum[1].clone(), forum[0].clone(), forum[0].clone()];
     let reader = |a: &assay_model::array::Array| {
-        let (plant, _) = plant(a, &forum[0]);
-        simulate(&plant, &clients, SimOptions { seed: 1, max_ios: 200_000, cache_full: false })[1].iops
+        let (resolved, _) = resolved(a, &forum[0]);
+        simulate(&resolved, &clients, SimOptions { seed: 1, max_ios: 200_000, cache_full: false })[1].iops
     };
     let pooled = reader(&a);
     set(&mut a, "target.workers=none").unwrap();
@@ -167,14 +167,14 @@ fn a_pool_of_workers_lets_slow_writes_stop_fast_reads() {
 
 #[test]
 fn a_paced_load_gets_its_rate_and_a_short_response() {
-    let pace = Pace::Rate { per_s: 100.0, arrivals: Arrivals::Poisson };
+    let pace = LoadModel::Rate { per_s: 100.0, arrivals: Arrivals::Poisson };
     let w = Workload { pace, ..Workload::simple("p", 4096, 100.0, 100.0, 32) };
     let a = array("hdd-7200");
     let (closed, simulated) = both(&a, &w, 50_000);
     close(closed, 100.0, 1e-9, "closed form");
     close(simulated, 100.0, 0.03, "simulation");
     let p = predict(&a, &w, Engines::Closed, &mut Tables::default());
-    assert_eq!(p.limit, ResourceKind::Pace);
+    assert_eq!(p.limit, ResourceKind::LoadModel);
     assert!(p.mean_ms.value < 40.0, "{:?}", p.mean_ms);
 }
 
@@ -196,9 +196,9 @@ fn a_saturated_disk_has_near_exponential_response_times() {
         duration: assay_spec::units::Nanos::from_secs(3600),
         ..Workload::simple("e", 4096, 100.0, 100.0, 31)
     };
-    let (plant, _) = plant(&a, &w);
+    let (resolved, _) = resolved(&a, &w);
     let out = &simulate(
-        &plant,
+        &resolved,
         std::slice::from_ref(&w),
         SimOptions { seed: 1, max_ios: 200_000, cache_full: false },
     )[0];

@@ -5,14 +5,14 @@ use assay_model::closed::closed_form;
 use assay_model::demand::demand_table;
 use assay_model::des::{SimOptions, simulate};
 use assay_model::facts::facts;
-use assay_model::plant::Tables;
 use assay_model::predict::{Engines, predict};
+use assay_model::resolved::Tables;
 use assay_model::together::{predict_together, what_if_together};
 use assay_model::workload::{Access, Workload};
 use assay_spec::units::{Bytes, GIB, Nanos};
 use proptest::prelude::*;
 
-use crate::{array, close, plant};
+use crate::{array, close, resolved};
 
 fn workload() -> impl Strategy<Value = Workload> {
     let access =
@@ -42,18 +42,18 @@ proptest! {
     #[test]
     fn every_engine_answers_every_load_with_a_possible_number(which in 0..shipped::FILES.len(), w in workload()) {
         let a = array(shipped::FILES[which].0);
-        let (plant, classes) = plant(&a, &w);
+        let (resolved, classes) = resolved(&a, &w);
         prop_assert!((classes.iter().map(|c| c.share).sum::<f64>() - 1.0).abs() < 1e-9);
-        let closed = closed_form(&plant, &classes, &w);
+        let closed = closed_form(&resolved, &classes, &w);
         prop_assert!(closed.iops.is_finite() && closed.iops > 0.0, "{closed:?}");
         prop_assert!(closed.mean_ms.is_finite() && closed.mean_ms > 0.0, "{closed:?}");
         prop_assert!(closed.in_flight <= w.total_outstanding() * 1.000_1, "{closed:?}");
-        let table = demand_table(&plant, &classes, w.total_outstanding());
+        let table = demand_table(&resolved, &classes, w.total_outstanding());
         for pair in table.resources.windows(2) {
             prop_assert!(pair[0].ceiling_iops <= pair[1].ceiling_iops);
         }
         let options = SimOptions { seed: 1, max_ios: 2_000, cache_full: false };
-        let out = &simulate(&plant, std::slice::from_ref(&w), options)[0];
+        let out = &simulate(&resolved, std::slice::from_ref(&w), options)[0];
         prop_assert!(out.in_flight <= w.total_outstanding() * 1.001, "{}", out.in_flight);
         prop_assert!(out.iops.is_finite());
     }

@@ -11,8 +11,8 @@ mod validation;
 mod what_ifs;
 
 use assay_model::array::{Array, shipped};
-use assay_model::plant::{Class, Plant, Tables};
 use assay_model::quantity::Corner;
+use assay_model::resolved::{Class, ResolvedArray, Tables};
 use assay_model::workload::Workload;
 
 /// A shipped array.
@@ -20,11 +20,11 @@ pub fn array(name: &str) -> Array {
     shipped::named(name).unwrap_or_else(|| panic!("no array {name}")).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// A plant and its classes at nominal values.
-pub fn plant(array: &Array, workload: &Workload) -> (Plant, Vec<Class>) {
-    let plant = Plant::new(array, Corner::Nominal, workload.region(), &mut Tables::default());
-    let classes = plant.classes(workload);
-    (plant, classes)
+/// A resolved and its classes at nominal values.
+pub fn resolved(array: &Array, workload: &Workload) -> (ResolvedArray, Vec<Class>) {
+    let resolved = ResolvedArray::new(array, Corner::Nominal, workload.region(), &mut Tables::default());
+    let classes = resolved.classes(workload);
+    (resolved, classes)
 }
 
 /// Asserts that `got` is within `tolerance` (relative) of `expected`.

@@ -4,9 +4,9 @@ use std::time::Instant;
 
 use assay_model::array::shipped;
 use assay_model::from_plan::{Extent, workloads};
-use assay_model::plant::Tables;
 use assay_model::predict::{Engines, predict};
-use assay_model::workload::{Pace, Workload};
+use assay_model::resolved::Tables;
+use assay_model::workload::{LoadModel, Workload};
 use assay_spec::units::{Bytes, GIB};
 use assay_spec::{Overrides, Plan, PlanFile, suites};
 
@@ -77,5 +77,5 @@ access = [{ size = "4KiB", read = 100, random = 100, burst = 5, delay = "10ms", 
     assert_eq!((w.outstanding, w.workers), (12, 2), "four on each of three members");
     assert_eq!(w.mix.len(), 2);
     assert_eq!((w.mix[1].size, w.mix[1].read_pct), (Bytes(512), 0.0));
-    assert!(matches!(w.pace, Pace::Rate { per_s, .. } if (per_s - 1000.0).abs() < 1e-6), "{:?}", w.pace);
+    assert!(matches!(w.pace, LoadModel::Rate { per_s, .. } if (per_s - 1000.0).abs() < 1e-6), "{:?}", w.pace);
 }

@@ -3,7 +3,7 @@ use assay_model::raid::Kind;
 use assay_model::workload::Workload;
 use assay_spec::units::GIB;
 
-use crate::{array, close, plant};
+use crate::{array, close, resolved};
 
 /// A closed loop driven from outside, as a real-time engine would do it, but with virtual time as its clock.
 fn drive(
@@ -50,7 +50,7 @@ fn an_outside_loop_sees_the_same_array_as_the_inner_one() {
             duration: assay_spec::units::Nanos::from_secs(36_000),
             ..Workload::simple("r", 8192, read_pct, 100.0, 16)
         };
-        let (p, _) = plant(&a, &w);
+        let (p, _) = resolved(&a, &w);
         let inner = &simulate(
             &p,
             std::slice::from_ref(&w),
@@ -109,7 +109,7 @@ fn nothing_completes_before_its_time() {
 fn a_seed_is_a_run() {
     let a = array("ts140-raid5");
     let w = Workload::simple("s", 8192, 65.0, 60.0, 32);
-    let (p, _) = plant(&a, &w);
+    let (p, _) = resolved(&a, &w);
     let run = |seed| {
         let o =
             simulate(&p, std::slice::from_ref(&w), SimOptions { seed, max_ios: 20_000, cache_full: false });
@@ -124,7 +124,7 @@ fn a_seed_is_a_run() {
 fn littles_law_holds_in_the_simulation() {
     for a in assay_model::array::shipped::all().unwrap() {
         let w = Workload::simple("l", 8192, 70.0, 80.0, 24);
-        let (p, _) = plant(&a, &w);
+        let (p, _) = resolved(&a, &w);
         let o = &simulate(
             &p,
             std::slice::from_ref(&w),

@@ -1,5 +1,5 @@
-use assay_model::plant::Tables;
 use assay_model::predict::Engines;
+use assay_model::resolved::Tables;
 use assay_model::whatif::{WhatIf, sweep, what_if};
 use assay_model::workload::Workload;
 use assay_spec::units::{Bytes, GIB};

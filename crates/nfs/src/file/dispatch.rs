@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use assay_tcp::{Patience, READ_LIMIT};
 
 use super::path::State;
-use super::table::{Owner, Place};
+use super::table::{CallState, Owner};
 use super::{File, Kind};
 use crate::transport::WireError;
 
@@ -103,11 +103,11 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
     /// Puts a call into the sending queue of a connection that is up.
     pub(super) fn queue(&mut self, call: u32, path: u8) {
         let State::Up(wire) = &mut self.paths[usize::from(path)].state else {
-            self.tables.call(call).place = Place::Bound { path };
+            self.tables.call(call).place = CallState::Bound { path };
             return;
         };
         wire.tx.push(call);
-        self.tables.call(call).place = Place::Queued { path };
+        self.tables.call(call).place = CallState::Queued { path };
     }
 
     fn send_all(&mut self, now: Instant) {

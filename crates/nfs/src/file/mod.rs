@@ -22,9 +22,9 @@ use crate::config::FileConfig;
 use crate::error::{FileError, IoError, Lost};
 use crate::events::{Event, EventKind};
 use crate::nfs3::{Stable, Template, Verifier};
-use crate::stats::{PathReport, WriteStats};
+use crate::stats::{ConnectionStatus, WriteStats};
 use path::{Answer, Path, State};
-use table::{Owner, Place, Tables};
+use table::{CallState, Owner, Tables};
 
 /// Calls beyond the caller's depth: split I/O, a ping for each connection, a COMMIT.
 const CALLS_MORE: u32 = 256;
@@ -246,14 +246,14 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
     }
 
     /// Every connection as it is now, with its TCP facts. To be called about once a second.
-    pub fn stats(&mut self) -> Vec<PathReport> {
+    pub fn stats(&mut self) -> Vec<ConnectionStatus> {
         let mut reports = Vec::with_capacity(self.paths.len());
         for path in &self.paths {
             let stream = match &path.state {
                 State::Up(wire) => Some(&wire.stream),
                 _ => None,
             };
-            reports.push(PathReport {
+            reports.push(ConnectionStatus {
                 path: path.index,
                 is_up: path.is_up(),
                 outstanding: self.outstanding_on(path.index),
@@ -266,7 +266,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
     }
 
     fn outstanding_on(&self, index: u8) -> u32 {
-        let is_here = |place| matches!(place, Place::Bound { path } | Place::Queued { path } | Place::Sent { path } if path == index);
+        let is_here = |place| matches!(place, CallState::Bound { path } | CallState::Queued { path } | CallState::Sent { path } if path == index);
         let here = self.tables.live().filter(|(_, call)| is_here(call.place) && call.owner != Owner::Ping);
         u32::try_from(here.count()).expect("bounded by the number of calls")
     }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use assay_tcp::{Connecting, PathStats, Patience};
 
-use super::table::{Owner, Place, Tables};
+use super::table::{CallState, Owner, Tables};
 use crate::config::Timeouts;
 use crate::error::IoError;
 use crate::nfs3::{self, Written};
@@ -138,13 +138,13 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Replies<'_, B> {
         let xid = crate::xdr::Reader::new(record).u32("the head of a reply")?;
         let Some(call) = self.tables.find(xid, self.path) else { return Ok(None) };
         match self.tables.call(call).place {
-            Place::Queued { .. } => Err(WireError::TooEarly),
+            CallState::Queued { .. } => Err(WireError::TooEarly),
             _ => Ok(Some(call)),
         }
     }
 
     fn answer(&mut self, call: u32, answer: Answer) {
-        self.tables.call(call).place = Place::Answered;
+        self.tables.call(call).place = CallState::Answered;
         self.answers.push((call, answer));
     }
 

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::path::{State, Wire};
-use super::table::{Owner, Place};
+use super::table::{CallState, Owner};
 use super::{File, Kind, TICK};
 use crate::error::{IoError, Lost};
 use crate::events::EventKind;
@@ -78,7 +78,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
                 Owner::Io { .. } => timeouts.call,
                 Owner::Ping | Owner::Free => return false,
             };
-            call.place == Place::Sent { path: index } && now.saturating_duration_since(call.sent_at) > limit
+            call.place == CallState::Sent { path: index }
+                && now.saturating_duration_since(call.sent_at) > limit
         })
     }
 
@@ -98,14 +99,14 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         if self.paused_count == 0 {
             return;
         }
-        let is_over = |place| matches!(place, Place::Paused { until } if until <= now);
+        let is_over = |place| matches!(place, CallState::Paused { until } if until <= now);
         let over: Vec<u32> =
             self.tables.live().filter(|(_, call)| is_over(call.place)).map(|(index, _)| index).collect();
         for call in over {
             self.paused_count -= 1;
             // With the old xid a server that remembers its answers would say "later" for ever.
             self.write_call(call);
-            self.tables.call(call).place = Place::Waiting;
+            self.tables.call(call).place = CallState::Waiting;
             self.homeless.push_back(call);
         }
     }
@@ -151,14 +152,14 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
 
     /// Sends what is bound to a connection over it (`to`), or over any other.
     fn move_bound(&mut self, from: u8, to: Option<u8>) {
-        let is_bound = |place| place == Place::Bound { path: from };
+        let is_bound = |place| place == CallState::Bound { path: from };
         let bound: Vec<u32> =
             self.tables.live().filter(|(_, call)| is_bound(call.place)).map(|(index, _)| index).collect();
         for call in bound {
             match to {
                 Some(path) => self.queue(call, path),
                 None => {
-                    self.tables.call(call).place = Place::Waiting;
+                    self.tables.call(call).place = CallState::Waiting;
                     self.homeless.push_back(call);
                 }
             }
@@ -196,7 +197,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
     /// Takes the calls off a connection that failed; says how many there were.
     fn bind(&mut self, at: usize, now: Instant) -> u32 {
         let index = self.paths[at].index;
-        let is_here = |place| matches!(place, Place::Queued { path } | Place::Sent { path } if path == index);
+        let is_here =
+            |place| matches!(place, CallState::Queued { path } | CallState::Sent { path } if path == index);
         let here: Vec<u32> =
             self.tables.live().filter(|(_, call)| is_here(call.place)).map(|(index, _)| index).collect();
         let mut count = 0;
@@ -212,7 +214,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
             let is_late = now.saturating_duration_since(first_at) >= self.config.timeouts.no_server;
             // A server that said nothing since is given up as a whole.
             let is_over = is_late && attempts >= ATTEMPTS_MIN && self.heard_at > first_at;
-            call.place = Place::Bound { path: index };
+            call.place = CallState::Bound { path: index };
             self.paths[at].stats.retries += 1;
             if is_over || self.lost.is_some() {
                 let last = self.paths[at].last_error.clone().unwrap_or_default();
@@ -231,7 +233,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
             self.log.push(now, None, EventKind::AllDown);
         }
         // What the server asked to be sent later is no reason to hear from it.
-        let awaits = |place| !matches!(place, Place::Paused { .. } | Place::Answered);
+        let awaits = |place| !matches!(place, CallState::Paused { .. } | CallState::Answered);
         if is_up && !self.tables.live().any(|(_, call)| awaits(call.place)) {
             self.silent_since = None;
             return;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use assay_tcp::nanos;
 
 use super::path::Answer;
-use super::table::{Owner, Place};
+use super::table::{CallState, Owner};
 use super::{Completion, File, Kind};
 use crate::error::IoError;
 use crate::events::EventKind;
@@ -173,7 +173,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
             return self.give_up_call(at, call, IoError::Status(NfsStatus::JUKEBOX), now);
         }
         let waited = now.duration_since(first_at);
-        asked.place = Place::Paused { until: now + waited.clamp(JUKEBOX_PAUSE_MIN, JUKEBOX_PAUSE_MAX) };
+        asked.place = CallState::Paused { until: now + waited.clamp(JUKEBOX_PAUSE_MIN, JUKEBOX_PAUSE_MAX) };
         asked.attempts = 0;
         self.paused_count += 1;
     }

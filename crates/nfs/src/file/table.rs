@@ -44,7 +44,7 @@ pub(crate) enum Owner {
 
 /// Where a call is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum CallState {
     /// Goes to any connection.
     Waiting,
     /// Goes to this connection when it is up again.
@@ -63,7 +63,7 @@ pub(crate) enum Place {
 #[derive(Debug)]
 pub(crate) struct Call {
     pub owner: Owner,
-    pub place: Place,
+    pub place: CallState,
     pub kind: Kind,
     /// Range of its command, bytes.
     pub start: u32,
@@ -110,7 +110,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Tables<B> {
         };
         let call = |_| Call {
             owner: Owner::Free,
-            place: Place::Answered,
+            place: CallState::Answered,
             kind: Kind::Read,
             start: 0,
             bytes: 0,
@@ -154,7 +154,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Tables<B> {
     pub(crate) fn take_call(&mut self, owner: Owner, kind: Kind) -> Option<u32> {
         let index = self.free_calls.pop()?;
         let call = self.call(index);
-        (call.owner, call.kind, call.place) = (owner, kind, Place::Waiting);
+        (call.owner, call.kind, call.place) = (owner, kind, CallState::Waiting);
         (call.attempts, call.first_at, call.start, call.bytes) = (0, None, 0, 0);
         Some(index)
     }
@@ -162,7 +162,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Tables<B> {
     pub(crate) fn put_call(&mut self, call: u32) {
         debug_assert!(self.calls[call as usize].owner != Owner::Free, "a call ends once");
         self.call(call).owner = Owner::Free;
-        self.call(call).place = Place::Answered;
+        self.call(call).place = CallState::Answered;
         self.free_calls.push(call);
     }
 
@@ -194,7 +194,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Tables<B> {
     pub(crate) fn find(&self, xid: u32, path: u8) -> Option<u32> {
         let index = xid & ((1 << INDEX_BITS) - 1);
         let call = self.calls.get(index as usize)?;
-        let is_here = matches!(call.place, Place::Sent { path: p } | Place::Queued { path: p } if p == path);
+        let is_here =
+            matches!(call.place, CallState::Sent { path: p } | CallState::Queued { path: p } if p == path);
         (call.xid == xid && is_here && call.owner != Owner::Free).then_some(index)
     }
 
@@ -237,8 +238,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Outgoing for Tables<B> {
     fn sent(&mut self, index: u32) {
         let now = self.now;
         let call = self.call(index);
-        if let Place::Queued { path } = call.place {
-            call.place = Place::Sent { path };
+        if let CallState::Queued { path } = call.place {
+            call.place = CallState::Sent { path };
         }
         call.sent_at = now;
         call.first_at.get_or_insert(now);

@@ -1,6 +1,6 @@
 //! Results side by side as text, as JSON and as a page.
 
-use assay_analysis::compare::{Comparison, Reading, Side, compare};
+use assay_analysis::compare::{Comparison, ResultSet, Side, compare};
 use assay_report::text::TextOptions;
 use assay_report::{compare as said, html, json, reading};
 
@@ -9,7 +9,7 @@ use crate::{OPEN, TWO_JOBS, run, synthetic, told};
 
 fn side(name: &str, header: &assay_record::RunHeader, target: synthetic::Target) -> Side {
     let told = told(header.clone(), &synthetic::events(header, target));
-    let reading = Reading::of_run(&told.header, &told.summary, &told.findings, None);
+    let reading = ResultSet::of_run(&told.header, &told.summary, &told.findings, None);
     Side { name: name.into(), readings: vec![reading] }
 }
 
@@ -54,7 +54,7 @@ fn a_document_read_back_has_every_row_with_its_load() {
         let meta = assay_report::Meta { label: Some("l"), ..assay_report::Meta::default() };
         let text = json::document(&told.header, &told.summary, &told.findings, meta).to_string();
         let (read, label) = reading::read(&text).unwrap();
-        let whole = Reading::of_run(&told.header, &told.summary, &told.findings, None);
+        let whole = ResultSet::of_run(&told.header, &told.summary, &told.findings, None);
         assert_eq!(label.as_deref(), Some("l"));
         assert_eq!(read.rows.len(), whole.rows.len());
         for (a, b) in read.rows.iter().zip(&whole.rows) {

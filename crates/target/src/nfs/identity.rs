@@ -9,7 +9,7 @@ use std::io;
 
 use assay_nfs::nfs3::{Attributes, Verifier};
 
-use super::place::Place;
+use super::location::NfsLocation;
 use crate::file::Lock;
 
 /// What tells a file from others.
@@ -39,7 +39,7 @@ impl Identity {
     }
 }
 
-impl Place {
+impl NfsLocation {
     /// What tells the file from others; `None` where there is none.
     pub fn identity(&mut self) -> Option<Identity> {
         let file = self.file?;

@@ -7,7 +7,7 @@ use assay_nfs::CallError;
 use assay_nfs::nfs3::{Attributes, FileKind, Handle, NfsStatus, Stable};
 
 use super::NfsMember;
-use super::place::{FoundFile, Place, failed, locate_again};
+use super::location::{FoundFile, NfsLocation, failed, locate_again};
 use crate::OpenError;
 use crate::file::{Lock, MARKER_BYTES_MAX, Marker, beside_name, beside_text, is_marker, marker_beside};
 
@@ -16,7 +16,7 @@ const MODE: u32 = 0o644;
 /// What some servers say of a handle whose file is gone, NFS3ERR_BADHANDLE.
 const BADHANDLE: u32 = 10_001;
 
-impl Place {
+impl NfsLocation {
     fn failed(&self, error: &CallError) -> OpenError {
         failed(&self.address, error)
     }
@@ -54,7 +54,7 @@ impl Place {
         Ok(Some(self.mark_id.take()))
     }
 
-    /// The number of the mark beside the file, once [`Place::marker`] has looked.
+    /// The number of the mark beside the file, once [`NfsLocation::marker`] has looked.
     #[must_use]
     pub fn mark_id(&self) -> Option<&str> {
         self.mark_id.as_deref()

@@ -3,8 +3,8 @@
 //! Every worker has a client of its own, with all its connections: nothing is shared between threads.
 
 mod identity;
+mod location;
 mod marker;
-mod place;
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -23,8 +23,8 @@ use crate::{
 pub use assay_nfs::nfs3::{Attributes, FsInfo, FsStat, Rights};
 pub use assay_nfs::{WriteStats, mount::Export};
 pub use identity::Identity;
+pub use location::{FoundFile, NfsLocation, credentials, exports, locate};
 pub use marker::{Removal, mark, remove};
-pub use place::{FoundFile, Place, credentials, exports, locate};
 
 /// Most the client takes.
 const DEPTH_MAX: u32 = 4096;
@@ -178,7 +178,7 @@ impl Target for NfsTarget {
     }
 
     fn paths(&mut self) -> Vec<PathReport> {
-        let report = |path: assay_nfs::PathReport| PathReport {
+        let report = |path: assay_nfs::ConnectionStatus| PathReport {
             path: path.path,
             portal: self.server.clone(),
             is_up: path.is_up,

@@ -10,7 +10,7 @@ use super::runners::{
 };
 use super::table::{Goal, Row};
 use super::tgt::Tgt;
-use super::{Options, Place};
+use super::{BenchFolders, Options};
 
 /// One comparison.
 pub(crate) enum Case {
@@ -91,7 +91,7 @@ impl Case {
         }
     }
 
-    pub(crate) fn run(&self, place: &Place, options: &Options) -> anyhow::Result<Vec<Row>> {
+    pub(crate) fn run(&self, place: &BenchFolders, options: &Options) -> anyhow::Result<Vec<Row>> {
         match self {
             Self::Null => null(place, options),
             Self::File { name, folder, load, medium } => {
@@ -108,7 +108,7 @@ impl Case {
     }
 }
 
-fn null(place: &Place, options: &Options) -> anyhow::Result<Vec<Row>> {
+fn null(place: &BenchFolders, options: &Options) -> anyhow::Result<Vec<Row>> {
     let mut rounds = Vec::new();
     for _ in 0..options.rounds {
         let ours = assay_null(place, options.seconds, &DEPTHS)?;
@@ -133,7 +133,7 @@ fn file(
     path: &std::path::Path,
     load: &Load,
     medium: Medium,
-    place: &Place,
+    place: &BenchFolders,
     options: &Options,
 ) -> anyhow::Result<Vec<Row>> {
     // Prepares the file; what it measures is thrown away.
@@ -173,7 +173,7 @@ fn lun(
     name: &str,
     load: &Load,
     goals: RemoteGoals,
-    place: &Place,
+    place: &BenchFolders,
     options: &Options,
 ) -> anyhow::Result<Vec<Row>> {
     let Some(fio) = &options.fio_iscsi else {
@@ -198,7 +198,7 @@ fn nfs(
     name: &str,
     load: &Load,
     goals: RemoteGoals,
-    place: &Place,
+    place: &BenchFolders,
     options: &Options,
 ) -> anyhow::Result<Vec<Row>> {
     let Some(fio) = &options.fio_nfs else {
@@ -218,7 +218,7 @@ fn nfs(
 }
 
 /// Beyond the buffers, at 4 workers of 128.
-fn memory(place: &Place, options: &Options) -> anyhow::Result<Vec<Row>> {
+fn memory(place: &BenchFolders, options: &Options) -> anyhow::Result<Vec<Row>> {
     let path = PathBuf::from(format!("/dev/shm/assay-bench-{}.dat", std::process::id()));
     let mib = assay_memory_mib(place, &path, options);
     let _ = std::fs::remove_file(&path);

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail};
 use serde_json::Value;
 
-use super::{Options, Place};
+use super::{BenchFolders, Options};
 
 /// A load that both understand.
 #[derive(Clone, Copy)]
@@ -55,7 +55,7 @@ const RAMP: &str = "200ms";
 const CPU: &str = "0";
 
 /// IOPS at each depth.
-pub(crate) fn assay_null(place: &Place, seconds: u32, depths: &[u32]) -> anyhow::Result<Vec<f64>> {
+pub(crate) fn assay_null(place: &BenchFolders, seconds: u32, depths: &[u32]) -> anyhow::Result<Vec<f64>> {
     let run = format!("{seconds}s");
     let document = json_of(Command::new(&place.assay).args(["overhead", "--json", "--run", &run]))?;
     let at = |depth: &u32| {
@@ -73,7 +73,7 @@ pub(crate) fn fio_null(depth: u32, seconds: u32) -> anyhow::Result<f64> {
 
 /// One run of `load`; the file is prepared when it is not there.
 pub(crate) fn assay_run(
-    place: &Place,
+    place: &BenchFolders,
     load: &Load,
     path: &Path,
     options: &Options,
@@ -92,7 +92,7 @@ pub(crate) fn assay_run(
 }
 
 fn assay(
-    place: &Place,
+    place: &BenchFolders,
     load: &Load,
     path: &Path,
     options: &Options,
@@ -190,7 +190,7 @@ fn fio_at(program: &Path, load: &Load, seconds: u32) -> Command {
 }
 
 /// The peak of resident memory at 4 workers of 128, less the buffers, MiB.
-pub(crate) fn assay_memory_mib(place: &Place, path: &Path, options: &Options) -> anyhow::Result<f64> {
+pub(crate) fn assay_memory_mib(place: &BenchFolders, path: &Path, options: &Options) -> anyhow::Result<f64> {
     const WORKERS: u32 = 4;
     let load = Load { rw: "randread", block: 4096, depth: 128 };
     let mut command = assay(place, &load, path, options, WORKERS, options.seconds)?;

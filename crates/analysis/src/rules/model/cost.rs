@@ -1,7 +1,7 @@
 //! What software costs, from a sweep of sizes.
 
 use assay_model::calibrate::fit_line;
-use assay_model::workload::Pace;
+use assay_model::workload::LoadModel;
 
 use super::Says;
 use crate::case::{Case, Modelled};
@@ -22,7 +22,7 @@ pub(super) fn cpu(cases: &[Case]) -> Option<(Says, Vec<usize>)> {
             .enumerate()
             .filter_map(|(i, c)| Some((i, c.load.as_ref()?)))
             .filter(|(_, l)| {
-                l.read_pct() == read_pct && l.random_pct() == 0.0 && l.workload.pace == Pace::Closed
+                l.read_pct() == read_pct && l.random_pct() == 0.0 && l.workload.pace == LoadModel::Closed
             })
             .collect();
         let mut depths: Vec<f64> = used.iter().map(|(_, l)| l.workload.total_outstanding()).collect();

@@ -1,6 +1,6 @@
 //! Identities that hold for any storage: rate = IOPS x size, in flight = IOPS x time, bytes = rate x time.
 
-use assay_model::workload::Pace;
+use assay_model::workload::LoadModel;
 
 use super::Says;
 use crate::case::{Case, Modelled};
@@ -41,7 +41,7 @@ pub(super) fn unit(case: &Case) -> Option<Says> {
 pub(super) fn little(case: &Case) -> Option<Says> {
     let load = case.load.as_ref()?;
     // Runs have their own rule for this, with the reasons at hand.
-    if case.step.is_some() || load.workload.pace != Pace::Closed {
+    if case.step.is_some() || load.workload.pace != LoadModel::Closed {
         return None;
     }
     let asked = load.workload.total_outstanding();

@@ -1,8 +1,8 @@
 //! One set of results as a comparison sees it, whether it is a run, a published table, or a file from elsewhere.
 
-use assay_model::plant::Software;
 use assay_model::published::Published;
-use assay_model::quantity::Interval;
+use assay_model::quantity::Bounds;
+use assay_model::resolved::Software;
 use assay_record::{Content, RunHeader};
 use assay_spec::units::Bytes;
 use assay_spec::{Access, Arrivals, Job, Pacing, Step};
@@ -20,7 +20,7 @@ const BESIDE: &str = "beside others";
 
 /// One set of results.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Reading {
+pub struct ResultSet {
     /// Id of the run, or name of the table or file.
     pub id: String,
     /// What it is of, in a line.
@@ -30,7 +30,7 @@ pub struct Reading {
     /// In the order of the plan.
     pub rows: Vec<Row>,
     /// What was found in them.
-    pub findings: Vec<Told>,
+    pub findings: Vec<FindingNote>,
     /// The measured loads with their expectations, where an array was attached.
     pub cases: Vec<Case>,
 }
@@ -60,7 +60,7 @@ pub enum Weight {
 
 /// A finding, as far as a comparison needs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told {
+pub struct FindingNote {
     /// Name of the rule.
     pub rule: String,
     /// How much it matters.
@@ -93,7 +93,7 @@ pub struct Row {
     /// IOPS of each second; may be empty.
     pub seconds: Vec<f64>,
     /// IOPS that the array's description lets one expect.
-    pub expected: Option<Interval>,
+    pub expected: Option<Bounds>,
     /// Whether that is a bound only: nobody measured what the target's software costs.
     pub is_bound: bool,
 }
@@ -101,7 +101,7 @@ pub struct Row {
 /// What ids of articles' tables begin with.
 const ARTICLE: &str = "published:";
 
-impl Reading {
+impl ResultSet {
     /// Of a run, stored or just done.
     #[must_use]
     pub fn of_run(
@@ -120,7 +120,7 @@ impl Reading {
             about: about(header),
             facets,
             rows,
-            findings: findings.iter().map(Told::of).collect(),
+            findings: findings.iter().map(FindingNote::of).collect(),
             cases: judgement.map(|j| j.cases.clone()).unwrap_or_default(),
         }
     }
@@ -158,7 +158,7 @@ impl Reading {
             about: table.system.clone(),
             facets: vec![Facet::new("measured by", "the author of the article", Weight::Weakens)],
             rows: rows.collect(),
-            findings: judgement.findings.iter().map(Told::of).collect(),
+            findings: judgement.findings.iter().map(FindingNote::of).collect(),
             cases: judgement.cases.clone(),
         }
     }
@@ -184,7 +184,7 @@ impl Facet {
     }
 }
 
-impl Told {
+impl FindingNote {
     fn of(finding: &Finding) -> Self {
         Self { rule: finding.rule.clone(), severity: finding.severity, says: finding.says.clone() }
     }

@@ -12,7 +12,7 @@ const WHOLE_ARRAY: f64 = 0.75;
 
 /// Where the members of a job lie on an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct ArrayRegion {
     /// As the model wants it; at the outer edge where nobody knows.
     pub extent: Extent,
     /// Whether the position on the array is known.
@@ -21,21 +21,21 @@ pub struct Place {
 
 /// The place of members on an array, from their extents and the size of their disk.
 #[must_use]
-pub fn place_of(members: &[&MemberFacts], array: &Array) -> Place {
+pub fn array_region(members: &[&MemberFacts], array: &Array) -> ArrayRegion {
     let span = Bytes(members.iter().map(|m| m.span_bytes).sum());
     let extent = Extent { members: u32::try_from(members.len()).unwrap_or(u32::MAX), ..Extent::outer(span) };
     if members.iter().all(|m| m.kind == MemberKind::Simulated) {
-        return Place { extent, is_known: true };
+        return ArrayRegion { extent, is_known: true };
     }
     let placed: Option<Vec<Placement>> = members.iter().map(|m| m.placement).collect();
     let Some(placed) = placed.filter(|placed| on_one_disk(members, placed)) else {
-        return Place { extent, is_known: false };
+        return ArrayRegion { extent, is_known: false };
     };
     let first = placed.iter().map(|p| p.first_bytes).min().unwrap_or(0);
     let end = placed.iter().map(|p| p.end_bytes).max().unwrap_or(0);
     let pieces = placed.iter().map(|p| p.pieces).sum::<u64>();
     let is_known = placed.iter().any(|p| p.device_bytes as f64 >= usable_bytes(array) * WHOLE_ARRAY);
-    Place {
+    ArrayRegion {
         extent: Extent {
             start: Bytes(if is_known { first } else { 0 }),
             reach: Bytes(end.saturating_sub(first)),

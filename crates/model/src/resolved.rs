@@ -1,6 +1,6 @@
 //! An array made ready for computing: at one corner of its ranges, on one span, in ns and bytes.
 //!
-//! Both the closed form and the simulation start from a [`Plant`] and from the [`Recipe`] of each class of
+//! Both the closed form and the simulation start from a [`ResolvedArray`] and from the [`IoCost`] of each class of
 //! I/O, so that they differ in queueing only, never in what an I/O costs.
 
 use serde::Serialize;
@@ -64,12 +64,12 @@ pub enum Media {
     /// A rotating disk and its service table on this span.
     Disk(Disk, Arc<ServiceTable>),
     /// A solid-state drive.
-    Flash(FlashPlant),
+    Flash(ResolvedFlash),
 }
 
 /// A solid-state drive at one corner.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct FlashPlant {
+pub struct ResolvedFlash {
     /// Dies that work at once.
     pub dies: f64,
     /// Time of a 4 KiB read or write at one outstanding, ns.
@@ -91,7 +91,7 @@ const fn by(kind: Kind) -> usize {
     }
 }
 
-impl FlashPlant {
+impl ResolvedFlash {
     /// Time the controller and the interface spend on one I/O, ns; nothing of the drive is faster.
     #[must_use]
     pub fn controller_ns(&self, kind: Kind, bytes: f64) -> f64 {
@@ -116,7 +116,7 @@ impl FlashPlant {
 
 /// An array at one corner on one span.
 #[derive(Debug, Clone)]
-pub struct Plant {
+pub struct ResolvedArray {
     /// The medium of each member.
     pub media: Media,
     /// RAID geometry.
@@ -147,7 +147,7 @@ pub struct Plant {
 
 /// Everything one class of I/O costs, in ns of the resource named.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Recipe {
+pub struct IoCost {
     /// Read or write.
     pub kind: Kind,
     /// Whether the position is random.
@@ -182,10 +182,10 @@ pub struct Class {
     /// Share of all I/Os, in (0, 1\].
     pub share: f64,
     /// Its cost.
-    pub recipe: Recipe,
+    pub io_cost: IoCost,
 }
 
-impl Plant {
+impl ResolvedArray {
     /// Resolves an array at a corner, for positions within a region of its data.
     #[must_use]
     pub fn new(array: &Array, corner: Corner, region: Region, tables: &mut Tables) -> Self {
@@ -244,7 +244,7 @@ impl Plant {
         }
         let mut slow = self.clone();
         let bytes_s = [flash.bytes_s[0], flash.slc_full_bytes_s];
-        slow.media = Media::Flash(FlashPlant { bytes_s, slc_bytes: 0.0, ..flash });
+        slow.media = Media::Flash(ResolvedFlash { bytes_s, slc_bytes: 0.0, ..flash });
         slow.stream_bytes_s[1] = flash.slc_full_bytes_s * self.shape.write_streams();
         Some(slow)
     }
@@ -260,11 +260,11 @@ impl Plant {
                     let share = access.weight / total * kind_pct / 100.0 * random_pct / 100.0;
                     if share > 0.0 {
                         let hit = self.hit(access, workload, kind, random);
-                        let mut recipe = Recipe { hit, ..self.recipe(kind, random, access.size.0 as f64) };
+                        let mut io_cost = IoCost { hit, ..self.io_cost(kind, random, access.size.0 as f64) };
                         if !random {
-                            recipe.serial_ns *= access.random_pct / 100.0;
+                            io_cost.serial_ns *= access.random_pct / 100.0;
                         }
-                        classes.push(Class { share, recipe });
+                        classes.push(Class { share, io_cost });
                     }
                 }
             }
@@ -289,7 +289,7 @@ impl Plant {
 
     /// The cost of one I/O that misses the read cache; a sequential write is taken to follow a random I/O.
     #[must_use]
-    pub fn recipe(&self, kind: Kind, random: bool, bytes: f64) -> Recipe {
+    pub fn io_cost(&self, kind: Kind, random: bool, bytes: f64) -> IoCost {
         let array = &self.array;
         let wire_mb_s = wire::ceiling_mb_s(&array.link, &array.protocol, bytes);
         let phases = match (random, kind) {
@@ -300,7 +300,7 @@ impl Plant {
         let streams = phases[0].visits == 0;
         let round_trip = array.protocol.round_trip_us.cost_at(self.corner) * 1e3;
         let r2t = if kind == Kind::Write { wire::r2t_round_trips(&array.protocol, bytes) } else { 0.0 };
-        Recipe {
+        IoCost {
             kind,
             random,
             bytes,
@@ -445,7 +445,7 @@ fn resolve_disk(hdd: &Hdd, corner: Corner) -> Disk {
     }
 }
 
-fn resolve_flash(ssd: &Flash, corner: Corner) -> FlashPlant {
+fn resolve_flash(ssd: &Flash, corner: Corner) -> ResolvedFlash {
     let rate = |q: &Quantity| q.rate_at(corner);
     let steady = ssd.state == FlashState::Steady;
     let write_iops = match &ssd.steady_write_iops {
@@ -456,7 +456,7 @@ fn resolve_flash(ssd: &Flash, corner: Corner) -> FlashPlant {
         Some(q) if steady => rate(q),
         _ => rate(&ssd.write_mb_s),
     };
-    FlashPlant {
+    ResolvedFlash {
         dies: rate(&ssd.dies),
         alone_ns: [1e9 / rate(&ssd.qd1_read_iops), 1e9 / rate(&ssd.qd1_write_iops)],
         iops_max: [rate(&ssd.read_iops_max), write_iops],

@@ -10,7 +10,7 @@ use crate::fill::Filler;
 pub(crate) const SPARES_MAX: u32 = 32;
 
 /// A worker's buffers that belong to no slot.
-pub(crate) struct Spares {
+pub(crate) struct PrefilledBuffers {
     /// How much of each is filled: the largest write of the mix, bytes.
     size_bytes: usize,
 
@@ -18,7 +18,7 @@ pub(crate) struct Spares {
     empty: Vec<IoBuf>,
 }
 
-impl Spares {
+impl PrefilledBuffers {
     pub(crate) fn new(buffers: Vec<IoBuf>, size_bytes: usize) -> Self {
         Self { size_bytes, filled: Vec::with_capacity(buffers.len()), empty: buffers }
     }
@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn a_write_gets_new_data_whether_or_not_a_spare_is_ready() {
         let mut filler = Filler::new(Data::Unique, &Pool::new(Data::Unique, 4096, 6), 4096, 7);
-        let mut spares = Spares::new((4..6).map(|slot| IoBuf::new(slot, 4096)).collect(), 4096);
+        let mut spares = PrefilledBuffers::new((4..6).map(|slot| IoBuf::new(slot, 4096)).collect(), 4096);
         spares.refill(&mut filler);
         assert!(!spares.wants_data());
         let mut written = std::collections::HashSet::new();

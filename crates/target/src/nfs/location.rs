@@ -21,7 +21,7 @@ const NAMED_MAX: usize = 8;
 
 /// Where a file is or would be, and what the server says about it.
 #[derive(Debug)]
-pub struct Place {
+pub struct NfsLocation {
     /// The address with the path of the file itself.
     pub address: NfsAddress,
     /// What was mounted.
@@ -61,7 +61,7 @@ pub struct FoundFile {
     pub rights: Rights,
 }
 
-impl Place {
+impl NfsLocation {
     /// Where the server's NFS listens.
     #[must_use]
     pub fn server_address(&self) -> SocketAddr {
@@ -129,12 +129,12 @@ pub fn exports(address: &NfsAddress) -> Result<Vec<Export>, OpenError> {
 }
 
 /// Finds the place of an address, and changes nothing.
-pub fn locate(address: &NfsAddress) -> Result<Place, OpenError> {
+pub fn locate(address: &NfsAddress) -> Result<NfsLocation, OpenError> {
     locate_at(address, server_config(address))
 }
 
 /// The same on the server that `config` leads to.
-fn locate_at(address: &NfsAddress, config: ServerConfig) -> Result<Place, OpenError> {
+fn locate_at(address: &NfsAddress, config: ServerConfig) -> Result<NfsLocation, OpenError> {
     let failed = |error: CallError| failed(address, &error);
     let mut server = Server::connect(config).map_err(failed)?;
     let (export, mounted) = mount(&mut server, address)?;
@@ -150,7 +150,7 @@ fn locate_at(address: &NfsAddress, config: ServerConfig) -> Result<Place, OpenEr
             return Err(not_usable(address, "it is neither a file nor a directory; links are not followed"));
         }
     };
-    Ok(Place {
+    Ok(NfsLocation {
         address: address.with_path(path),
         export,
         flavors: mounted.flavors,
@@ -169,7 +169,7 @@ fn locate_at(address: &NfsAddress, config: ServerConfig) -> Result<Place, OpenEr
 
 /// Finds the place of a file again, where it was found: another address of the name may be another server, and the port
 /// mapper is only asked where this one listens there no more. One that was silent for its limit is not asked again.
-pub(super) fn locate_again(member: &NfsMember) -> Result<Place, OpenError> {
+pub(super) fn locate_again(member: &NfsMember) -> Result<NfsLocation, OpenError> {
     let address = &member.address;
     let host = match member.server {
         SocketAddr::V6(v6) if v6.scope_id() != 0 => format!("{}%{}", v6.ip(), v6.scope_id()),
