@@ -175,7 +175,7 @@ impl SimTarget {
             members: request.simulated.iter().map(|m| m.span_bytes).collect(),
             block_bytes: 512,
             depth: request.depth,
-            engine: "sim",
+            engine: assay_spec::Engine::Sim,
         };
         let members = shared.into_iter().zip(request.simulated.iter().map(|m| m.lun)).collect();
         Self { geometry, members, arrays, lost: None }

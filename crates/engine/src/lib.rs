@@ -17,6 +17,7 @@ mod fit;
 mod flights;
 mod pacer;
 mod paths;
+mod placement;
 mod planner;
 mod prefilled;
 mod preparation;

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use assay_host::{Sampler, Watched};
-use assay_record::{Outcome, RunEvent, RunHeader, StepEnd, StepId, StepReason, Warning};
-use assay_spec::{Plan, Step};
+use assay_record::{Outcome, RunEvent, RunHeader, StepId, StepReason, Warning};
+use assay_spec::Plan;
 use assay_target::{AnyTarget, OpenError, OpenRequest, Target};
 
 use crate::clock::Clock;
@@ -24,6 +24,8 @@ pub struct RunRequest<'r> {
     pub warnings: Vec<Warning>,
     /// Asks the run to stop.
     pub stop: StopSignal,
+    /// CPUs that the workers are bound to, in turn; where none is named, each is placed by its target.
+    pub cpus: Vec<usize>,
 }
 
 /// Runs a plan on the targets that were prepared for it.
@@ -50,7 +52,8 @@ pub fn run_with<T: Target>(
     for warning in request.warnings {
         emitter.emit(RunEvent::Warning(warning))?;
     }
-    let outcome = match run_steps(&plan, request.targets, &request.stop, opener, &mut emitter) {
+    let outcome = match run_steps(&plan, request.targets, &request.stop, &request.cpus, opener, &mut emitter)
+    {
         // A target that cannot be opened any more, say, ends the run; its record must tell that it ended.
         Err(error) if error.leaves_a_record() => {
             emitter.emit(RunEvent::Ended(Outcome::Failed))?;
@@ -67,6 +70,7 @@ fn run_steps<T: Target>(
     plan: &Plan,
     targets: &PreparedTargets,
     stop: &StopSignal,
+    cpus: &[usize],
     opener: &(impl Fn(&OpenRequest<'_>) -> Result<T, OpenError> + Sync),
     emitter: &mut Emitter<'_>,
 ) -> Result<Outcome, RunError> {
@@ -84,7 +88,18 @@ fn run_steps<T: Target>(
                     continue;
                 }
             }
-            let end = one_step(plan, id, step, targets, stop, opener, emitter)?;
+            emitter.emit(RunEvent::StepStarted(id))?;
+            let job_targets: Vec<JobTarget> = step.jobs.iter().map(|job| targets.of_job(job)).collect();
+            let context = StepContext {
+                id,
+                step,
+                semantics: plan.semantics,
+                seed: plan.seed,
+                stop: stop.clone(),
+                targets: &job_targets,
+                cpus,
+            };
+            let end = run_step(&context, opener, emitter)?;
             let reason = end.reason.clone();
             emitter.emit(RunEvent::StepEnded(Box::new(end)))?;
             match reason {
@@ -95,26 +110,4 @@ fn run_steps<T: Target>(
         }
     }
     Ok(Outcome::Done)
-}
-
-fn one_step<T: Target>(
-    plan: &Plan,
-    id: StepId,
-    step: &Step,
-    targets: &PreparedTargets,
-    stop: &StopSignal,
-    opener: &(impl Fn(&OpenRequest<'_>) -> Result<T, OpenError> + Sync),
-    emitter: &mut Emitter<'_>,
-) -> Result<StepEnd, RunError> {
-    emitter.emit(RunEvent::StepStarted(id))?;
-    let job_targets: Vec<JobTarget> = step.jobs.iter().map(|job| targets.of_job(job)).collect();
-    let context = StepContext {
-        id,
-        step,
-        semantics: plan.semantics,
-        seed: plan.seed,
-        stop: stop.clone(),
-        targets: &job_targets,
-    };
-    run_step(&context, opener, emitter)
 }

@@ -15,8 +15,8 @@ mod path;
 mod stats;
 
 pub use event::{
-    Event, Failure, JobEnd, Mismatch, Outcome, PathEnd, Phase, RunEvent, RunHeader, Stamp, StepCpu, StepEnd,
-    StepId, StepReason, Warning,
+    Event, Failure, JobEnd, Mismatch, Outcome, PathEnd, Phase, PlacementReason, RunEvent, RunHeader, Stamp,
+    StepCpu, StepEnd, StepId, StepReason, Warning, WorkerPlacement,
 };
 pub use host::{
     Agreed, Content, DeviceFacts, DiskSample, FilesystemFacts, HostFacts, HostSample, LunFacts, MemberFacts,

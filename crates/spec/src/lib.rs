@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod address;
+mod engine;
 mod file;
 mod iscsi_address;
 mod nfs_address;
@@ -18,6 +19,7 @@ pub mod suites;
 pub mod units;
 
 pub use address::{Address, AddressError};
+pub use engine::Engine;
 pub use file::{IO_BYTES_MAX, OUTSTANDING_MAX, PlanFile, WORKERS_MAX};
 pub use iscsi_address::{IscsiAddress, IscsiAddressError, IscsiPortal, PathPolicy, without_secret};
 pub use nfs_address::{NfsAddress, NfsAddressError, NfsSync};

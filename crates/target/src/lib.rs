@@ -24,6 +24,7 @@ mod uring;
 
 use std::time::Duration;
 
+use assay_spec::Engine;
 use thiserror::Error;
 
 pub use buffer::{ALIGNMENT, IoBuf};
@@ -94,8 +95,8 @@ pub struct Geometry {
     pub block_bytes: u32,
     /// The most operations in flight.
     pub depth: u32,
-    /// How I/O is issued, for the record: `io_uring`, `psync`, `inline`, `iscsi`, `nfs`, `null` or `sim`.
-    pub engine: &'static str,
+    /// How I/O is issued.
+    pub engine: Engine,
 }
 
 /// What kind of operation.

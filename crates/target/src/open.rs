@@ -5,10 +5,11 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 
+use assay_spec::Engine;
 use rustix::fs::{Mode, OFlags};
 use thiserror::Error;
 
-use crate::inline::{InlineTarget, is_in_memory};
+use crate::inline::InlineTarget;
 use crate::lun::{LunMember, LunTarget};
 use crate::nfs::{NfsMember, NfsTarget};
 use crate::null::NullTarget;
@@ -79,11 +80,13 @@ pub enum Durability {
     Sync,
 }
 
-/// How I/O is issued.
+/// How I/O is issued to files and block devices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IoEngine {
-    /// io_uring; files in memory are served at once by the thread that asks.
+    /// io_uring.
     Uring,
+    /// Blocking calls by the thread that drives the target, one at a time: for files in memory.
+    Inline,
     /// pread and pwrite on helper threads.
     Psync,
 }
@@ -232,6 +235,18 @@ impl FileMember {
     }
 }
 
+impl IoEngine {
+    /// Returns its name in the record.
+    #[must_use]
+    pub const fn recorded(self) -> Engine {
+        match self {
+            Self::Uring => Engine::IoUring,
+            Self::Inline => Engine::Inline,
+            Self::Psync => Engine::Psync,
+        }
+    }
+}
+
 /// Opens the target that drives the given members. Call it on the thread that will drive it.
 pub fn open(request: &OpenRequest<'_>) -> Result<AnyTarget, OpenError> {
     if !request.null_members.is_empty() {
@@ -253,9 +268,7 @@ pub fn open(request: &OpenRequest<'_>) -> Result<AnyTarget, OpenError> {
         (_, [file, ..], _) => return Err(OpenError::LunShares(file.address.to_string())),
     }
     match request.engine {
-        IoEngine::Uring if request.members.iter().all(|m| is_in_memory(&m.path)) => {
-            InlineTarget::open(request.members, request.depth).map(AnyTarget::Inline)
-        }
+        IoEngine::Inline => InlineTarget::open(request.members, request.depth).map(AnyTarget::Inline),
         IoEngine::Uring => {
             UringTarget::open(request.members, request.depth, request.buffers).map(AnyTarget::Uring)
         }
@@ -373,6 +386,37 @@ pub(crate) mod tests {
         let (other, _) = temporary_member(4096);
         std::fs::rename(other.path(), keep.path()).unwrap();
         assert!(matches!(member.open(), Err(OpenError::Replaced(_))));
+    }
+
+    /// A reopen once opened the new file before it closed the old one, so the last close that a storage sees when
+    /// Iometer reconnects never came.
+    #[test]
+    fn a_member_is_closed_before_it_is_opened_again() {
+        use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
+        let (_keep, member) = temporary_member(4096);
+        for engine in [IoEngine::Uring, IoEngine::Inline, IoEngine::Psync] {
+            let request = OpenRequest {
+                members: std::slice::from_ref(&member),
+                null_members: &[],
+                simulated: &[],
+                luns: &[],
+                nfs: &[],
+                depth: 1,
+                engine,
+                buffers: &[],
+            };
+            let mut target = open(&request).unwrap();
+            let watch = inotify::init(CreateFlags::NONBLOCK).unwrap();
+            inotify::add_watch(&watch, &member.path, WatchFlags::OPEN | WatchFlags::CLOSE).unwrap();
+            target.reopen(0).unwrap();
+            let mut room = [std::mem::MaybeUninit::uninit(); 512];
+            let mut reader = inotify::Reader::new(&watch, &mut room);
+            let mut seen = Vec::new();
+            while let Ok(event) = reader.next() {
+                seen.push(event.events().contains(ReadFlags::OPEN));
+            }
+            assert_eq!(seen, [false, true], "{engine:?}: closed, then opened");
+        }
     }
 
     #[test]

@@ -7,12 +7,10 @@ use std::path::Path;
 
 use assay_record::{Content, DeviceFacts, MemberFacts, MemberKind, TargetFacts, Warning};
 use assay_spec::units::Bytes;
-use assay_spec::{Data, Plan};
+use assay_spec::{Data, Engine, Plan};
 use assay_target::file::{self, Lock, Marker};
 use assay_target::lun::{self, LunMember};
-use assay_target::{
-    AccessMode, Caching, Durability, FileIdentity, FileMember, IoEngine, OpenError, is_in_memory,
-};
+use assay_target::{AccessMode, Caching, Durability, FileIdentity, FileMember, IoEngine, OpenError};
 use rustix::fs::{Mode, OFlags};
 
 use super::error::PrepareError;
@@ -55,13 +53,11 @@ impl OpenTarget {
     pub(super) fn into_prepared(self, engine: IoEngine) -> PreparedTarget {
         let mut member = self.facts;
         member.engine = match (&self.kind, engine) {
-            (Prepared::Null { .. }, _) => "null".into(),
-            (Prepared::Path { member, .. }, IoEngine::Uring) if is_in_memory(&member.path) => "inline".into(),
-            (Prepared::Simulated(_), _) => "sim".into(),
-            (Prepared::Lun(_), _) => "iscsi".into(),
-            (Prepared::Nfs { .. }, _) => "nfs".into(),
-            (_, IoEngine::Uring) => "io_uring".into(),
-            (_, IoEngine::Psync) => "psync".into(),
+            (Prepared::Null { .. }, _) => Engine::Null,
+            (Prepared::Simulated(_), _) => Engine::Sim,
+            (Prepared::Lun(_), _) => Engine::Iscsi,
+            (Prepared::Nfs { .. }, _) => Engine::Nfs,
+            (Prepared::Path { .. }, engine) => engine.recorded(),
         };
         // Where a file lies is known once it is filled.
         member.placement = placement(&member, None);

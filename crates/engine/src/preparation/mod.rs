@@ -43,7 +43,7 @@ pub use nfs::{NfsInspection, inspect_nfs};
 /// How I/O is to be issued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IoChoice {
-    /// io_uring, or psync with a warning where it is refused.
+    /// io_uring, or psync with a warning where it is refused; inline where all files lie in memory.
     Auto,
     /// io_uring or nothing.
     Uring,
@@ -233,6 +233,10 @@ fn make_all(
     for one in inspected {
         targets.targets.push(making.open(one)?.into_prepared(making.engine));
     }
+    if making.options.io == IoChoice::Auto && making.engine == IoEngine::Uring && targets.lie_in_memory() {
+        making.engine = IoEngine::Inline;
+        targets.serve_inline();
+    }
     check_fit(making.plan, targets)?;
     targets.targets.iter_mut().try_for_each(|target| making.fill(target))
 }
@@ -354,6 +358,22 @@ impl PreparedTargets {
             result = result.and(target.close(&mut silent, &mut closed));
         }
         result.map(|()| closed)
+    }
+
+    /// Returns true if every file and device is a file in memory. One engine serves all of them, so that the record of
+    /// each target holds for every job that it is in.
+    fn lie_in_memory(&self) -> bool {
+        let mut paths = self.targets.iter().filter_map(|target| match &target.kind {
+            Prepared::Path { member, .. } => Some(&member.path),
+            _ => None,
+        });
+        paths.all(|path| assay_target::is_in_memory(path))
+    }
+
+    fn serve_inline(&mut self) {
+        self.engine = IoEngine::Inline;
+        let paths = self.targets.iter_mut().filter(|target| matches!(target.kind, Prepared::Path { .. }));
+        paths.for_each(|target| target.facts.member.engine = IoEngine::Inline.recorded());
     }
 
     pub(crate) fn semantics(&self) -> Semantics {

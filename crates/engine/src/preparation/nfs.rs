@@ -249,7 +249,7 @@ pub(super) fn facts(place: &NfsLocation, span_bytes: u64, seen: Seen, durability
         capacity_bytes: place.file.map_or(0, |file| file.attributes.size_bytes).max(span_bytes),
         span_bytes,
         block_bytes: BLOCK_BYTES,
-        engine: "nfs".into(),
+        engine: assay_spec::Engine::Nfs,
         direct: true,
         sync: is_file_sync,
         filesystem: Some(filesystem(place)),
