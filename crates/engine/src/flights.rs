@@ -286,7 +286,7 @@ impl Flights {
         self.buffers[tag as usize].as_mut().expect("a landed slot holds its buffer")
     }
 
-    /// Whether `member` has to be reopened now: it is closing, and nothing is in flight on it or owed.
+    /// Returns true if `member` has to be reopened now: it is closing, and nothing is in flight on it or owed.
     #[inline]
     pub(crate) fn wants_reopen(&self, member: u32) -> bool {
         let connection = self.connections[member as usize];
@@ -308,7 +308,7 @@ impl Flights {
         self.flights[tag as usize]
     }
 
-    /// Whether an I/O would share bytes with one in flight, and one of the two writes.
+    /// Returns true if an I/O would share bytes with one in flight, and one of the two writes.
     pub(crate) fn conflicts(&self, member: u32, kind: OpKind, offset_bytes: u64, size_bytes: u32) -> bool {
         let end = offset_bytes + u64::from(size_bytes);
         self.flights.iter().any(|f| {
@@ -322,7 +322,7 @@ impl Flights {
 }
 
 impl Flight {
-    /// What is known before an I/O is issued. `intended_ns` is 0 where it is due whenever it is issued.
+    /// Returns what is known before an I/O is issued. `intended_ns` is 0 where it is due whenever it is issued.
     pub(crate) fn new(
         draw: &crate::planner::Draw,
         member: u32,

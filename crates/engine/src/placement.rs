@@ -1,8 +1,8 @@
 //! Which CPU each worker of a step runs on.
 //!
-//! A worker whose I/O completes on its own CPU is woken by the interrupt itself; on another CPU it is woken by a message
-//! between the two, which at a queue depth of 1 is part of every latency. So a worker runs where its device interrupts,
-//! as long as CPUs last. Where nothing is known the scheduler knows best.
+//! A worker whose I/O completes on its own CPU is woken by the interrupt itself; on another CPU it is woken by a
+//! message between the two, which at a queue depth of 1 is part of every latency. So a worker runs where its device
+//! interrupts, as long as CPUs last. Where nothing is known the scheduler knows best.
 
 use assay_host::DeviceInterrupts;
 use assay_record::{PlacementReason, WorkerPlacement};

@@ -30,7 +30,7 @@ pub(crate) struct PlannerSetup<'s> {
     pub(crate) block_bytes: u32,
     pub(crate) worker: u32,
     pub(crate) workers: u32,
-    /// Whether random I/Os stay in the worker's own slice too, so that workers never meet (verify mode).
+    /// True if random I/Os stay in the worker's own slice too, so that workers never meet (verify mode).
     pub(crate) exclusive: bool,
     pub(crate) seed: u64,
 }
@@ -172,7 +172,7 @@ impl Planner {
         Some(Draw { access, kind, size_bytes, offset_bytes })
     }
 
-    /// Whether any line has replies: asked once, so that the loop need not look for each I/O.
+    /// Returns true if any line has replies: asked once, so that the loop need not look for each I/O.
     pub(crate) fn has_replies(&self) -> bool {
         self.lines.iter().any(|line| line.reply_bytes > 0)
     }
@@ -227,8 +227,9 @@ impl Slice {
 impl IometerMember {
     /// The place of the next I/O, `size` bytes long, under the line of the burst that is under way.
     ///
-    /// Whether it is too near to the end is decided by the size of that line's requests, for replies too. Iometer lets a
-    /// reply that is larger run over the end; here it starts at the beginning, as nothing behind the end may be touched.
+    /// Whether it is too near to the end is decided by the size of that line's requests, for replies too. Iometer lets
+    /// a reply that is larger run over the end; here it starts at the beginning, as nothing behind the end may be
+    /// touched.
     fn seek(&mut self, line: &Line, size: u64) -> u64 {
         if iometer_chance(&mut self.rng, line.random_percent) {
             self.offset = self.rng.below(self.span);

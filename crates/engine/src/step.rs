@@ -21,9 +21,9 @@ use crate::paths;
 use crate::placement::{JobWorkers, place};
 use crate::planner::{Planner, PlannerSetup};
 use crate::prefilled::{PrefilledBuffers, size_max, spare_buffers};
-use crate::preparation::JobTarget;
 use crate::rng::derive;
 use crate::tally::{INTERVAL_NS, Tally, TallyDrain, add};
+use crate::targets::JobTarget;
 use crate::worker::{Worker, WorkerEnd, WorkerSetup};
 
 /// How often the coordinator looks: often enough for a live display, too rarely to be felt.
@@ -119,7 +119,8 @@ fn places(context: &StepContext<'_>) -> Vec<WorkerPlacement> {
     place(&jobs, &assay_host::allowed_cpus(), context.cpus)
 }
 
-/// Binds this worker to its CPU. One that cannot be bound still measures; the scheduler places it, and the record says so.
+/// Binds this worker to its CPU. One that cannot be bound still measures; the scheduler places it, and the record says
+/// so.
 fn bind(cpu: Option<u32>) -> Bound {
     match cpu.map(|cpu| assay_host::pin_current_thread(cpu as usize)) {
         Some(Err(_)) => Bound::Refused,
@@ -128,7 +129,7 @@ fn bind(cpu: Option<u32>) -> Bound {
 }
 
 fn all_ready(readiness: &Receiver<Result<(), OpenError>>, workers: u32) -> Result<(), OpenError> {
-    // Every answer is awaited: while one still opens its target, nobody may be told to start or to give up.
+    // Every answer is awaited: while one still opens its target, no worker may start or give up.
     // One that panicked never answers; when all others have, the channel is closed.
     let answers: Vec<_> = (0..workers).map(|_| readiness.recv().unwrap_or(Ok(()))).collect();
     answers.into_iter().collect()
@@ -181,16 +182,7 @@ fn work<T: Target>(
     let depth = depth(seat.context.semantics, job, target.spans.len());
     let (size_max, spare) = (size_max(job), spare_buffers(job, depth));
     let mut buffers: Vec<IoBuf> = IoBuf::many(depth + spare, size_max);
-    let request = OpenRequest {
-        members: &target.members,
-        null_members: &target.null_members,
-        simulated: &target.simulated,
-        luns: &target.luns,
-        nfs: &target.nfs,
-        depth,
-        engine: target.engine,
-        buffers: &buffers,
-    };
+    let request = OpenRequest { members: &target.members, depth, engine: target.engine, buffers: &buffers };
     let opened = match opener(&request) {
         Ok(opened) => opened,
         Err(error) => {
@@ -267,10 +259,10 @@ fn watch(
         for worker in running.iter_mut() {
             worker.drain.drain(&mut sums[worker.job as usize]);
         }
-        let told = phases.follow(control, emitter).and_then(|()| emitter.host_samples()).and_then(|()| {
+        let emitted = phases.follow(control, emitter).and_then(|()| emitter.host_samples()).and_then(|()| {
             if phases.second_is_over(control) { emit_intervals(&mut sums, emitter) } else { Ok(()) }
         });
-        if let Err(error) = told {
+        if let Err(error) = emitted {
             // Results that cannot be kept are not worth more load; the workers end by themselves.
             control.abort();
             result = result.and(Err(error));
@@ -279,7 +271,7 @@ fn watch(
     (sums, result.map(|()| phases.cpu()))
 }
 
-/// What each job has counted since its last interval was told.
+/// What each job has counted since its last interval was emitted.
 type Sums = Vec<Option<Box<Interval>>>;
 
 fn emit_intervals(sums: &mut Sums, emitter: &mut Emitter<'_>) -> Result<(), RunError> {
@@ -291,7 +283,7 @@ fn emit_intervals(sums: &mut Sums, emitter: &mut Emitter<'_>) -> Result<(), RunE
 /// Which phase the workers are in, as seen from outside.
 struct Phases<'c> {
     context: &'c StepContext<'c>,
-    told: Phase,
+    announced: Phase,
     next_second_ns: u64,
     at_measure: Option<CpuSnapshot>,
     at_end: Option<CpuSnapshot>,
@@ -299,25 +291,25 @@ struct Phases<'c> {
 
 impl<'c> Phases<'c> {
     fn new(context: &'c StepContext<'c>) -> Self {
-        Self { context, told: Phase::Prepare, next_second_ns: 0, at_measure: None, at_end: None }
+        Self { context, announced: Phase::Prepare, next_second_ns: 0, at_measure: None, at_end: None }
     }
 
     fn follow(&mut self, control: &Control, emitter: &mut Emitter<'_>) -> Result<(), RunError> {
         let now_ns = control.clock.now_ns();
         let step = self.context.step;
-        if self.told == Phase::Prepare
+        if self.announced == Phase::Prepare
             && control.start.opened_ns().is_some_and(|at| at <= now_ns)
             && step.warmup.0 > 0
         {
             self.tell(Phase::Warmup, emitter)?;
         }
         let Some(zero_ns) = control.measure.opened_ns().filter(|at| *at <= now_ns) else { return Ok(()) };
-        if matches!(self.told, Phase::Prepare | Phase::Warmup) {
+        if matches!(self.announced, Phase::Prepare | Phase::Warmup) {
             self.at_measure = Some(cpu_snapshot());
             self.next_second_ns = zero_ns + INTERVAL_NS + INTERVAL_GRACE_NS;
             self.tell(Phase::Measure, emitter)?;
         }
-        if self.told == Phase::Measure && (now_ns >= zero_ns + step.stop.time.0 || control.must_stop()) {
+        if self.announced == Phase::Measure && (now_ns >= zero_ns + step.stop.time.0 || control.must_stop()) {
             self.at_end = Some(cpu_snapshot());
             self.tell(Phase::Drain, emitter)?;
         }
@@ -325,14 +317,14 @@ impl<'c> Phases<'c> {
     }
 
     fn tell(&mut self, phase: Phase, emitter: &mut Emitter<'_>) -> Result<(), RunError> {
-        self.told = phase;
+        self.announced = phase;
         emitter.phase(self.context.id, phase)
     }
 
     /// Once for each second of the measured window; what comes after its end belongs to the last interval.
     fn second_is_over(&mut self, control: &Control) -> bool {
         let now_ns = control.clock.now_ns();
-        let is_over = self.told == Phase::Measure && now_ns >= self.next_second_ns;
+        let is_over = self.announced == Phase::Measure && now_ns >= self.next_second_ns;
         while is_over && self.next_second_ns <= now_ns {
             self.next_second_ns += INTERVAL_NS;
         }
@@ -385,27 +377,27 @@ fn collect(
 
 fn panic_words(panic: &(dyn std::any::Any + Send)) -> String {
     let words = panic.downcast_ref::<&str>().map(ToString::to_string);
-    words.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "it left no words".into())
+    words.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".into())
 }
 
-/// What went over the paths of each job, and what happened to them.
+/// Returns what went over the paths of each job, and what happened to them.
 fn paths_of(context: &StepContext<'_>, ends: &mut [WorkerEnd]) -> (Vec<PathEnd>, Vec<(String, PathEvent)>) {
     let (mut paths, mut events) = (Vec::new(), Vec::new());
     for end in ends {
         let member = context.targets[end.job as usize].names.first().map_or("", String::as_str);
         paths::add(&mut paths, end.job, member, &end.paths);
-        events.extend(end.paths.events.drain(..).map(|event| (member.to_owned(), event)));
+        events.extend(end.paths.take_events().into_iter().map(|event| (member.to_owned(), event)));
     }
     (paths, events)
 }
 
-/// What became of the writes of each job.
+/// Returns the durability of the writes of each job.
 fn writes_of(context: &StepContext<'_>, ends: &[WorkerEnd]) -> Vec<WriteEnd> {
     let mut sums: Vec<WriteEnd> = Vec::new();
     for end in ends {
-        let Some(report) = &end.paths.writes else { continue };
+        let Some(report) = end.paths.writes() else { continue };
         let member = context.targets[end.job as usize].names.first().map_or("", String::as_str);
-        let one = paths::write_end(end.job, member, report, end.paths.writes_before.unwrap_or_default());
+        let one = paths::write_end(end.job, member, report, end.paths.writes_before());
         match sums.iter_mut().find(|sum| sum.job == one.job) {
             None => sums.push(one),
             Some(sum) => sum.merge(&one),

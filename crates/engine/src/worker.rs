@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use assay_record::{Failure, Interval, Mismatch, StepEnd};
 use assay_spec::{Engine, Job, Semantics};
-use assay_target::remote::PathChange;
+use assay_target::remote::{Moment, PathChange};
 use assay_target::{BATCH_MAX, Completion, IoBuf, Op, OpKind, Target, TargetLost, Wait};
 
 use crate::control::{Control, Ticket};
@@ -23,8 +23,8 @@ use crate::prefilled::PrefilledBuffers;
 use crate::stamp::StampTable;
 use crate::tally::Tally;
 
-/// The longest a turn waits, ns: so soon a worker notices that it is to stop, whatever the target does. Clients over TCP
-/// sleep in a read that lasts less than this (`assay_tcp::READ_LIMIT`).
+/// The longest a turn waits, ns: so soon a worker notices that it is to stop, whatever the target does. Clients over
+/// TCP sleep in a read that lasts less than this (`assay_tcp::READ_LIMIT`).
 const WAIT_NS_MAX: u64 = 50_000_000;
 /// An I/O due sooner than this is awaited by polling, ns: sleeping would be late.
 const SPIN_NS: u64 = 60_000;
@@ -44,7 +44,7 @@ pub(crate) struct WorkerSetup<'s> {
     pub(crate) pacer_seed: u64,
     /// One for each member in a plan that verifies.
     pub(crate) stamps: Vec<Arc<StampTable>>,
-    /// Whether this step checks what it reads.
+    /// True if this step checks what it reads.
     pub(crate) verify: bool,
     /// What the members are called in messages.
     pub(crate) member_names: &'s [String],
@@ -248,12 +248,12 @@ impl<'s, T: Target> Worker<'s, T> {
         self.end(zero_ns, result.err())
     }
 
-    /// What went over the paths before the measured window does not count; that they came up is no news.
+    /// Notes the counts of the paths: what went over them before the measured window does not count.
     fn look_at_paths(&mut self) {
-        self.paths.before = self.target.paths();
-        self.paths.writes_before = self.target.writes();
-        self.paths.events = self.target.path_events();
-        self.paths.events.retain(|event| event.change == PathChange::Other);
+        self.paths.before = self.target.remote_report(Moment::Begin);
+        if let Some(before) = &mut self.paths.before {
+            before.events.retain(|event| event.change == PathChange::Other);
+        }
     }
 
     fn warm_up(&mut self, started_ns: u64) -> Result<(), TargetLost> {
@@ -454,7 +454,7 @@ impl<'s, T: Target> Worker<'s, T> {
             && self.supply.planner.reply_bytes(flight.access) > 0
     }
 
-    /// Whether a completion belongs to the measured window.
+    /// Returns true if a completion belongs to the measured window.
     #[inline]
     fn counts(&mut self, flight: &Flight, now_ns: u64) -> bool {
         if self.phase.counting == Counting::Off {
@@ -672,10 +672,8 @@ impl<'s, T: Target> Worker<'s, T> {
     fn end(mut self, zero_ns: u64, lost: Option<TargetLost>) -> WorkerEnd {
         let control = self.setup.control;
         let now_ns = control.clock.now_ns();
-        // After the window: what it takes is told beside the results, and is part of none.
-        self.paths.writes = self.target.make_durable();
-        self.paths.after = self.target.paths();
-        self.paths.events.extend(self.target.path_events());
+        // After the window: the time it takes is reported beside the results and is part of none.
+        self.paths.after = self.target.remote_report(Moment::End);
         let end_ns = match self.setup.semantics {
             Semantics::Assay => self.window.last_ns.max(self.window.closed_ns),
             Semantics::Iometer => self.window.closed_ns.min(now_ns),

@@ -109,7 +109,7 @@ fn reports_completions(folder: &Path) -> bool {
     handlers.into_iter().any(|name| !is_other(&name))
 }
 
-/// Where an interrupt really goes; kernels before 4.15 say only where it may go.
+/// Returns where an interrupt really goes; kernels before 4.15 say only where it may go.
 fn affinity(machine: &Machine, irq: &str) -> Option<Vec<usize>> {
     let file = |name: &str| machine.attribute(format!("/proc/irq/{irq}/{name}"));
     let effective = file("effective_affinity_list").and_then(|list| cpu_list(&list));
@@ -141,8 +141,8 @@ mod tests {
     use super::*;
     use crate::captured::Captured;
 
-    /// A disk `name` whose controller has the vectors (number, handler, effective affinity), and whose queues serve these
-    /// CPUs.
+    /// A disk `name` whose controller has the vectors (number, handler, effective affinity), and whose queues serve
+    /// these CPUs.
     fn disk(captured: Captured, name: &str, vectors: &[(u32, &str, &str)], queues: &[&str]) -> Captured {
         let number = format!("8:{}", vectors.first().map_or(0, |of| of.0));
         let captured =

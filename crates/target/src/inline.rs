@@ -3,8 +3,8 @@
 //! Such files never wait for a device, and cannot promise it: io_uring hands each of their operations to a kernel
 //! thread, and two context switches then cost more than the I/O. Here an operation is carried out by the poll that
 //! follows its submission, as io_uring itself does for files that can promise not to wait. Each poll carries out one
-//! operation and no more, so whoever drives the target knows when each of them began and ended. The operations that wait
-//! for their turn are in no device: one I/O is in flight at a time.
+//! operation and no more, so whoever drives the target knows when each of them began and ended. The operations that
+//! wait for their turn are in no device: one I/O is in flight at a time.
 
 use std::collections::VecDeque;
 use std::fs::File;

@@ -15,11 +15,14 @@ mod fiemap;
 pub mod file;
 mod inline;
 pub mod lun;
+mod member;
 pub mod nfs;
 mod null;
 mod open;
 mod psync;
 pub mod remote;
+pub mod rng;
+pub mod stamp;
 mod uring;
 
 use std::time::Duration;
@@ -29,12 +32,14 @@ use thiserror::Error;
 
 pub use buffer::{ALIGNMENT, IoBuf};
 pub use inline::{InlineTarget, is_in_memory};
+pub use member::Member;
 pub use null::NullTarget;
 pub use open::{
     AccessMode, AnyTarget, Caching, Durability, FileIdentity, FileMember, IoEngine, OpenError, OpenRequest,
     SimulatedMember, open, uring_refused,
 };
 pub use psync::PsyncTarget;
+use remote::{Moment, RemoteReport};
 pub use uring::UringTarget;
 
 /// The most completions one [`Target::poll`] reports: a turn of the engine's loop stays short, so that the time
@@ -46,7 +51,7 @@ pub const BATCH_MAX: usize = 32;
 /// The worker that drives a target also opens it; a target is never shared or sent while I/O is in flight. Dropping
 /// it waits for whatever is in flight before any buffer is freed.
 pub trait Target {
-    /// What can be done with it. Constant for its life.
+    /// Returns what can be done with it. Constant for its life.
     fn geometry(&self) -> &Geometry;
 
     /// Accepts an operation, to be started by the next [`Target::poll`] at the latest. Called once an operation by
@@ -62,27 +67,11 @@ pub trait Target {
     /// Closes a member and opens it again. Called only while none of its operations is in flight.
     fn reopen(&mut self, member: u32) -> Result<(), TargetLost>;
 
-    /// Makes everything that was written durable where it is not yet, and says what became of writes since the target
-    /// was opened; `None` where every write is as durable as it will be when it is done. Called after the measured
-    /// window, while nothing is in flight. Allocates: not to be called while measuring.
-    fn make_durable(&mut self) -> Option<nfs::WriteReport> {
+    /// Returns what a target on another machine knows beyond the I/Os themselves; `None` for a local one. Called once
+    /// before the measured window, and once after it while nothing is in flight: then ([`Moment::End`]) the target
+    /// first makes durable what was written. Allocates: not to be called while measuring.
+    fn remote_report(&mut self, _moment: Moment) -> Option<RemoteReport> {
         None
-    }
-
-    /// What became of writes since the target was opened, with nothing done about it; `None` as above.
-    fn writes(&self) -> Option<nfs::WriteStats> {
-        None
-    }
-
-    /// Every way to the storage and what went over it since the target was opened; none where there is only one way
-    /// and nothing to tell. Allocates: not to be called while measuring.
-    fn paths(&mut self) -> Vec<remote::PathReport> {
-        Vec::new()
-    }
-
-    /// What happened to the paths since the last call. Allocates only when something did.
-    fn path_events(&mut self) -> Vec<remote::PathEvent> {
-        Vec::new()
     }
 }
 
@@ -176,6 +165,6 @@ pub enum TargetLost {
     #[error("{0}")]
     Paths(String),
     /// A helper thread of the psync engine is gone.
-    #[error("a thread of the psync engine ended")]
+    #[error("a helper thread of the psync engine ended unexpectedly")]
     Helper,
 }

@@ -30,7 +30,7 @@ pub struct UringTarget {
     files: Vec<Option<File>>,
     geometry: Geometry,
     members: Vec<FileMember>,
-    /// Whether the workers' buffers are registered, which saves pinning their pages for every operation.
+    /// True if the workers' buffers are registered, which saves pinning their pages for every operation.
     has_fixed_buffers: bool,
 
     /// By tag; what the kernel holds. A buffer in here must not be freed.
@@ -71,7 +71,7 @@ impl UringTarget {
         })
     }
 
-    /// Whether buffers are registered with the kernel; where the limit on locked memory is low they are not.
+    /// Returns true if buffers are registered with the kernel; where the limit on locked memory is low they are not.
     #[must_use]
     pub fn has_fixed_buffers(&self) -> bool {
         self.has_fixed_buffers
@@ -192,8 +192,9 @@ impl Target for UringTarget {
         }
         assert!(op.size_bytes as usize <= op.buf.len(), "the kernel must stay within the buffer");
         let entry = self.entry(&op);
-        // SAFETY: the entry points into `op.buf`, which is as large as it says and kept in `in_flight` until the kernel has completed it,
-        // and at a registered file, which `reopen` replaces only while none of its operations is in flight.
+        // SAFETY: the entry points into `op.buf`, which is as large as it says and kept in `in_flight` until the kernel
+        // has completed it, and at a registered file, which `reopen` replaces only while none of its operations is in
+        // flight.
         if unsafe { self.ring.submission().push(&entry) }.is_err() {
             return Err(op);
         }
@@ -237,7 +238,8 @@ impl Drop for UringTarget {
         let mut done = Vec::with_capacity(BATCH_MAX);
         while self.in_flight_count > 0 {
             if self.lost.is_some() || self.enter(Wait::One).is_err() {
-                // The kernel may still write to these buffers and nobody can tell when it ends: never free them.
+                // The kernel may still write to these buffers, and there is no way to learn when it ends: never free
+                // them.
                 self.in_flight.drain(..).flatten().for_each(std::mem::forget);
                 return;
             }
@@ -247,7 +249,8 @@ impl Drop for UringTarget {
     }
 }
 
-/// A ring with the cheapest set-up the kernel offers. Kernels refuse flags they do not know, so the best is tried first.
+/// A ring with the cheapest set-up the kernel offers. Kernels refuse flags they do not know, so the best is tried
+/// first.
 fn cheapest_ring(depth: u32) -> io::Result<IoUring> {
     let entries = depth.next_power_of_two();
     let builder = || {

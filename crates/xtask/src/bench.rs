@@ -5,6 +5,7 @@
 
 mod case;
 mod ganesha;
+mod kinds;
 mod runners;
 mod table;
 mod tgt;

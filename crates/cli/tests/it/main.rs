@@ -16,6 +16,7 @@ mod errors;
 mod files;
 mod forum;
 mod interrupted;
+mod kinds;
 mod load;
 mod loop_device;
 mod side_by_side;

@@ -282,3 +282,54 @@ fn a_target_that_stays_away_costs_every_io_in_flight_and_each_is_counted() {
     let test = &document["tests"][0];
     assert_eq!(test["errors"], OUTSTANDING, "none vanishes: {test:#}");
 }
+
+/// What the target has in flight is read where tgt keeps the LUN: from the kernel's count of requests to a loop device.
+#[test]
+fn a_lun_reaches_its_queue_depth_at_the_target() {
+    let Some(mut tgt) = tgt::start(1) else { return };
+    let story = Story::new();
+    let backing = story.write("backing", "");
+    std::fs::File::options().write(true).open(&backing).unwrap().set_len(64 << 20).unwrap();
+    let Some(device) = LoopDisk::over(&backing) else { return };
+    tgt.set(&format!("--op new --mode logicalunit --tid 1 --lun 2 --bsoflags direct -b {}", device.0))
+        .unwrap();
+    let plan = story.write(
+        "plan.toml",
+        "size = \"16MiB\"\n[[test]]\nname = \"t\"\noutstanding = 16\nrun = \"2s\"\n\
+         access = [{ size = \"4KiB\", read = 100, random = 100 }]\n",
+    );
+    let lun = tgt.address("", "").replace("/1?", "/2?");
+    let mut running = story.command(&["run", &plan, &lun, "--json"]).stdout(Stdio::piped()).spawn().unwrap();
+    let inflight = format!("/sys/block/{}/inflight", device.0.trim_start_matches("/dev/"));
+    let mut most = 0;
+    while running.try_wait().unwrap().is_none() {
+        let counted = std::fs::read_to_string(&inflight).unwrap();
+        most = most.max(counted.split_whitespace().next().unwrap().parse::<u64>().unwrap());
+        std::thread::sleep(Duration::from_micros(200));
+    }
+    let document = json(&running.wait_with_output().unwrap(), 0);
+    assert_eq!(document["targets"][0]["member"]["engine"], "iscsi");
+    assert!((4..=16).contains(&most), "tgt had at most {most} reads in flight on its disk");
+    let said = document["tests"][0]["outstanding_effective"].as_f64().unwrap();
+    assert!(said > 12.0 && said <= 16.01, "{said}");
+}
+
+/// A loop device, detached when it is dropped.
+struct LoopDisk(String);
+
+impl LoopDisk {
+    fn over(backing: &str) -> Option<Self> {
+        let output = Command::new("losetup").args(["--find", "--show", backing]).output().ok()?;
+        if !output.status.success() {
+            eprintln!("skipped: no loop device: {output:?}");
+            return None;
+        }
+        Some(Self(String::from_utf8(output.stdout).unwrap().trim().to_owned()))
+    }
+}
+
+impl Drop for LoopDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").args(["--detach", &self.0]).status();
+    }
+}

@@ -6,6 +6,7 @@
     reason = "a panic in a story is a story that failed; one that is skipped says why"
 )]
 
+mod depth;
 #[path = "../../../nfs/tests/it/ganesha.rs"]
 mod ganesha;
 mod mute;

@@ -212,12 +212,11 @@ fn an_iometer_reply_is_placed_by_the_line_of_the_burst_under_way() {
     assert!(seen.iter().all(|count| *count > 20), "{seen:?}");
 }
 
-/// What the low bits of Iometer's generator do (docs/method.md): with `read = 99` and nothing random some seeds never
-/// draw a write.
+/// What the low bits of Iometer's generator do to a stream that is not random (docs/method.md).
 #[test]
 fn iometers_generator_is_kept_with_its_weak_low_bits() {
-    let job = job(vec![access(4096, 99.0, 0.0)]);
-    let writes_of = |seed| {
+    let percent_of_writes = |read, seed| {
+        let job = job(vec![access(4096, read, 0.0)]);
         let setup = PlannerSetup {
             job: &job,
             semantics: Semantics::Iometer,
@@ -229,11 +228,19 @@ fn iometers_generator_is_kept_with_its_weak_low_bits() {
             seed,
         };
         let mut planner = Planner::new(&setup);
-        draws(&mut planner, 20_000).iter().filter(|draw| draw.kind == OpKind::Write).count()
+        let writes = draws(&mut planner, 20_000).iter().filter(|draw| draw.kind == OpKind::Write).count();
+        writes as f64 / 200.0
     };
-    let counts: Vec<usize> = (0..40).map(writes_of).collect();
-    assert!(counts.contains(&0), "{counts:?}");
-    assert!(counts.iter().any(|count| *count > 200), "{counts:?}");
+    for (read, even, odd) in [(99.0, 0.0, 2.0), (65.0, 34.0, 36.0)] {
+        let mut seen = [0_u32; 2];
+        for seed in 0..40 {
+            let found = percent_of_writes(read, seed);
+            let which = usize::from((found - even).abs() > (found - odd).abs());
+            assert!((found - [even, odd][which]).abs() < 1.0, "{read}: {found}");
+            seen[which] += 1;
+        }
+        assert!(seen.iter().all(|seeds| *seeds > 5), "{read}: {seen:?}");
+    }
 }
 
 #[test]

@@ -237,13 +237,13 @@ fn iometer_sends_the_last_reply_of_a_connection_after_it_was_reopened() {
 
 #[test]
 fn results_that_cannot_be_kept_end_the_run() {
-    let opener = |r: &OpenRequest<'_>| NullTarget::new(r.null_members.to_vec(), r.depth);
+    let opener = |r: &OpenRequest<'_>| NullTarget::new(r.spans(), r.depth);
     let mut told = 0;
     let result = run_on(&test("run = \"1h\""), 1, &opener, &StopSignal::default(), &mut |_| {
         told += 1;
         if told > 5 { Err("disk full".into()) } else { Ok(()) }
     });
-    assert_eq!(result.unwrap_err().to_string(), "the results cannot be kept: disk full");
+    assert_eq!(result.unwrap_err().to_string(), "cannot store the results: disk full");
 }
 
 #[test]

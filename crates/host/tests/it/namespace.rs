@@ -32,7 +32,7 @@ fn run(line: &str) -> Result<(), String> {
 }
 
 impl Namespaces {
-    /// Or why there can be none here, told on stderr.
+    /// `None` where there can be none here; the reason goes to stderr.
     pub fn new(of: &str, names: &[&'static str]) -> Option<Self> {
         let mut made = Self { prefix: format!("assay-host-{}-{of}", std::process::id()), names: Vec::new() };
         for name in names {

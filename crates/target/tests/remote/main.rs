@@ -20,7 +20,8 @@ use assay_spec::{Address, IscsiAddress, NfsAddress};
 use assay_target::lun::LunMember;
 use assay_target::nfs::{NfsMember, credentials, locate};
 use assay_target::{
-    AccessMode, AnyTarget, Completion, Durability, IoBuf, IoEngine, Op, OpKind, OpenRequest, Target, Wait,
+    AccessMode, AnyTarget, Completion, Durability, IoBuf, IoEngine, Member, Op, OpKind, OpenRequest, Target,
+    Wait,
 };
 use counting::allocations;
 
@@ -54,11 +55,7 @@ fn open(address: &NfsAddress, call_bytes_max: u32) -> AnyTarget {
         write_bytes_max: call_bytes_max,
     };
     let request = OpenRequest {
-        members: &[],
-        null_members: &[],
-        simulated: &[],
-        luns: &[],
-        nfs: std::slice::from_ref(&member),
+        members: &[Member::Nfs(Box::new(member))],
         depth: DEPTH,
         engine: IoEngine::Uring,
         buffers: &[],
@@ -140,11 +137,7 @@ fn no_io_over_iscsi_allocates() {
             transfer_bytes_max: 1 << 20,
         };
         let request = OpenRequest {
-            members: &[],
-            null_members: &[],
-            simulated: &[],
-            luns: std::slice::from_ref(&member),
-            nfs: &[],
+            members: &[Member::Lun(Box::new(member))],
             depth: DEPTH,
             engine: IoEngine::Uring,
             buffers: &[],

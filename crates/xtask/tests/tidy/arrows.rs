@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::{none, root};
 
 /// Room and the rooms it may use; `cli` may use all.
-const ARROWS: [(&str, &[&str]); 17] = [
+const ARROWS: [(&str, &[&str]); 19] = [
     ("spec", &[]),
     ("tcp", &[]),
     ("iscsi", &["tcp"]),
@@ -18,18 +18,20 @@ const ARROWS: [(&str, &[&str]); 17] = [
     ("interop", &["spec", "record"]),
     ("host", &["record", "spec", "tcp"]),
     ("target", &["spec", "iscsi", "nfs"]),
+    ("prepare", &["spec", "target", "record", "host"]),
     ("engine", &["spec", "target", "record", "host"]),
     ("model", &["spec"]),
+    ("sim", &["spec", "target", "model"]),
     ("analysis", &["spec", "record", "model"]),
     ("store", &["spec", "record"]),
     ("report", &["spec", "record", "analysis", "model"]),
-    ("fleet", &["spec", "record", "engine"]),
+    ("fleet", &["spec", "record", "prepare", "engine"]),
     ("web", &["spec", "record", "analysis", "model", "store", "report", "fleet"]),
     (
         "cli",
         &[
-            "spec", "tcp", "iscsi", "nfs", "record", "interop", "host", "target", "engine", "model",
-            "analysis", "store", "report", "fleet", "web",
+            "spec", "tcp", "iscsi", "nfs", "record", "interop", "host", "target", "prepare", "engine",
+            "model", "sim", "analysis", "store", "report", "fleet", "web",
         ],
     ),
 ];

@@ -9,7 +9,6 @@ use assay_target::{FileMember, IoEngine, SimulatedMember};
 
 use super::{Prepared, PreparedTarget, PreparedTargets};
 use crate::fit::JobTargets;
-use crate::placement::Interrupts;
 use crate::stamp::StampTable;
 
 /// The members a job drives, all of one kind.
@@ -23,8 +22,6 @@ pub(crate) struct JobTarget {
     pub(crate) spans: Vec<u64>,
     pub(crate) block_bytes: u32,
     pub(crate) engine: IoEngine,
-    /// By which its workers are placed on CPUs.
-    pub(crate) interrupts: Interrupts,
     /// One for each member in a plan that verifies.
     pub(crate) stamps: Vec<Arc<StampTable>>,
 }
@@ -60,18 +57,6 @@ impl PreparedTargets {
         }
     }
 
-    /// Where I/O on the first of these targets completes; the others are nearly always of its kind.
-    fn interrupts_of(&self, indices: &[usize]) -> Interrupts {
-        let Some(first) = indices.first().map(|index| &self.targets[*index]) else {
-            return Interrupts::Unknown;
-        };
-        match (&first.kind, self.engine, &first.facts.member.device) {
-            (Prepared::Null { .. }, ..) | (Prepared::Path { .. }, IoEngine::Inline, _) => Interrupts::None,
-            (Prepared::Path { .. }, _, Some(device)) => Interrupts::of(&device.stack),
-            _ => Interrupts::Unknown,
-        }
-    }
-
     /// What the workers of a job drive.
     pub(crate) fn of_job(&self, job: &Job) -> JobTarget {
         let place = self.targets_of(job);
@@ -86,7 +71,6 @@ impl PreparedTargets {
             spans: place.spans,
             block_bytes: place.block_bytes,
             engine: self.engine,
-            interrupts: self.interrupts_of(&indices),
             stamps: indices.iter().filter_map(|i| self.stamps.get(*i).cloned()).collect(),
         };
         for index in indices {
