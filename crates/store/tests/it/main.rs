@@ -1,18 +1,11 @@
 //! The life of a store, as people and crashes make it.
-#![expect(
-    clippy::unwrap_used,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a panic in a test is a failed test, and the numbers are small and positive"
-)]
-
-#[path = "../../../analysis/tests/it/synthetic.rs"]
-mod synthetic;
+#![expect(clippy::unwrap_used, reason = "a panic in a test is a failed test")]
 
 mod killed;
 
 use assay_record::{Event, Outcome, RunEvent, RunHeader};
 use assay_store::{Store, StoreError};
+use assay_testkit::synthetic;
 
 const PLAN: &str = "name = \"mixed\"\n[[test]]\nname = \"t\"\nrun = \"3s\"\n\
     access = [{ size = \"8KiB\", read = 65, random = 60 }]\noutstanding = 16\n";

@@ -1,10 +1,10 @@
 //! Events as an engine would tell them, from a simulated target: a queue before a few servers whose service times
 //! are drawn from a seeded generator. The same plan gives the same events, to the byte.
-
-#![allow(
-    dead_code,
-    clippy::allow_attributes,
-    reason = "shared by several test binaries, none of which uses all of it"
+#![expect(
+    clippy::missing_panics_doc,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a panic here is a failed test, and the numbers are small and positive"
 )]
 
 use std::cmp::Reverse;
