@@ -35,7 +35,7 @@ pub(crate) fn explain(target: &str, error: AddressError) -> anyhow::Error {
 
 fn ask(portal: &IscsiPortal) -> anyhow::Result<Vec<DiscoveredTarget>> {
     let typed = crate::secret::ask(&[assay_spec::Address::Iscsi(Box::new(portal.lun("", 0)))])?;
-    Ok(assay_engine::targets_at(portal, typed.as_ref())?)
+    Ok(assay_prepare::targets_at(portal, typed.as_ref())?)
 }
 
 fn as_json(target: &DiscoveredTarget) -> Value {

@@ -21,7 +21,6 @@ mod published;
 mod run;
 mod runs;
 mod secret;
-mod simulated;
 mod suites;
 mod targets;
 mod truth;

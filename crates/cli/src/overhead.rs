@@ -1,7 +1,8 @@
 //! `assay overhead`: the null target under the real engine; what remains is the tester's own cost.
 
 use assay_analysis::Collector;
-use assay_engine::{IoChoice, PrepareOptions, RunRequest, StopSignal, TooSmall};
+use assay_engine::{RunRequest, StopSignal};
+use assay_prepare::{IoChoice, PrepareOptions, TooSmall};
 use assay_record::RunHeader;
 use assay_spec::units::Nanos;
 use assay_spec::{Address, Overrides, Plan, PlanFile};
@@ -70,18 +71,19 @@ fn measure(plan: &Plan) -> anyhow::Result<Vec<Cost>> {
     };
     let host = assay_host::host_facts();
     let addresses: [Address; 1] = ["null:".parse()?];
-    let mut targets = assay_engine::prepare(plan, &addresses, &options, &host, &stop, &mut |_| {})?;
+    let prepared = assay_prepare::open(plan, &addresses, &options, &host)?.fill(&|| false, &mut |_| {})?;
+    let targets = crate::run::run_targets(&prepared);
     let header = RunHeader {
         run: "overhead".into(),
         version: env!("CARGO_PKG_VERSION").into(),
         started_unix_ms: 0,
         plan: plan.clone(),
-        targets: targets.facts(),
+        targets: prepared.facts(),
         host,
         array: None,
     };
     let mut collector = Collector::new(&header);
-    let request = RunRequest { header, targets: &mut targets, warnings: Vec::new(), stop };
+    let request = RunRequest { header, targets: &targets, warnings: Vec::new(), stop };
     assay_engine::run(request, &mut |event| {
         collector.add(&event);
         Ok(())

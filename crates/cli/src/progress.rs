@@ -5,7 +5,7 @@ use std::io::IsTerminal as _;
 use std::time::Duration;
 
 use crate::output::note;
-use assay_engine::PrepareProgress;
+use assay_prepare::PrepareProgress;
 use assay_record::{Event, Interval, Phase, RunEvent, StepId};
 use assay_spec::Plan;
 use assay_spec::units::MIB;

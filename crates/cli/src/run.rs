@@ -1,15 +1,16 @@
 //! `assay run`: from what was typed to a stored, printed result.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
 use assay_analysis::{Collector, Finding, Judgement, RunStatus, RunSummary, findings};
-use assay_engine::{
-    Closed, IoChoice, PrepareError, PrepareOptions, PreparedTargets, RunRequest, StopSignal, TooSmall,
-};
+use assay_engine::{RunRequest, RunTargets, StopSignal};
 use assay_host::AwakeGuard;
+use assay_prepare::{Closed, IoChoice, PrepareError, PrepareOptions, PreparedTargets, TooSmall};
 use assay_record::{Event, MemberKind, RunHeader};
+use assay_sim::{SimulatedArrays, Truth};
 use assay_spec::units::SizeSpec;
 use assay_spec::{Address, Overrides, Plan, without_secret};
 use assay_store::{RunWriter, Store};
@@ -20,10 +21,9 @@ use crate::args::{Io, IoArgs, RunArgs};
 use crate::open_store::open_store;
 use crate::output::{check_report_path, is_same, note, text_options, write_report};
 use crate::progress::Progress;
-use crate::simulated::SimulatedArrays;
 use crate::suites::plan_file;
 use crate::targets::array_of_run;
-use crate::truth::{self, Truth};
+use crate::truth;
 use crate::{Exit, Failed, say};
 
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
@@ -103,15 +103,15 @@ pub(crate) fn execute(
     Ok(Done { header, collector, truths: simulated.truths(), failed })
 }
 
+/// Reads the arrays of all simulated targets, so that a mistake in a file is reported before anything runs.
 fn simulated_arrays(addresses: &[Address]) -> anyhow::Result<SimulatedArrays> {
-    let names: Vec<&str> = addresses
-        .iter()
-        .filter_map(|a| match a {
-            Address::Sim { array } => Some(array.as_str()),
-            Address::Path(_) | Address::Null { .. } | Address::Iscsi(_) | Address::Nfs(_) => None,
-        })
-        .collect();
-    SimulatedArrays::read(&names)
+    let mut arrays = HashMap::new();
+    for address in addresses {
+        if let Address::Sim { array } = address {
+            arrays.insert(array.clone(), crate::arrays::array(array)?);
+        }
+    }
+    Ok(SimulatedArrays::new(arrays))
 }
 
 fn plan(args: &RunArgs) -> anyhow::Result<Plan> {
@@ -223,14 +223,24 @@ fn prepare(
         too_small: order.too_small,
     };
     let host = assay_host::host_facts();
-    let prepared =
-        assay_engine::prepare(&order.plan, addresses, &options, &host, stop, &mut |p| progress.fill(p));
+    let open = assay_prepare::open(&order.plan, addresses, &options, &host)?;
+    if let Err(misfit) = assay_engine::check_fit(&order.plan, &run_targets(open.targets())) {
+        open.abandon();
+        return Err(misfit.into());
+    }
+    let filled = open.fill(&|| stop.is_set(), &mut |p| progress.fill(p));
     progress.filled();
-    prepared.map_err(|error| match error {
+    filled.map_err(|error| match error {
         PrepareError::Interrupted { .. } => Failed::new(Exit::Interrupted, error).into(),
         PrepareError::Fill { .. } => Failed::new(Exit::Errors, error).into(),
         error => error.into(),
     })
+}
+
+/// Prepared targets as the engine takes them.
+pub(crate) fn run_targets(prepared: &PreparedTargets) -> RunTargets {
+    let (io, memory_bytes) = (prepared.io, prepared.memory_bytes);
+    RunTargets { members: prepared.members(), facts: prepared.facts(), io, memory_bytes }
 }
 
 fn header(store: &Store, plan: Plan, targets: &PreparedTargets) -> anyhow::Result<RunHeader> {
@@ -273,8 +283,9 @@ fn measure(
         if std::mem::take(&mut is_first) { Ok(()) } else { writer.append(&event).map_err(|e| chain(&e)) }
     };
     let warnings = std::mem::take(&mut targets.warnings);
-    let has_simulated = targets.facts().iter().any(|t| t.member.kind == MemberKind::Simulated);
-    let request = RunRequest { header: header.clone(), targets, warnings, stop };
+    let has_simulated = header.targets.iter().any(|t| t.member.kind == MemberKind::Simulated);
+    let targets = run_targets(targets);
+    let request = RunRequest { header: header.clone(), targets: &targets, warnings, stop };
     // Only runs that simulate pay for the choice between the two in every call.
     let result = match has_simulated {
         true => assay_engine::run_with(request, &|r| simulated.open(r), &mut sink),

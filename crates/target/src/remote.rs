@@ -11,6 +11,37 @@ use assay_iscsi::scsi::AccessState;
 use crate::{AccessMode, BATCH_MAX, Completion, IoBuf, IoFailure, Op, OpKind, TargetLost, Wait};
 
 pub use assay_iscsi::{PathStats, TcpFacts};
+pub use assay_nfs::WriteStats;
+
+/// When a target on another machine is asked for its report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moment {
+    /// The measured window is about to begin: nothing is done, only told.
+    Begin,
+    /// It is over: writes that the server may still hold in memory are made durable first.
+    End,
+}
+
+/// What a target on another machine knows beyond the I/Os themselves.
+#[derive(Debug, Clone, Default)]
+pub struct RemoteReport {
+    /// Every path to the storage, and what went over it since the target was opened.
+    pub paths: Vec<PathReport>,
+    /// What happened to the paths since the last report.
+    pub events: Vec<PathEvent>,
+    /// Durability of the writes since the target was opened; `None` where every write was as durable as asked when it
+    /// completed.
+    pub writes: Option<WriteReport>,
+}
+
+/// Durability of writes that a server may acknowledge before they are on stable storage.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WriteReport {
+    /// Counts since the target was opened.
+    pub stats: WriteStats,
+    /// Why the last COMMIT did not make everything durable, where it did not.
+    pub failure: Option<String>,
+}
 
 /// One path of a target as it is now: a session to a LUN, a connection to an NFS server.
 #[derive(Debug, Clone)]

@@ -16,7 +16,7 @@ use assay_iscsi::scsi::{cdb::Fua, key, status};
 use assay_iscsi::{Command, Config, EventKind, FencedBy, Initiator, IoError, Kind, Policy};
 use assay_spec::{IscsiAddress, PathPolicy};
 
-use crate::remote::{Ended, PathChange, PathEvent, PathReport};
+use crate::remote::{Ended, Moment, PathChange, PathEvent, PathReport, RemoteReport};
 use crate::{
     AccessMode, Completion, Durability, Geometry, IoBuf, IoFailure, Op, OpKind, OpenError, Target,
     TargetLost, Wait,
@@ -181,14 +181,11 @@ impl Target for LunTarget {
         Ok(())
     }
 
-    fn paths(&mut self) -> Vec<PathReport> {
-        self.initiator.stats().into_iter().map(PathReport::from).collect()
-    }
-
-    fn path_events(&mut self) -> Vec<PathEvent> {
+    fn remote_report(&mut self, _moment: Moment) -> Option<RemoteReport> {
         let mut events: Vec<PathEvent> = self.initiator.events().into_iter().map(event).collect();
         events.extend(self.ended.first_failure());
-        events
+        let paths = self.initiator.stats().into_iter().map(PathReport::from).collect();
+        Some(RemoteReport { paths, events, writes: None })
     }
 }
 

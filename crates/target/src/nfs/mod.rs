@@ -14,14 +14,16 @@ use assay_nfs::rpc::Credentials;
 use assay_nfs::{Command, EventKind, File, FileConfig, IoError, Kind, Timeouts};
 use assay_spec::{NfsAddress, NfsSync};
 
-use crate::remote::{Ended, PathChange, PathEvent, PathReport};
+use crate::remote::{
+    Ended, Moment, PathChange, PathEvent, PathReport, RemoteReport, WriteReport, WriteStats,
+};
 use crate::{
     AccessMode, Completion, Durability, Geometry, IoBuf, IoFailure, Op, OpKind, OpenError, Target,
     TargetLost, Wait,
 };
 
+pub use assay_nfs::mount::Export;
 pub use assay_nfs::nfs3::{Attributes, FsInfo, FsStat, Rights};
-pub use assay_nfs::{WriteStats, mount::Export};
 pub use identity::Identity;
 pub use location::{FoundFile, NfsLocation, credentials, exports, locate};
 pub use marker::{Removal, mark, remove};
@@ -67,15 +69,6 @@ impl NfsMember {
             _ => Stable::FileSync,
         }
     }
-}
-
-/// What became of writes, for whoever reports it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WriteReport {
-    /// Counts since the target was opened.
-    pub stats: WriteStats,
-    /// Why the last COMMIT did not make everything durable, where it did not.
-    pub failure: Option<String>,
 }
 
 /// One file over all its connections.
@@ -135,6 +128,29 @@ impl NfsTarget {
             self.ended.settle(back.tag, outcome, back.buf);
         }
     }
+
+    /// Makes durable what the server may still hold in memory; `None` where nothing was written.
+    fn commit(&mut self) -> Option<WriteReport> {
+        let failure = self.file.commit().err().map(|error| error.to_string());
+        let stats = self.file.writes();
+        (stats != WriteStats::default() || failure.is_some()).then_some(WriteReport { stats, failure })
+    }
+
+    fn paths(&mut self) -> Vec<PathReport> {
+        let report = |path: assay_nfs::ConnectionStatus| PathReport {
+            path: path.path,
+            portal: self.server.clone(),
+            is_up: path.is_up,
+            access: None,
+            outstanding: path.outstanding,
+            agreed: None,
+            command_window: None,
+            addresses: path.addresses,
+            tcp: path.tcp,
+            stats: path.stats,
+        };
+        self.file.stats().into_iter().map(report).collect()
+    }
 }
 
 impl Target for NfsTarget {
@@ -167,36 +183,15 @@ impl Target for NfsTarget {
         Ok(())
     }
 
-    fn make_durable(&mut self) -> Option<WriteReport> {
-        let failure = self.file.commit().err().map(|error| error.to_string());
-        let stats = self.file.writes();
-        (stats != WriteStats::default() || failure.is_some()).then_some(WriteReport { stats, failure })
-    }
-
-    fn writes(&self) -> Option<WriteStats> {
-        Some(self.file.writes())
-    }
-
-    fn paths(&mut self) -> Vec<PathReport> {
-        let report = |path: assay_nfs::ConnectionStatus| PathReport {
-            path: path.path,
-            portal: self.server.clone(),
-            is_up: path.is_up,
-            access: None,
-            outstanding: path.outstanding,
-            agreed: None,
-            command_window: None,
-            addresses: path.addresses,
-            tcp: path.tcp,
-            stats: path.stats,
+    fn remote_report(&mut self, moment: Moment) -> Option<RemoteReport> {
+        let writes = match moment {
+            Moment::Begin => Some(WriteReport { stats: self.file.writes(), failure: None }),
+            Moment::End => self.commit(),
         };
-        self.file.stats().into_iter().map(report).collect()
-    }
-
-    fn path_events(&mut self) -> Vec<PathEvent> {
-        let mut events: Vec<PathEvent> = self.file.events().into_iter().map(event).collect();
+        let (paths, mut events) =
+            (self.paths(), self.file.events().into_iter().map(event).collect::<Vec<_>>());
         events.extend(self.ended.first_failure());
-        events
+        Some(RemoteReport { paths, events, writes })
     }
 }
 

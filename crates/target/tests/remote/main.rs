@@ -10,7 +10,8 @@ use assay_spec::{Address, IscsiAddress, NfsAddress};
 use assay_target::lun::LunMember;
 use assay_target::nfs::{NfsMember, credentials, locate};
 use assay_target::{
-    AccessMode, AnyTarget, Completion, Durability, IoBuf, IoEngine, Op, OpKind, OpenRequest, Target, Wait,
+    AccessMode, AnyTarget, Completion, Durability, IoBuf, IoEngine, Member, Op, OpKind, OpenRequest, Target,
+    Wait,
 };
 use assay_testkit::{ganesha, tgt};
 use counting::allocations;
@@ -45,11 +46,7 @@ fn open(address: &NfsAddress, call_bytes_max: u32) -> AnyTarget {
         write_bytes_max: call_bytes_max,
     };
     let request = OpenRequest {
-        members: &[],
-        null_members: &[],
-        simulated: &[],
-        luns: &[],
-        nfs: std::slice::from_ref(&member),
+        members: &[Member::Nfs(Box::new(member))],
         depth: DEPTH,
         engine: IoEngine::Uring,
         buffers: &[],
@@ -131,11 +128,7 @@ fn no_io_over_iscsi_allocates() {
             transfer_bytes_max: 1 << 20,
         };
         let request = OpenRequest {
-            members: &[],
-            null_members: &[],
-            simulated: &[],
-            luns: std::slice::from_ref(&member),
-            nfs: &[],
+            members: &[Member::Lun(Box::new(member))],
             depth: DEPTH,
             engine: IoEngine::Uring,
             buffers: &[],

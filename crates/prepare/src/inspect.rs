@@ -17,7 +17,7 @@ use super::files::{
 };
 use super::nfs::NfsPlan;
 use super::{PrepareOptions, TooSmall};
-use crate::stamp::{UNIT_BYTES, has_stamp};
+use assay_target::stamp::{UNIT_BYTES, has_stamp};
 
 /// The test file in a directory that is given as a target.
 const FILE_IN_DIRECTORY: &str = "assay.dat";

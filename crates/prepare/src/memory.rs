@@ -6,7 +6,7 @@ use assay_spec::units::Bytes;
 
 use super::error::PrepareError;
 use super::inspect::Inspected;
-use crate::stamp::StampTable;
+use assay_target::stamp;
 
 /// What is reckoned with where the system does not say how much memory it has, bytes.
 const UNKNOWN_BYTES: u64 = 1 << 30;
@@ -23,12 +23,12 @@ pub(super) fn left_for_buffers(
         return Ok(most);
     }
     let span_bytes = targets.iter().map(Inspected::span_bytes).sum();
-    let stamps = StampTable::bytes_for(span_bytes);
+    let stamps = stamp::memory_for_span(span_bytes);
     most.checked_sub(stamps).ok_or_else(|| PrepareError::StampMemory {
         span: Bytes(span_bytes),
         stamps: Bytes(stamps),
         most: Bytes(most),
-        size: Bytes(StampTable::span_for(most) / targets.len() as u64 / 2 / GRAIN * GRAIN),
+        size: Bytes(stamp::span_for_memory(most) / targets.len() as u64 / 2 / GRAIN * GRAIN),
     })
 }
 

@@ -13,8 +13,8 @@ use assay_target::{AccessMode, OpenError};
 
 use super::error::PrepareError;
 use super::files::SPAN_GRAIN;
+use super::network::Networks;
 use super::{PrepareOptions, TooSmall};
-use crate::paths::Networks;
 
 /// A LUN to be used.
 pub(super) struct LunPlan {

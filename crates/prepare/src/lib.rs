@@ -4,40 +4,35 @@
 //! is large enough. Only when all of them pass is anything created, filled or opened for writing; so a refusal leaves
 //! everything as it was. What was prepared is closed again by [`PreparedTargets::close`].
 
+#![forbid(unsafe_code)]
+
 mod error;
 mod files;
 mod fill;
 mod inspect;
-mod job;
 mod lun;
 mod make;
 mod memory;
+mod network;
 mod nfs;
 mod nfs_make;
 mod place;
 mod space;
 
 use std::fs::File;
-use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 use assay_record::{HostFacts, TargetFacts, Warning};
-use assay_spec::{Address, Plan, Semantics};
+use assay_spec::{Address, Plan};
 use assay_target::file::Marker;
-use assay_target::lun::{LunMember, Secret};
+use assay_target::lun::Secret;
 use assay_target::nfs::NfsMember;
-use assay_target::{Caching, Durability, FileMember, IoEngine, PsyncTarget, SimulatedMember};
-
-use crate::control::StopSignal;
-use crate::fit::{Fit, fit};
-use crate::rng::derive;
-use crate::stamp::StampTable;
+use assay_target::{Caching, Durability, FileMember, IoEngine, Member};
 
 pub use error::PrepareError;
-pub(crate) use job::JobTarget;
 pub use lun::{LunInspection, inspect_lun, targets_at};
+pub use network::portal_networks;
 pub use nfs::{NfsInspection, inspect_nfs};
 
 /// How I/O is to be issued.
@@ -103,11 +98,26 @@ pub struct PreparedTarget {
 }
 
 enum Prepared {
-    Null { capacity: u64 },
-    Simulated(SimulatedMember),
-    Path { member: FileMember, hold: Hold },
-    Lun(Box<LunMember>),
-    Nfs { member: Box<NfsMember>, hold: nfs_make::NfsHold },
+    /// Null and simulated targets, and LUNs: there is nothing to write down when the run is over.
+    Plain(Member),
+    Path {
+        member: FileMember,
+        hold: Hold,
+    },
+    Nfs {
+        member: Box<NfsMember>,
+        hold: nfs_make::NfsHold,
+    },
+}
+
+impl Prepared {
+    fn member(&self) -> Member {
+        match self {
+            Self::Plain(member) => member.clone(),
+            Self::Path { member, .. } => Member::File(member.clone()),
+            Self::Nfs { member, .. } => Member::Nfs(member.clone()),
+        }
+    }
 }
 
 /// Keeps others away from a path, and remembers what to write down when the run is over.
@@ -125,14 +135,21 @@ pub struct PreparedTargets {
     /// What a reader of the results must know about them.
     pub warnings: Vec<Warning>,
 
-    semantics: Semantics,
-    engine: IoEngine,
-    /// What I/O buffers may take, bytes.
-    memory_bytes: u64,
-    /// One for each target in a plan that verifies.
-    stamps: Vec<Arc<StampTable>>,
+    /// How I/O is issued to files and devices.
+    pub io: IoEngine,
+    /// Memory that I/O buffers may take, bytes.
+    pub memory_bytes: u64,
+
     /// Keep other runs away from LUNs.
     _locks: Vec<File>,
+}
+
+/// Targets that are open and locked, and not filled yet. Consumed by [`OpenTargets::fill`]; whatever else happens to
+/// them, [`OpenTargets::abandon`] leaves things as they were.
+pub struct OpenTargets<'p> {
+    plan: &'p Plan,
+    options: &'p PrepareOptions,
+    targets: PreparedTargets,
 }
 
 /// What there is to say once every target is closed.
@@ -172,16 +189,14 @@ impl Closed {
     }
 }
 
-/// Inspects, and only then makes, every target of a plan. `host` is where it all happens, `stop` ends a long fill.
-pub fn prepare(
-    plan: &Plan,
+/// Inspects every target of a plan, and only when all pass opens them. `host` is where it all happens.
+pub fn open<'p>(
+    plan: &'p Plan,
     addresses: &[Address],
-    options: &PrepareOptions,
+    options: &'p PrepareOptions,
     host: &HostFacts,
-    stop: &StopSignal,
-    progress: &mut dyn FnMut(&PrepareProgress),
-) -> Result<PreparedTargets, PrepareError> {
-    let (engine, mut warnings) = choose_engine(options.io)?;
+) -> Result<OpenTargets<'p>, PrepareError> {
+    let (io, warnings) = choose_engine(options.io)?;
     inspect::check_plan(plan, addresses)?;
     let mut inspected = Vec::new();
     for (index, address) in addresses.iter().enumerate() {
@@ -191,56 +206,58 @@ pub fn prepare(
     inspect::check_nfs_different(&inspected)?;
     space::check(&inspected)?;
     let memory_bytes = memory::left_for_buffers(plan, &inspected, host)?;
-    let mut making = make::TargetBuilder {
-        plan,
-        options,
-        engine,
-        stop,
-        progress,
-        warnings: Vec::new(),
-        locks: Vec::new(),
-        nfs_marks: Vec::new(),
-    };
-    let mut targets = PreparedTargets {
-        targets: Vec::new(),
-        warnings: Vec::new(),
-        semantics: plan.semantics,
-        engine,
-        memory_bytes,
-        stamps: Vec::new(),
-        _locks: Vec::new(),
-    };
-    if let Err(error) = make_all(&mut making, inspected, &mut targets) {
-        targets.abandon();
-        return Err(error);
+    let targets = PreparedTargets { targets: Vec::new(), warnings, io, memory_bytes, _locks: Vec::new() };
+    let mut open = OpenTargets { plan, options, targets };
+    match open.open_all(inspected) {
+        Ok(()) => Ok(open),
+        Err(error) => {
+            open.abandon();
+            Err(error)
+        }
     }
-    warnings.append(&mut making.warnings);
-    targets.warnings = warnings;
-    targets._locks = making.locks;
-    if plan.verifies() {
-        targets.stamps =
-            targets.targets.iter().map(|t| Arc::new(StampTable::new(run_number(plan), t.span()))).collect();
-    }
-    Ok(targets)
 }
 
-/// Opens all, checks that the plan fits them, and only then fills any.
-fn make_all(
-    making: &mut make::TargetBuilder<'_>,
-    inspected: Vec<inspect::Inspected>,
-    targets: &mut PreparedTargets,
-) -> Result<(), PrepareError> {
-    for one in inspected {
-        targets.targets.push(making.open(one)?.into_prepared(making.engine));
+impl OpenTargets<'_> {
+    /// What has been opened, for whoever must know before anything is filled.
+    #[must_use]
+    pub fn targets(&self) -> &PreparedTargets {
+        &self.targets
     }
-    check_fit(making.plan, targets)?;
-    targets.targets.iter_mut().try_for_each(|target| making.fill(target))
-}
 
-/// Tells this run's stamps from those of any other.
-fn run_number(plan: &Plan) -> u64 {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    derive(plan.seed, &[now.as_secs(), u64::from(now.subsec_nanos()), u64::from(std::process::id())])
+    fn open_all(&mut self, inspected: Vec<inspect::Inspected>) -> Result<(), PrepareError> {
+        let mut builder = make::TargetBuilder::new(self.plan, self.options);
+        let opened = inspected.into_iter().try_for_each(|one| {
+            self.targets.targets.push(builder.open(one)?.into_prepared(self.targets.io));
+            Ok(())
+        });
+        self.targets.warnings.append(&mut builder.warnings);
+        self.targets._locks = builder.locks;
+        opened
+    }
+
+    /// Fills what has to be filled. `must_stop` ends a long fill.
+    pub fn fill(
+        mut self,
+        must_stop: &dyn Fn() -> bool,
+        progress: &mut dyn FnMut(&PrepareProgress),
+    ) -> Result<PreparedTargets, PrepareError> {
+        let io = self.targets.io;
+        let mut filler = make::TargetFiller::new(self.plan, self.options, io, must_stop, progress);
+        let filled = self.targets.targets.iter_mut().try_for_each(|target| filler.fill(target));
+        self.targets.warnings.append(&mut filler.warnings);
+        match filled {
+            Ok(()) => Ok(self.targets),
+            Err(error) => {
+                self.targets.abandon();
+                Err(error)
+            }
+        }
+    }
+
+    /// Leaves everything as it was: what was created and holds nothing is removed, the rest is marked as closed.
+    pub fn abandon(self) {
+        self.targets.abandon();
+    }
 }
 
 fn choose_engine(choice: IoChoice) -> Result<(IoEngine, Vec<Warning>), PrepareError> {
@@ -264,53 +281,6 @@ fn choose_engine(choice: IoChoice) -> Result<(IoEngine, Vec<Warning>), PrepareEr
     }
 }
 
-/// A test of which no step can run is refused before anything is filled; single steps of a sweep are left out later.
-fn check_fit(plan: &Plan, targets: &PreparedTargets) -> Result<(), PrepareError> {
-    for test in &plan.tests {
-        let misfits: Vec<String> = test
-            .steps
-            .iter()
-            .filter_map(|step| match fit(step, targets.semantics(), &targets.job_targets(step)) {
-                Fit::Fits => None,
-                Fit::Misfit(why) => Some(why),
-            })
-            .collect();
-        if misfits.len() == test.steps.len() {
-            return Err(PrepareError::Misfit { test: test.name.clone(), why: misfits[0].clone() });
-        }
-    }
-    Ok(())
-}
-
-impl PreparedTarget {
-    /// Bytes that are used, from the start.
-    fn span(&self) -> u64 {
-        match &self.kind {
-            Prepared::Null { capacity } => *capacity,
-            Prepared::Simulated(member) => member.span_bytes,
-            Prepared::Path { member, .. } => member.span_bytes,
-            Prepared::Lun(member) => member.span_bytes,
-            Prepared::Nfs { member, .. } => member.span_bytes,
-        }
-    }
-
-    /// The largest I/O it takes, where it has such a limit, bytes.
-    fn transfer_bytes_max(&self) -> Option<u64> {
-        match &self.kind {
-            Prepared::Lun(member) => Some(member.transfer_bytes_max),
-            _ => None,
-        }
-    }
-
-    /// How many I/Os one worker can have in flight on it.
-    fn depth_max(&self, engine: IoEngine) -> u32 {
-        match (&self.kind, engine) {
-            (Prepared::Path { .. }, IoEngine::Psync) => PsyncTarget::DEPTH_MAX,
-            _ => u32::MAX,
-        }
-    }
-}
-
 impl PreparedTargets {
     /// What is recorded about them.
     #[must_use]
@@ -318,32 +288,10 @@ impl PreparedTargets {
         self.targets.iter().map(|t| t.facts.clone()).collect()
     }
 
-    /// The other sides of every connection that the targets make.
+    /// What workers open, in the same order.
     #[must_use]
-    pub fn remotes(&self) -> Vec<SocketAddr> {
-        self.targets.iter().flat_map(|t| crate::paths::remotes(t.facts.member.paths())).collect()
-    }
-
-    /// The network interfaces that lead to the targets, and those under them.
-    #[must_use]
-    pub fn interfaces(&self) -> Vec<String> {
-        let paths = self.targets.iter().flat_map(|t| t.facts.member.paths());
-        let interfaces = paths.filter_map(|path| path.net.as_ref()?.interface.as_ref());
-        let mut names: Vec<String> =
-            interfaces.flat_map(|of| of.names().into_iter().map(str::to_owned)).collect();
-        names.sort();
-        names.dedup();
-        names
-    }
-
-    /// Kernel names of every block device under the targets, as in /proc/diskstats.
-    #[must_use]
-    pub fn disk_names(&self) -> Vec<String> {
-        let devices = self.targets.iter().filter_map(|t| t.facts.member.device.as_ref());
-        let mut names: Vec<String> = devices.flat_map(|d| d.stack.iter().cloned()).collect();
-        names.sort();
-        names.dedup();
-        names
+    pub fn members(&self) -> Vec<Member> {
+        self.targets.iter().map(|t| t.kind.member()).collect()
     }
 
     /// The run is over: marks files as closed, and says what is no more as it was left. The first error is told, all are
@@ -354,10 +302,6 @@ impl PreparedTargets {
             result = result.and(target.close(&mut silent, &mut closed));
         }
         result.map(|()| closed)
-    }
-
-    pub(crate) fn semantics(&self) -> Semantics {
-        self.semantics
     }
 
     /// Preparation failed: what was created and holds nothing is removed, the rest is marked as closed.

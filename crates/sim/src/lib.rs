@@ -7,6 +7,10 @@
 //! Unlike targets of files and devices this one takes a lock for each call: it demonstrates and checks the tool, and
 //! an array of the sizes that are simulated completes thousands of I/Os per second, not millions.
 
+#![forbid(unsafe_code)]
+
+mod truth;
+
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
@@ -14,15 +18,14 @@ use std::time::{Duration, Instant};
 use assay_model::array::Array;
 use assay_model::des::{Simulation, SubmitError, VirtualOp};
 use assay_model::raid::Kind;
-use assay_target::nfs::{WriteReport, WriteStats};
-use assay_target::remote::{PathEvent, PathReport};
+use assay_target::remote::{Moment, RemoteReport};
 use assay_target::{
-    AnyTarget, BATCH_MAX, Completion, Geometry, Op, OpKind, OpenError, OpenRequest, SimulatedMember, Target,
-    TargetLost, Wait,
+    AnyTarget, BATCH_MAX, Completion, Geometry, Member, Op, OpKind, OpenError, OpenRequest, SimulatedMember,
+    Target, TargetLost, Wait,
 };
 
-use crate::arrays::array;
-use crate::truth::{KEPT_MAX, Truth};
+use truth::KEPT_MAX;
+pub use truth::{Seen, Truth};
 
 /// I/Os a simulated array takes at once, all workers together; a full one hands the next back.
 const IN_FLIGHT_MAX: usize = 8192;
@@ -35,7 +38,7 @@ const SEED: u64 = 1;
 
 /// The simulated arrays of a run.
 #[derive(Default)]
-pub(crate) struct SimulatedArrays {
+pub struct SimulatedArrays {
     arrays: HashMap<String, Array>,
 
     live: Mutex<HashMap<String, Weak<Shared>>>,
@@ -71,19 +74,20 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl SimulatedArrays {
-    /// Reads the arrays of the given addresses, so that a mistake in a file is told before anything runs.
-    pub(crate) fn read(names: &[&str]) -> anyhow::Result<Self> {
-        let arrays = names.iter().map(|name| Ok((String::from(*name), array(name)?)));
-        Ok(Self { arrays: arrays.collect::<anyhow::Result<_>>()?, ..Self::default() })
+    /// Holds the given arrays, each under the name that its address has.
+    #[must_use]
+    pub fn new(arrays: HashMap<String, Array>) -> Self {
+        Self { arrays, ..Self::default() }
     }
 
     /// Opens what a worker needs: simulated members here, all others as usual.
-    pub(crate) fn open(&self, request: &OpenRequest<'_>) -> Result<RunTarget, OpenError> {
-        if request.simulated.is_empty() {
+    pub fn open(&self, request: &OpenRequest<'_>) -> Result<RunTarget, OpenError> {
+        let simulated: Option<Vec<&SimulatedMember>> = request.members.iter().map(simulated).collect();
+        let Some(members) = simulated.filter(|members| !members.is_empty()) else {
             return assay_target::open(request).map(RunTarget::Real);
-        }
-        let shared = request.simulated.iter().map(|m| self.shared(m)).collect::<Result<Vec<_>, _>>()?;
-        Ok(RunTarget::Simulated(SimTarget::new(shared, request)))
+        };
+        let arrays = members.iter().map(|member| self.shared(member)).collect::<Result<Vec<_>, _>>()?;
+        Ok(RunTarget::Simulated(SimTarget::new(arrays, &members, request)))
     }
 
     /// The step's instance of an array: made by the first worker, gone with the last.
@@ -113,8 +117,15 @@ impl SimulatedArrays {
     }
 
     /// What the arrays saw, in the order of the steps.
-    pub(crate) fn truths(&self) -> Vec<Truth> {
+    pub fn truths(&self) -> Vec<Truth> {
         lock(&self.truths).clone()
+    }
+}
+
+fn simulated(member: &Member) -> Option<&SimulatedMember> {
+    match member {
+        Member::Simulated(member) => Some(member),
+        _ => None,
     }
 }
 
@@ -149,7 +160,7 @@ impl Drop for Shared {
 }
 
 /// A worker's view of the simulated arrays of its job.
-pub(crate) struct SimTarget {
+pub struct SimTarget {
     geometry: Geometry,
     /// For each member: its array, and which LUN of it.
     members: Vec<(Arc<Shared>, u32)>,
@@ -160,7 +171,7 @@ pub(crate) struct SimTarget {
 }
 
 impl SimTarget {
-    fn new(shared: Vec<Arc<Shared>>, request: &OpenRequest<'_>) -> Self {
+    fn new(shared: Vec<Arc<Shared>>, simulated: &[&SimulatedMember], request: &OpenRequest<'_>) -> Self {
         let mut arrays: Vec<(Arc<Shared>, usize)> = Vec::new();
         for one in &shared {
             if !arrays.iter().any(|(known, _)| Arc::ptr_eq(known, one)) {
@@ -171,13 +182,9 @@ impl SimTarget {
                 arrays.push((Arc::clone(one), worker));
             }
         }
-        let geometry = Geometry {
-            members: request.simulated.iter().map(|m| m.span_bytes).collect(),
-            block_bytes: 512,
-            depth: request.depth,
-            engine: "sim",
-        };
-        let members = shared.into_iter().zip(request.simulated.iter().map(|m| m.lun)).collect();
+        let geometry =
+            Geometry { members: request.spans(), block_bytes: 512, depth: request.depth, engine: "sim" };
+        let members = shared.into_iter().zip(simulated.iter().map(|m| m.lun)).collect();
         Self { geometry, members, arrays, lost: None }
     }
 
@@ -266,8 +273,10 @@ impl Target for SimTarget {
 
 /// What a run drives: a real target or a simulated one.
 #[expect(clippy::large_enum_variant, reason = "one per worker")]
-pub(crate) enum RunTarget {
+pub enum RunTarget {
+    /// A file, device, LUN, NFS file or null.
     Real(AnyTarget),
+    /// Simulated arrays.
     Simulated(SimTarget),
 }
 
@@ -300,31 +309,10 @@ impl Target for RunTarget {
         }
     }
 
-    fn make_durable(&mut self) -> Option<WriteReport> {
+    fn remote_report(&mut self, moment: Moment) -> Option<RemoteReport> {
         match self {
-            Self::Real(target) => target.make_durable(),
-            Self::Simulated(target) => target.make_durable(),
-        }
-    }
-
-    fn writes(&self) -> Option<WriteStats> {
-        match self {
-            Self::Real(target) => target.writes(),
-            Self::Simulated(target) => target.writes(),
-        }
-    }
-
-    fn paths(&mut self) -> Vec<PathReport> {
-        match self {
-            Self::Real(target) => target.paths(),
-            Self::Simulated(target) => target.paths(),
-        }
-    }
-
-    fn path_events(&mut self) -> Vec<PathEvent> {
-        match self {
-            Self::Real(target) => target.path_events(),
-            Self::Simulated(target) => target.path_events(),
+            Self::Real(target) => target.remote_report(moment),
+            Self::Simulated(target) => target.remote_report(moment),
         }
     }
 }

@@ -91,7 +91,7 @@ pub fn inspect_nfs(address: &NfsAddress) -> Result<NfsInspection, PrepareError> 
 /// Looks at the way there over the connection that the place was found with: those of the workers take the same.
 fn see(place: &mut NfsLocation) -> Result<Seen, PrepareError> {
     let round_trip_us = u64::try_from(place.round_trip()?.as_micros()).unwrap_or(u64::MAX);
-    let path = crate::paths::way(place.local_address(), place.server_address());
+    let path = super::network::way(place.local_address(), place.server_address());
     Ok(Seen { round_trip_us, path })
 }
 

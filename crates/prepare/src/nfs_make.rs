@@ -8,13 +8,12 @@ use assay_spec::units::Bytes;
 use assay_spec::{Plan, Step};
 use assay_target::file::{Lock, Marker};
 use assay_target::nfs::{self, NfsLocation, NfsMember};
-use assay_target::{AccessMode, OpenError};
+use assay_target::{AccessMode, Member, OpenError};
 
 use super::Prepared;
 use super::error::PrepareError;
 use super::files::FileState;
-use super::fill::Filled;
-use super::make::{OpenTarget, TargetBuilder};
+use super::make::{OpenTarget, TargetBuilder, TargetFiller};
 use super::nfs::{Kept, NfsPlan, call_bytes, facts, is_whole};
 
 /// Remembers what to write down when the run is over.
@@ -140,6 +139,23 @@ impl TargetBuilder<'_> {
         }
     }
 
+    /// Of a file whose last run never said that it was over.
+    fn warn_killed(&mut self, address: &str) {
+        if !self.plan.verifies() {
+            return;
+        }
+        self.warnings.push(Warning {
+            rule: "killed-before".into(),
+            says: format!(
+                "The last run on {address} was killed, or its end could not be marked: a write may have been cut off or \
+                 lost then, so a wrong block that is found may be as old as that."
+            ),
+            next: "A new file (--remove, or another name) has no such past.".into(),
+        });
+    }
+}
+
+impl TargetFiller<'_> {
     pub(super) fn fill_nfs(
         &mut self,
         member: &NfsMember,
@@ -163,7 +179,7 @@ impl TargetBuilder<'_> {
             }
             marker.filled_bytes = from;
             nfs::mark(member, marker, true)?;
-            let written = self.write(Filled::Nfs(member), from);
+            let written = self.write(&Member::Nfs(Box::new(member.clone())), from);
             marker.filled_bytes = written.as_ref().map_or_else(|done| done.0, |()| member.span_bytes);
             nfs::mark(member, marker, true)?;
             written?;
@@ -173,21 +189,6 @@ impl TargetBuilder<'_> {
         marker.kinds.sort();
         marker.kinds.dedup();
         Ok(nfs::mark(member, marker, true)?)
-    }
-
-    /// Of a file whose last run never said that it was over.
-    fn warn_killed(&mut self, address: &str) {
-        if !self.plan.verifies() {
-            return;
-        }
-        self.warnings.push(Warning {
-            rule: "killed-before".into(),
-            says: format!(
-                "The last run on {address} was killed, or its end could not be marked: a write may have been cut off or \
-                 lost then, so a wrong block that is found may be as old as that."
-            ),
-            next: "A new file (--remove, or another name) has no such past.".into(),
-        });
     }
 
     fn warn_holes(&mut self, facts: &MemberFacts, used_bytes: u64) {

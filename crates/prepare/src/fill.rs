@@ -8,17 +8,17 @@ use assay_spec::NfsSync;
 use assay_spec::units::Bytes;
 use assay_target::lun::LunMember;
 use assay_target::nfs::NfsMember;
+use assay_target::remote::Moment;
 use assay_target::{
-    AnyTarget, BATCH_MAX, Completion, Durability, FileMember, IoBuf, IoEngine, Op, OpKind, OpenError,
+    AnyTarget, BATCH_MAX, Completion, Durability, FileMember, IoBuf, IoEngine, Member, Op, OpKind, OpenError,
     OpenRequest, Target, Wait,
 };
 
 use super::PrepareProgress;
 use super::error::PrepareError;
 use super::files::text;
-use crate::control::StopSignal;
-use crate::rng::{BulkRng, derive};
-use crate::stamp::{UNIT_BYTES, write_stamp};
+use assay_target::rng::{BulkRng, derive};
+use assay_target::stamp::{Header, UNIT_BYTES, write_stamp};
 
 /// The kind of data that preparation itself writes.
 pub(super) const FILL_UNIQUE: &str = "unique";
@@ -38,87 +38,59 @@ pub(super) enum Content {
     Stamped,
 }
 
-/// What is filled.
-#[derive(Clone, Copy)]
-pub(super) enum Filled<'f> {
-    Path(&'f FileMember),
-    Lun(&'f LunMember),
-    Nfs(&'f NfsMember),
+/// A target as a fill sees it.
+struct Filled {
+    member: Member,
+    /// As messages call it.
+    name: String,
+    /// Whole pages, as the stamps need them, and no more than the target takes.
+    chunk_bytes: u32,
 }
 
-impl Filled<'_> {
-    fn name(self) -> String {
-        match self {
-            Filled::Path(member) => text(&member.path),
-            Filled::Lun(member) => member.address.to_string(),
-            Filled::Nfs(member) => member.address.to_string(),
-        }
-    }
-
-    fn span_bytes(self) -> u64 {
-        match self {
-            Filled::Path(member) => member.span_bytes,
-            Filled::Lun(member) => member.span_bytes,
-            Filled::Nfs(member) => member.span_bytes,
-        }
-    }
-
-    /// Whole pages, as the stamps need them, and no more than the target takes.
-    fn chunk_bytes(self) -> u32 {
-        match self {
-            Filled::Path(_) | Filled::Nfs(_) => CHUNK_BYTES,
-            Filled::Lun(member) => {
-                let most = u32::try_from(member.transfer_bytes_max).unwrap_or(u32::MAX) / 4096 * 4096;
-                most.clamp(4096, CHUNK_BYTES)
-            }
-        }
-    }
-
+impl Filled {
     /// Preparation is not measured: waiting for each write to be durable would only make it slow.
-    fn open(self, engine: IoEngine, buffers: &[IoBuf]) -> Result<AnyTarget, OpenError> {
+    fn of(member: &Member) -> Self {
         let durability = Durability::Device;
-        let none = OpenRequest {
-            members: &[],
-            null_members: &[],
-            simulated: &[],
-            luns: &[],
-            nfs: &[],
-            depth: DEPTH,
-            engine,
-            buffers,
-        };
-        match self {
-            Filled::Path(member) => {
-                let member = FileMember { durability, ..member.clone() };
-                assay_target::open(&OpenRequest { members: std::slice::from_ref(&member), ..none })
+        let (name, member) = match member {
+            Member::Null { .. } => ("null:".to_owned(), member.clone()),
+            Member::Simulated(of) => (format!("sim:{}", of.array), member.clone()),
+            Member::File(of) => (text(&of.path), Member::File(FileMember { durability, ..of.clone() })),
+            Member::Lun(of) => {
+                let member = LunMember { durability, ..(**of).clone() };
+                (of.address.to_string(), Member::Lun(Box::new(member)))
             }
-            Filled::Lun(member) => {
-                let member = LunMember { durability, ..member.clone() };
-                assay_target::open(&OpenRequest { luns: std::slice::from_ref(&member), ..none })
-            }
-            Filled::Nfs(member) => {
-                let mut member = NfsMember { durability, ..member.clone() };
+            Member::Nfs(of) => {
+                let mut member = NfsMember { durability, ..(**of).clone() };
                 member.address.sync = NfsSync::Unstable;
-                assay_target::open(&OpenRequest { nfs: std::slice::from_ref(&member), ..none })
+                (of.address.to_string(), Member::Nfs(Box::new(member)))
             }
-        }
+        };
+        let most =
+            member.transfer_bytes_max().map_or(CHUNK_BYTES, |most| u32::try_from(most).unwrap_or(u32::MAX));
+        Self { member, name, chunk_bytes: (most / 4096 * 4096).clamp(4096, CHUNK_BYTES) }
+    }
+
+    fn open(&self, engine: IoEngine, buffers: &[IoBuf]) -> Result<AnyTarget, OpenError> {
+        let members = std::slice::from_ref(&self.member);
+        assay_target::open(&OpenRequest { members, depth: DEPTH, engine, buffers })
     }
 }
 
 /// Fills a member from `from` to the end of its span. An error says how much of it is filled without a gap.
 pub(super) fn fill(
-    member: Filled<'_>,
+    member: &Member,
     from: u64,
     content: Content,
     engine: IoEngine,
     seed: u64,
-    stop: &StopSignal,
+    must_stop: &dyn Fn() -> bool,
     progress: &mut dyn FnMut(&PrepareProgress),
 ) -> Result<(), (u64, PrepareError)> {
-    let (name, span_bytes, chunk_bytes) = (member.name(), member.span_bytes(), member.chunk_bytes());
+    let filled = Filled::of(member);
+    let (span_bytes, chunk_bytes) = (member.span_bytes(), filled.chunk_bytes);
     let buffers: Vec<IoBuf> = IoBuf::many(DEPTH, chunk_bytes);
-    let target = member.open(engine, &buffers).map_err(|e| (from, e.into()))?;
-    let chunk = u64::from(chunk_bytes);
+    let target = filled.open(engine, &buffers).map_err(|e| (from, e.into()))?;
+    let (name, chunk) = (filled.name, u64::from(chunk_bytes));
     let aligned = from / chunk * chunk;
     let mut filling = Filling {
         name: &name,
@@ -153,14 +125,14 @@ pub(super) fn fill(
             return Err(filling.failed(filling.done_bytes(), why));
         }
         for completion in done.drain(..) {
-            filling.settle(completion, stop)?;
+            filling.settle(completion, must_stop)?;
         }
         tell(filling.done_bytes(), false);
     }
     if let Err(why) = filling.make_durable() {
         return Err((from, PrepareError::Fill { path: name, at: Bytes(from), why }));
     }
-    if stop.is_set() && filling.next < span_bytes {
+    if must_stop() && filling.next < span_bytes {
         return Err((filling.done_bytes(), PrepareError::Interrupted { path: name }));
     }
     tell(span_bytes, true);
@@ -197,7 +169,8 @@ impl Filling<'_> {
 
     /// What the target still holds in memory; a server that restarted meanwhile may have forgotten some of it.
     fn make_durable(&mut self) -> Result<(), String> {
-        let Some(report) = self.target.make_durable() else { return Ok(()) };
+        let report = self.target.remote_report(Moment::End).and_then(|report| report.writes);
+        let Some(report) = report else { return Ok(()) };
         match (report.failure, report.stats.uncertain) {
             (Some(why), _) => Err(format!("COMMIT: {why}")),
             (None, 0) => Ok(()),
@@ -217,7 +190,7 @@ impl Filling<'_> {
         self.rng.fill(bytes);
         if self.content == Content::Stamped {
             for (unit, offset) in bytes.chunks_exact_mut(UNIT_BYTES).zip((self.next..).step_by(UNIT_BYTES)) {
-                write_stamp(unit, offset, self.run, 0);
+                write_stamp(unit, &Header { offset_bytes: offset, run: self.run, sequence: 0 });
             }
         }
         let (tag, offset_bytes) = (buf.slot(), self.next);
@@ -228,7 +201,11 @@ impl Filling<'_> {
         self.target.submit(op).expect("each buffer has a slot of its own");
     }
 
-    fn settle(&mut self, completion: Completion, stop: &StopSignal) -> Result<(), (u64, PrepareError)> {
+    fn settle(
+        &mut self,
+        completion: Completion,
+        must_stop: &dyn Fn() -> bool,
+    ) -> Result<(), (u64, PrepareError)> {
         let tag = completion.tag as usize;
         let start = self.starts[tag];
         let expected = (self.span_bytes - start).min(u64::from(self.chunk_bytes));
@@ -241,7 +218,7 @@ impl Filling<'_> {
         }
         self.starts[tag] = u64::MAX;
         self.in_flight -= 1;
-        if !stop.is_set() {
+        if !must_stop() {
             self.write_next(completion.buf);
         }
         Ok(())

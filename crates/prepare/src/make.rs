@@ -11,28 +11,26 @@ use assay_spec::{Data, Plan};
 use assay_target::file::{self, Lock, Marker};
 use assay_target::lun::{self, LunMember};
 use assay_target::{
-    AccessMode, Caching, Durability, FileIdentity, FileMember, IoEngine, OpenError, is_in_memory,
+    AccessMode, Caching, Durability, FileIdentity, FileMember, IoEngine, Member, OpenError, is_in_memory,
 };
 use rustix::fs::{Mode, OFlags};
 
 use super::error::PrepareError;
 use super::files::{DevicePlan, FilePlan, FileState, io_error, text};
-use super::fill::{Content as Fill, FILL_STAMPED, FILL_UNIQUE, Filled, fill};
+use super::fill::{Content as Fill, FILL_STAMPED, FILL_UNIQUE, fill};
 use super::inspect::Inspected;
 use super::lun::LunPlan;
 use super::place::placement;
 use super::{Closed, Hold, PrepareOptions, PrepareProgress, Prepared, PreparedTarget};
-use crate::control::StopSignal;
 
 /// A file must be at least so long for its smallest direct I/O to be found by reading.
 const PROBE_BYTES: usize = 16 << 10;
 
+/// Opens what passed inspection.
 pub(super) struct TargetBuilder<'m> {
     pub(super) plan: &'m Plan,
     pub(super) options: &'m PrepareOptions,
-    pub(super) engine: IoEngine,
-    pub(super) stop: &'m StopSignal,
-    pub(super) progress: &'m mut dyn FnMut(&PrepareProgress),
+
     pub(super) warnings: Vec<Warning>,
     /// Keep other runs away from LUNs for as long as they are open.
     pub(super) locks: Vec<File>,
@@ -55,10 +53,10 @@ impl OpenTarget {
     pub(super) fn into_prepared(self, engine: IoEngine) -> PreparedTarget {
         let mut member = self.facts;
         member.engine = match (&self.kind, engine) {
-            (Prepared::Null { .. }, _) => "null".into(),
+            (Prepared::Plain(Member::Null { .. }), _) => "null".into(),
             (Prepared::Path { member, .. }, IoEngine::Uring) if is_in_memory(&member.path) => "inline".into(),
-            (Prepared::Simulated(_), _) => "sim".into(),
-            (Prepared::Lun(_), _) => "iscsi".into(),
+            (Prepared::Plain(Member::Simulated(_)), _) => "sim".into(),
+            (Prepared::Plain(Member::Lun(_)), _) => "iscsi".into(),
             (Prepared::Nfs { .. }, _) => "nfs".into(),
             (_, IoEngine::Uring) => "io_uring".into(),
             (_, IoEngine::Psync) => "psync".into(),
@@ -69,7 +67,22 @@ impl OpenTarget {
     }
 }
 
-impl TargetBuilder<'_> {
+/// Fills what is open.
+pub(super) struct TargetFiller<'m> {
+    pub(super) plan: &'m Plan,
+    pub(super) options: &'m PrepareOptions,
+    pub(super) engine: IoEngine,
+    pub(super) must_stop: &'m dyn Fn() -> bool,
+    pub(super) progress: &'m mut dyn FnMut(&PrepareProgress),
+
+    pub(super) warnings: Vec<Warning>,
+}
+
+impl<'m> TargetBuilder<'m> {
+    pub(super) fn new(plan: &'m Plan, options: &'m PrepareOptions) -> Self {
+        Self { plan, options, warnings: Vec::new(), locks: Vec::new(), nfs_marks: Vec::new() }
+    }
+
     pub(super) fn open(&mut self, inspected: Inspected) -> Result<OpenTarget, PrepareError> {
         match inspected {
             Inspected::Null { address, capacity } => {
@@ -81,7 +94,11 @@ impl TargetBuilder<'_> {
                     content: Content::None,
                     ..MemberFacts::default()
                 };
-                Ok(OpenTarget { address, facts, kind: Prepared::Null { capacity } })
+                Ok(OpenTarget {
+                    address,
+                    facts,
+                    kind: Prepared::Plain(Member::Null { capacity_bytes: capacity }),
+                })
             }
             Inspected::Simulated { address, member } => {
                 let facts = MemberFacts {
@@ -92,7 +109,7 @@ impl TargetBuilder<'_> {
                     content: Content::None,
                     ..MemberFacts::default()
                 };
-                Ok(OpenTarget { address, facts, kind: Prepared::Simulated(member) })
+                Ok(OpenTarget { address, facts, kind: Prepared::Plain(Member::Simulated(member)) })
             }
             Inspected::File(plan) => self.open_file(plan),
             Inspected::Device(plan) => self.open_device(plan),
@@ -132,7 +149,11 @@ impl TargetBuilder<'_> {
         }
         let mut facts = plan.facts;
         facts.sync = self.options.durability == Durability::Sync;
-        Ok(OpenTarget { address: plan.address, facts, kind: Prepared::Lun(Box::new(plan.member)) })
+        Ok(OpenTarget {
+            address: plan.address,
+            facts,
+            kind: Prepared::Plain(Member::Lun(Box::new(plan.member))),
+        })
     }
 
     fn open_file(&mut self, plan: FilePlan) -> Result<OpenTarget, PrepareError> {
@@ -251,20 +272,32 @@ impl TargetBuilder<'_> {
             None => Err(OpenError::NoDirectIo(text(path)).into()),
         }
     }
+}
+
+impl<'m> TargetFiller<'m> {
+    pub(super) fn new(
+        plan: &'m Plan,
+        options: &'m PrepareOptions,
+        engine: IoEngine,
+        must_stop: &'m dyn Fn() -> bool,
+        progress: &'m mut dyn FnMut(&PrepareProgress),
+    ) -> Self {
+        Self { plan, options, engine, must_stop, progress, warnings: Vec::new() }
+    }
 
     /// Fills what has to be filled, and looks for what was never written.
     pub(super) fn fill(&mut self, target: &mut PreparedTarget) -> Result<(), PrepareError> {
         let facts = &mut target.facts.member;
         let (member, hold) = match &mut target.kind {
-            Prepared::Null { .. } | Prepared::Simulated(_) => return Ok(()),
-            Prepared::Lun(member) => return self.fill_lun(member, facts),
+            Prepared::Plain(Member::Lun(member)) => return self.fill_lun(member, facts),
+            Prepared::Plain(_) => return Ok(()),
             Prepared::Nfs { member, hold } => return self.fill_nfs(member, hold, facts),
             Prepared::Path { member, hold } => (member, hold),
         };
         match facts.kind {
             MemberKind::File if hold.marker.is_some() => facts.content = self.fill_file(member, hold)?,
             MemberKind::Device if member.access == AccessMode::ReadWrite && self.options.fill_devices => {
-                self.write(Filled::Path(member), 0)?;
+                self.write(&Member::File(member.clone()), 0)?;
                 facts.content = Content::Prepared;
             }
             MemberKind::Device => self.warn_device(&text(&member.path), member.span_bytes),
@@ -301,7 +334,7 @@ impl TargetBuilder<'_> {
             marker.filled_bytes = from;
             file::allocate(&hold.file, member.span_bytes).map_err(io_error("allocate space for", path))?;
             marker.write(path, &hold.file, true).map_err(io_error("mark", path))?;
-            let filled = self.write(Filled::Path(member), from);
+            let filled = self.write(&Member::File(member.clone()), from);
             marker.filled_bytes = match &filled {
                 Ok(()) => member.span_bytes,
                 Err(done) => done.0,
@@ -343,16 +376,16 @@ impl TargetBuilder<'_> {
     }
 
     /// Writes real data from `from` to the end of the span; on failure also says how far it came.
-    pub(super) fn write(&mut self, member: Filled<'_>, from: u64) -> Result<(), Partial> {
+    pub(super) fn write(&mut self, member: &Member, from: u64) -> Result<(), Partial> {
         let content = if self.plan.verifies() { Fill::Stamped } else { Fill::Unique };
-        let result = fill(member, from, content, self.engine, self.plan.seed, self.stop, self.progress);
+        let result = fill(member, from, content, self.engine, self.plan.seed, self.must_stop, self.progress);
         result.map_err(|(done, error)| Partial(done, error))
     }
 
     fn fill_lun(&mut self, member: &LunMember, facts: &mut MemberFacts) -> Result<(), PrepareError> {
         let is_filled = member.access == AccessMode::ReadWrite && self.options.fill_devices;
         if is_filled {
-            self.write(Filled::Lun(member), 0)?;
+            self.write(&Member::Lun(Box::new(member.clone())), 0)?;
             facts.content = Content::Prepared;
         }
         facts.unwritten_bytes =
