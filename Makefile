@@ -29,7 +29,7 @@ check: ## fmt + clippy (warnings denied) + tidy + unit tests, for every commit
 	$(CARGO) test --workspace --lib --bins --quiet
 
 bench: ## compare with fio, and time the model; BENCH="--case tmpfs --rounds 3" for a part, "--fio-iscsi PATH --fio-nfs PATH" for LUNs and NFS too
-	@scripts/need.sh fio chrt taskset tgtd tgtadm
+	@scripts/need.sh fio taskset tgtd tgtadm
 	$(if $(BENCH),,$(CARGO) bench --quiet --package assay-model --bench speed)
 	$(CARGO) xtask bench $(BENCH)
 
