@@ -14,6 +14,7 @@ mod forum;
 mod interrupted;
 mod load;
 mod loop_device;
+mod releases;
 mod side_by_side;
 mod store;
 mod verify;

@@ -46,7 +46,7 @@ fn kill_minus_nine_loses_nothing_that_was_appended() {
     let store = Store::open(&path).unwrap();
     assert!(store.row("261121-kill").unwrap().is_running);
     let refused = store.remove("261121-kill").unwrap_err().to_string();
-    assert!(refused.contains("261121-kill is still going on"), "{refused}");
+    assert!(refused.contains("261121-kill is still in progress"), "{refused}");
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(!store.row("261121-kill").unwrap().is_running, "a process that is gone runs nothing");
