@@ -185,8 +185,8 @@ fn who_lacks_rights_is_told_what_to_do() {
             [&run[..], &["free/s.sqlite"]].concat(),
             ["cannot create t.dat: Permission denied", "choose another place"],
         ),
-        ([&run[..], &["new.sqlite"]].concat(), ["may not create files in .", "--store PATH"]),
-        (vec!["runs", "--store", "of-root.sqlite"], ["this user may not write to it", "--store PATH"]),
+        ([&run[..], &["new.sqlite"]].concat(), ["cannot create files in .", "--store PATH"]),
+        (vec!["runs", "--store", "of-root.sqlite"], ["this user cannot write to the file", "--store PATH"]),
     ] {
         let (code, err) = as_nobody(&story, 0o755, &args);
         assert!(code == Some(2) && words.iter().all(|word| err.contains(word)), "{args:?}: {err}");
