@@ -11,11 +11,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, bail};
 use serde_json::Value;
 
-use super::ganesha::Ganesha;
 use super::runners::{SETTLED, document_of, number};
 use super::table::{Goal, Row};
-use super::tgt::Tgt;
-use super::{BenchFolders, Options};
+use super::{BenchFolders, Options, servers};
 
 /// I/Os that both testers are asked to keep in flight.
 const DEPTH: u32 = 64;
@@ -52,11 +50,16 @@ pub(crate) fn kinds(place: &BenchFolders, options: &Options) -> anyhow::Result<V
     rows.extend(kind("file in memory", &memory, &memory, place, options)?);
     rows.extend(without_fio("null", "null:1GiB", place, options)?);
     rows.extend(without_fio("simulated array", "sim:nvme", place, options)?);
-    let tgt = Tgt::start(DEVICE_MIB)?;
-    rows.extend(without_fio("LUN (tgt)", &tgt.lun(), place, options)?);
+    let tgt = servers::lun(DEVICE_MIB)?;
+    rows.extend(without_fio("LUN (tgt)", &servers::lun_address(&tgt), place, options)?);
     drop(tgt);
-    let ganesha = Ganesha::start()?;
-    rows.extend(without_fio("NFS (ganesha)", &ganesha.ours(), place, options)?);
+    let ganesha = servers::nfs()?;
+    rows.extend(without_fio(
+        "NFS (ganesha)",
+        &servers::ours(&ganesha).display().to_string(),
+        place,
+        options,
+    )?);
     Ok(rows)
 }
 
