@@ -7,6 +7,7 @@
 )]
 
 mod counting;
+mod cut;
 #[path = "../../../nfs/tests/it/ganesha.rs"]
 #[expect(dead_code, reason = "the tests of the client use more of it")]
 mod ganesha;
