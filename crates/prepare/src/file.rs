@@ -1,226 +1,68 @@
-//! Looks at targets without touching them: what they are, whether the plan may write, whether they are large enough.
+//! A file on a mounted file system, or the test file in a directory.
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
-use assay_record::{DeviceFacts, HostFacts};
-use assay_spec::units::{Bytes, GIB};
-use assay_spec::{Address, Plan, Span, Test};
-use assay_target::file::{self, Marker, PathKind};
-use assay_target::{AccessMode, SimulatedMember};
-
-use super::error::PrepareError;
-use super::files::{
-    DevicePlan, FilePlan, FileState, SPAN_GRAIN, check_foreign, directory_of, file_span, io_error, text,
-};
-use super::nfs::NfsPlan;
-use super::{PrepareOptions, TooSmall};
+use assay_record::{Content, DeviceFacts, FilesystemFacts, MemberFacts, MemberKind, TargetFacts};
+use assay_spec::Address;
+use assay_target::file::{self, Lock, Marker, PathKind};
 use assay_target::stamp::{UNIT_BYTES, has_stamp};
+use assay_target::{AccessMode, Caching, FileIdentity, FileMember, Member};
 
-/// The test file in a directory that is given as a target.
-const FILE_IN_DIRECTORY: &str = "assay.dat";
-/// A simulated array is used up to here where nobody says how far.
-const SIMULATED_SPAN: u64 = 4 * GIB;
-/// In so many places of a file stamps are looked for.
+use crate::closed::{Closed, Removable};
+use crate::content::{self, Fill, Holes};
+use crate::context::{FillContext, InspectContext, OpenContext};
+use crate::device::{block_bytes, engine_name, member_facts, warn_cached_loops};
+use crate::error::{PrepareError, io_error, text};
+use crate::options::FillChoice;
+use crate::path::{FILE_IN_DIRECTORY, directory_of, real_path};
+use crate::permission::{Nameable, check_foreign_file};
+use crate::placement::placement;
+use crate::space::Need;
+use crate::span::{self, FileState};
+
+/// Places of a file that are searched for stamps.
 const STAMP_SAMPLES: u64 = 64;
+/// Least length of a file in which the smallest direct I/O can be found by reading, bytes.
+const PROBE_BYTES: usize = 16 << 10;
 
-/// A target that passed, and what is to be done with it.
-pub(super) enum Inspected {
-    Null { address: String, capacity: u64 },
-    Simulated { address: String, member: SimulatedMember },
-    File(FilePlan),
-    Device(DevicePlan),
-    Lun(Box<super::lun::LunPlan>),
-    Nfs(Box<NfsPlan>),
-}
-
-impl Inspected {
-    /// Bytes that will be used.
-    pub(super) fn span_bytes(&self) -> u64 {
-        match self {
-            Self::Null { capacity, .. } => *capacity,
-            Self::Simulated { member, .. } => member.span_bytes,
-            Self::File(plan) => plan.span_bytes,
-            Self::Device(plan) => plan.span_bytes,
-            Self::Lun(plan) => plan.member.span_bytes,
-            Self::Nfs(plan) => plan.span_bytes,
-        }
-    }
-}
-
-/// Whether the plan and the targets go together at all.
-pub(super) fn check_plan(plan: &Plan, addresses: &[Address]) -> Result<(), PrepareError> {
-    if addresses.is_empty() {
-        return Err(PrepareError::NoTarget);
-    }
-    check_different(addresses)?;
-    for test in &plan.tests {
-        for step in &test.steps {
-            let mut used: Vec<usize> = Vec::new();
-            for job in &step.jobs {
-                let indices = indices(test, &job.name, &job.targets, addresses)?;
-                if plan.verifies()
-                    && let Some(shared) = indices.iter().find(|i| used.contains(i))
-                {
-                    let target = addresses[*shared].to_string();
-                    return Err(PrepareError::VerifyShares { test: test.name.clone(), target });
-                }
-                if let Some(lun) =
-                    indices.iter().find(|i| matches!(addresses[**i], Address::Iscsi(_) | Address::Nfs(_)))
-                    && indices.len() > 1
-                {
-                    let (test, job) = (test.name.clone(), job.name.clone());
-                    return Err(PrepareError::LunShares { test, job, lun: addresses[*lun].to_string() });
-                }
-                let kinds: Vec<Kind> = indices.iter().map(|i| Kind::of(&addresses[*i])).collect();
-                if step.verify && kinds.iter().any(|kind| !kind.keeps_data()) {
-                    return Err(PrepareError::VerifyNull { test: test.name.clone() });
-                }
-                if kinds.windows(2).any(|two| two[0] != two[1]) {
-                    return Err(PrepareError::MixedKinds { test: test.name.clone(), job: job.name.clone() });
-                }
-                used.extend(indices);
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Targets of one job must be of one kind: a thread drives them together.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Path,
-    Null,
-    Simulated,
-    Lun,
-    Nfs,
-}
-
-impl Kind {
-    fn of(address: &Address) -> Self {
-        match address {
-            Address::Path(_) => Self::Path,
-            Address::Null { .. } => Self::Null,
-            Address::Sim { .. } => Self::Simulated,
-            Address::Iscsi(_) => Self::Lun,
-            Address::Nfs(_) => Self::Nfs,
-        }
-    }
-
-    /// Whether what is written can be read again.
-    fn keeps_data(self) -> bool {
-        matches!(self, Self::Path | Self::Lun | Self::Nfs)
-    }
-}
-
-fn indices(test: &Test, job: &str, named: &[u32], addresses: &[Address]) -> Result<Vec<usize>, PrepareError> {
-    if named.is_empty() {
-        return Ok((0..addresses.len()).collect());
-    }
-    let given = addresses.len();
-    let missing = |index| PrepareError::NoSuchTarget {
-        test: test.name.clone(),
-        job: job.to_owned(),
-        index,
-        given: if given == 1 { "1 was".into() } else { format!("{given} were") },
-    };
-    named.iter().map(|i| if (*i as usize) < given { Ok(*i as usize) } else { Err(missing(*i)) }).collect()
-}
-
-fn check_different(addresses: &[Address]) -> Result<(), PrepareError> {
-    let mut seen: Vec<(PathBuf, String)> = Vec::new();
-    for address in addresses {
-        let real = match address {
-            Address::Path(path) => real_path(path),
-            // Whatever portals lead to it: a target's name is its own.
-            Address::Iscsi(lun) => PathBuf::from(format!("{}/{}", lun.target, lun.lun)),
-            Address::Nfs(file) => PathBuf::from(format!("nfs://{}{}", file.host, file.path)),
-            Address::Null { .. } | Address::Sim { .. } => continue,
-        };
-        if let Some((_, earlier)) = seen.iter().find(|(other, _)| *other == real) {
-            return Err(PrepareError::SameTwice(earlier.clone(), address.to_string()));
-        }
-        seen.push((real, address.to_string()));
-    }
-    Ok(())
-}
-
-/// The path with links followed; a file that does not exist yet keeps its name in its real directory.
-fn real_path(path: &Path) -> PathBuf {
-    if let Ok(real) = path.canonicalize() {
-        return if real.is_dir() { real.join(FILE_IN_DIRECTORY) } else { real };
-    }
-    let directory = directory_of(path).canonicalize().unwrap_or_else(|_| directory_of(path));
-    directory.join(path.file_name().unwrap_or_default())
-}
-
-/// Looks at one target.
-pub(super) fn inspect(
-    plan: &Plan,
-    index: usize,
-    address: &Address,
-    options: &PrepareOptions,
-    host: &HostFacts,
-) -> Result<Inspected, PrepareError> {
-    let path = match address {
-        Address::Null { capacity } => {
-            return Ok(Inspected::Null { address: address.to_string(), capacity: *capacity });
-        }
-        Address::Sim { array } => {
-            let lun = u32::try_from(index).expect("targets on a command line are few");
-            let span_bytes = simulated_span(plan.span, host);
-            let member = SimulatedMember { array: array.clone(), lun, span_bytes };
-            return Ok(Inspected::Simulated { address: address.to_string(), member });
-        }
-        Address::Iscsi(lun) => {
-            let lun = super::lun::inspect(plan, lun, writer(plan, index), options, host)?;
-            return Ok(Inspected::Lun(Box::new(lun)));
-        }
-        Address::Nfs(file) => {
-            let file = super::nfs::inspect(plan, file, writer(plan, index), options, host)?;
-            return Ok(Inspected::Nfs(Box::new(file)));
-        }
-        Address::Path(path) => path,
-    };
-    let writer = writer(plan, index);
-    match kind_of(path)? {
-        PathKind::Directory => {
-            inspect_file(plan, address, path.join(FILE_IN_DIRECTORY), writer, options, host)
-        }
-        PathKind::Missing | PathKind::File => {
-            inspect_file(plan, address, path.clone(), writer, options, host)
-        }
-        PathKind::BlockDevice => inspect_device(plan, address, path, writer, options, host),
-        PathKind::Other(what) => Err(PrepareError::WrongKind { path: text(path), what }),
-    }
-}
-
-/// What the plan asks for; else what published forum tables used.
-fn simulated_span(asked: Span, host: &HostFacts) -> u64 {
-    match asked {
-        Span::Whole => SIMULATED_SPAN,
-        Span::Size(size) => size.resolve(Bytes(host.memory_bytes)).0.next_multiple_of(SPAN_GRAIN),
-    }
-}
-
-/// The first test that writes to a target.
-fn writer(plan: &Plan, index: usize) -> Option<&str> {
-    let uses = |targets: &[u32]| targets.is_empty() || targets.iter().any(|t| *t as usize == index);
-    let writes =
-        |test: &&Test| test.steps.iter().flat_map(|s| &s.jobs).any(|job| uses(&job.targets) && job.writes());
-    plan.tests.iter().find(writes).map(|test| test.name.as_str())
-}
-
-fn inspect_file(
-    plan: &Plan,
-    address: &Address,
+/// A file that may be used.
+pub(crate) struct InspectedFile {
+    pub(crate) span_bytes: u64,
     path: PathBuf,
+    address: String,
+    state: FileState,
+    filesystem: FilesystemFacts,
+    device: Option<DeviceFacts>,
+}
+
+/// A file that is open and locked.
+pub(crate) struct FileTarget {
+    pub(crate) facts: TargetFacts,
+    member: FileMember,
+    /// Holds the lock.
+    file: File,
+    /// `None` for foreign files.
+    marker: Option<Marker>,
+}
+
+fn kind_of(path: &Path) -> Result<PathKind, PrepareError> {
+    file::kind_of(path).map_err(io_error("look at", path))
+}
+
+/// Looks at the file that `given` names, or at the test file in the directory that it names.
+pub(crate) fn inspect(
+    context: &InspectContext<'_>,
+    address: &Address,
+    given: &Path,
     writer: Option<&str>,
-    options: &PrepareOptions,
-    host: &HostFacts,
-) -> Result<Inspected, PrepareError> {
+) -> Result<InspectedFile, PrepareError> {
+    let path = match kind_of(given)? {
+        PathKind::Directory => given.join(FILE_IN_DIRECTORY),
+        _ => given.to_owned(),
+    };
     let directory = directory_of(&path);
     if !directory.is_dir() {
         return Err(PrepareError::NoDirectory { path: text(&path), directory: text(&directory) });
@@ -231,41 +73,40 @@ fn inspect_file(
         PathKind::Other(what) => return Err(PrepareError::WrongKind { path: text(&path), what }),
         _ => return Err(PrepareError::WrongKind { path: text(&path), what: "not a file" }),
     }
-    let existing = existing(&path)?;
-    let is_allowed = options.overwrite.iter().any(|given| real_path(Path::new(given)) == real_path(&path));
-    let (state, holds) = match existing {
-        None => (FileState::New, 0),
-        // Leave to overwrite a foreign file was given once, not for ever.
-        Some((Some(marker), length)) if marker.created => (FileState::Ours(marker), length),
-        Some((_, length)) if is_allowed => (FileState::Allowed, length),
-        Some((_, length)) => {
-            let test = writer.map(str::to_owned);
-            check_foreign(&path, test, length)?;
-            if plan.verifies() && !carries_stamps(&path, length)? {
-                let next =
-                    "choose another name, which is then filled, or allow this one to be lost: --overwrite ";
-                return Err(PrepareError::VerifyUnfilled {
-                    next: format!("{next}{}", text(&path)),
-                    path: text(&path),
-                });
-            }
-            (FileState::Foreign, length)
-        }
-    };
+    let (state, holds_bytes) = state_of(context, &path, writer)?;
     check_users(&path, &state)?;
-    let span_bytes = file_span(plan.span, &state, holds, &path, options.too_small, host)?;
+    let span_bytes = span::of_file(context, &path, &state, holds_bytes)?;
+    check_stamps(context, &path, &state, span_bytes)?;
     let filesystem =
         assay_host::filesystem_of(&directory).map_err(io_error("look at the file system of", &path))?;
     if state == FileState::New && filesystem.kind == "devtmpfs" {
         return Err(PrepareError::NoSuchDevice { path: text(&path) });
     }
-    let access = match state {
-        FileState::Foreign => AccessMode::ReadOnly,
-        _ => AccessMode::ReadWrite,
-    };
     let device = assay_host::device_of(&directory).unwrap_or_default();
-    let address = address.to_string();
-    Ok(Inspected::File(FilePlan { address, path, state, span_bytes, access, filesystem, device }))
+    Ok(InspectedFile { address: address.to_string(), path, state, span_bytes, filesystem, device })
+}
+
+/// Whose the file is, and how much it holds, bytes.
+fn state_of(
+    context: &InspectContext<'_>,
+    path: &Path,
+    writer: Option<&str>,
+) -> Result<(FileState, u64), PrepareError> {
+    let is_allowed =
+        context.options.overwrite.iter().any(|given| real_path(Path::new(given)) == real_path(path));
+    match existing(path)? {
+        None => Ok((FileState::New, 0)),
+        // Leave to overwrite a foreign file was given once, not for ever.
+        Some((Some(marker), length)) if marker.created => Ok((FileState::Ours(marker), length)),
+        Some((_, length)) if is_allowed => Ok((FileState::Allowed, length)),
+        Some((_, length)) => {
+            check_foreign_file(path, writer, length)?;
+            if context.plan.verifies() && !carries_stamps(path, length)? {
+                return Err(PrepareError::unfilled_file(text(path), &text(path)));
+            }
+            Ok((FileState::Foreign, length))
+        }
+    }
 }
 
 /// The marker (if the file is ours) and length of a file; `None` where there is no file.
@@ -307,139 +148,200 @@ fn carries_stamps(path: &Path, length: u64) -> Result<bool, PrepareError> {
     Ok(false)
 }
 
-fn inspect_device(
-    plan: &Plan,
-    address: &Address,
+/// A plan that verifies cannot use a file that lacks stamps and may not be filled.
+pub(crate) fn check_stamps(
+    context: &InspectContext<'_>,
     path: &Path,
-    writer: Option<&str>,
-    options: &PrepareOptions,
-    host: &HostFacts,
-) -> Result<Inspected, PrepareError> {
-    let capacity = file::capacity_bytes(path).map_err(io_error("open", path))?;
-    let device = assay_host::device_of(path).map_err(io_error("look at", path))?.unwrap_or_default();
-    if let Some(test) = writer {
-        check_may_write(path, test, capacity, &device, options)?;
-    }
-    if plan.verifies() && (writer.is_none() || !options.fill_devices) {
-        return Err(PrepareError::unfilled_device(text(path)));
-    }
-    if capacity == 0 {
-        return Err(PrepareError::Empty { path: text(path) });
-    }
-    let span_bytes = match plan.span {
-        Span::Whole => capacity,
-        Span::Size(size) => {
-            let asked = size.resolve(Bytes(host.memory_bytes)).0.next_multiple_of(SPAN_GRAIN);
-            if asked > capacity && options.too_small == TooSmall::Refuse {
-                let (holds, asked) = (Bytes(capacity), Bytes(asked));
-                return Err(PrepareError::DeviceTooSmall { path: text(path), holds, asked });
-            }
-            asked.min(capacity)
-        }
-    };
-    let access = if writer.is_some() { AccessMode::ReadWrite } else { AccessMode::ReadOnly };
-    let (address, path) = (address.to_string(), path.to_owned());
-    Ok(Inspected::Device(DevicePlan { address, path, span_bytes, capacity_bytes: capacity, access, device }))
-}
-
-/// Design invariant 6: everything that speaks against writing is looked for, and the device must be named.
-fn check_may_write(
-    path: &Path,
-    test: &str,
-    capacity: u64,
-    device: &DeviceFacts,
-    options: &PrepareOptions,
+    state: &FileState,
+    span_bytes: u64,
 ) -> Result<(), PrepareError> {
-    let holds =
-        assay_host::probe(path).map_err(|e| PrepareError::Probe { path: text(path), why: e.to_string() })?;
-    if !holds.is_empty() {
-        let lines: String = holds.iter().map(|hold| format!("\n  - {}", hold.says)).collect();
-        return Err(PrepareError::DeviceHeld { path: text(path), holds: lines });
-    }
-    if options.overwrite.iter().any(|given| assay_host::is_identity_of(device, given)) {
-        return Ok(());
-    }
-    let identity = assay_host::identities(device).into_iter().next().unwrap_or_default();
-    let serial = device.serial.as_deref().map(|s| format!("serial {s}, ")).unwrap_or_default();
-    let model = if device.model.is_empty() { String::new() } else { format!("{}, ", device.model) };
-    let what = format!("{model}{serial}{}", Bytes(capacity).rounded());
-    Err(PrepareError::not_named(text(path), what, test, &options.overwrite, &identity))
-}
-
-/// Every `--overwrite` must name a target: a name mistyped is a decision not understood.
-pub(super) fn check_overwrite(given: &[String], inspected: &[Inspected]) -> Result<(), PrepareError> {
-    for name in given {
-        let named: Vec<&Inspected> = inspected.iter().filter(|one| is_named(one, name)).collect();
-        let given = name.clone();
-        match named[..] {
-            [] => return Err(PrepareError::OverwriteUnknown { given, known: known_names(inspected) }),
-            [_] => {}
-            // A serial or a path may be in use on several machines: one word must not cost two of them their data.
-            _ => {
-                let targets: Vec<String> = named.into_iter().map(address).collect();
-                return Err(PrepareError::OverwriteAmbiguous { given, targets: targets.join(" and ") });
-            }
-        }
+    let is_stamped = match state {
+        FileState::Foreign => true,
+        FileState::Ours(marker) => content::is_stamped(marker) && marker.filled_bytes >= span_bytes,
+        FileState::New | FileState::Allowed => false,
+    };
+    if context.plan.verifies() && context.options.fill == FillChoice::Never && !is_stamped {
+        return Err(PrepareError::unfilled_by_choice(text(path)));
     }
     Ok(())
 }
 
-fn is_named(one: &Inspected, name: &str) -> bool {
-    match one {
-        Inspected::Null { .. } | Inspected::Simulated { .. } => false,
-        Inspected::File(file) => real_path(Path::new(name)) == real_path(&file.path),
-        Inspected::Device(device) => assay_host::is_identity_of(&device.device, name),
-        Inspected::Nfs(file) => file.is_named(name),
-        Inspected::Lun(lun) => {
-            lun.facts.device.as_ref().is_some_and(|device| assay_host::is_identity_of(device, name))
+impl InspectedFile {
+    /// How `--overwrite` names it: by any path that leads to it.
+    pub(crate) fn nameable(&self) -> Nameable<'_> {
+        let real = real_path(&self.path);
+        let (address, known_as) = (text(&self.path), text(&self.path));
+        Nameable { address, known_as, answers_to: Box::new(move |name| real_path(Path::new(name)) == real) }
+    }
+
+    /// What it needs of its file system; `None` where it is only read.
+    pub(crate) fn need(&self) -> Result<Option<Need>, PrepareError> {
+        if self.state == FileState::Foreign {
+            return Ok(None);
+        }
+        let directory = directory_of(&self.path);
+        let looked =
+            std::fs::metadata(&directory).map_err(io_error("look at the directory of", &self.path))?;
+        let held_bytes = std::fs::metadata(&self.path).map_or(0, |m| m.blocks() * 512);
+        Ok(Some(Need {
+            place: looked.dev().to_string(),
+            names: vec![text(&self.path)],
+            filesystem: self.filesystem.clone(),
+            span_bytes: self.span_bytes,
+            held_bytes: held_bytes.min(self.span_bytes),
+        }))
+    }
+
+    /// Creates or opens it, locks it and marks it.
+    pub(crate) fn open(self, context: &mut OpenContext<'_>) -> Result<FileTarget, PrepareError> {
+        let path = self.path.as_path();
+        let is_new = self.state == FileState::New;
+        let (file, marker) = self.take()?;
+        if file.metadata().map_err(io_error("look at", path))?.len() < PROBE_BYTES as u64 && marker.is_some()
+        {
+            // Reads of holes, and behind the end of a file, succeed at any size: the probe needs something to read.
+            let written = file.write_all_at(&[0x5A; PROBE_BYTES], 0).and_then(|()| file.sync_data());
+            written.map_err(io_error("write to", path))?;
+        }
+        let block_bytes = match block_bytes(context, path) {
+            Ok(block_bytes) => block_bytes,
+            Err(error) => {
+                if is_new {
+                    // Made a moment ago only to find out; nothing is in it.
+                    let _ = std::fs::remove_file(path);
+                }
+                return Err(error);
+            }
+        };
+        let mut marker = marker;
+        if let Some(marker) = &mut marker {
+            marker.write(path, &file, true).map_err(io_error("mark", path))?;
+        }
+        warn_cached_loops(context, &self.address, self.device.as_ref());
+        let length = file.metadata().map_err(io_error("look at", path))?.len();
+        let member = FileMember {
+            path: self.path.clone(),
+            identity: FileIdentity::of(&file).ok(),
+            access: if marker.is_some() { AccessMode::ReadWrite } else { AccessMode::ReadOnly },
+            caching: context.options.caching,
+            durability: context.options.durability,
+            span_bytes: self.span_bytes,
+            block_bytes,
+        };
+        let facts = MemberFacts {
+            path: text(path),
+            kind: MemberKind::File,
+            capacity_bytes: length.max(self.span_bytes),
+            engine: engine_name(path, context.io).into(),
+            filesystem: Some(self.filesystem),
+            device: self.device,
+            ..member_facts(context, self.span_bytes, block_bytes)
+        };
+        Ok(FileTarget { facts: TargetFacts { address: self.address, member: facts }, member, file, marker })
+    }
+
+    /// The file with its lock, and the mark that it is to have.
+    fn take(&self) -> Result<(File, Option<Marker>), PrepareError> {
+        let path = self.path.as_path();
+        let (file, marker) = match &self.state {
+            FileState::New => {
+                (file::create(path).map_err(io_error("create", path))?, Some(Marker::new(true)))
+            }
+            FileState::Foreign => (File::open(path).map_err(io_error("open", path))?, None),
+            FileState::Ours(marker) => (open_writable(path)?, Some(marker.clone())),
+            FileState::Allowed => (open_writable(path)?, Some(Marker::new(false))),
+        };
+        let lock = if marker.is_none() { Lock::Shared } else { Lock::Exclusive };
+        match file::lock(&file, lock).map_err(io_error("lock", path))? {
+            true => Ok((file, marker)),
+            false => Err(PrepareError::InUse { path: text(path) }),
         }
     }
 }
 
-/// What to call a target that can be named.
-fn address(one: &Inspected) -> String {
-    match one {
-        Inspected::Null { .. } | Inspected::Simulated { .. } => String::new(),
-        Inspected::File(file) => text(&file.path),
-        Inspected::Device(device) => device.address.clone(),
-        Inspected::Nfs(file) => file.address.clone(),
-        Inspected::Lun(lun) => lun.address.clone(),
+fn open_writable(path: &Path) -> Result<File, PrepareError> {
+    File::options().read(true).write(true).open(path).map_err(io_error("open", path))
+}
+
+impl FileTarget {
+    pub(crate) fn member(&self) -> Member {
+        Member::File(self.member.clone())
     }
-}
 
-fn known_names(inspected: &[Inspected]) -> String {
-    let names: Vec<String> = inspected
-        .iter()
-        .filter_map(|one| match one {
-            Inspected::Null { .. } | Inspected::Simulated { .. } => None,
-            Inspected::File(file) => Some(text(&file.path)),
-            Inspected::Nfs(file) => Some(file.address.clone()),
-            Inspected::Device(device) => {
-                let identity = assay_host::identities(&device.device).into_iter().next()?;
-                Some(format!("{identity} (that is {})", device.address))
-            }
-            Inspected::Lun(lun) => {
-                let identity = assay_host::identities(lun.facts.device.as_ref()?).into_iter().next()?;
-                Some(format!("{identity} (that is {})", lun.address))
-            }
-        })
-        .collect();
-    if names.is_empty() {
-        "there is nothing to name".to_owned()
-    } else {
-        format!("it could be {}", names.join(" or "))
+    /// Writes what is missing, and looks for what was never written.
+    pub(crate) fn fill(&mut self, context: &mut FillContext<'_>) -> Result<(), PrepareError> {
+        let path = self.member.path.clone();
+        if let Some(mut marker) = self.marker.take() {
+            let filled = self.fill_marked(&path, &mut marker, context);
+            self.marker = Some(marker);
+            self.facts.member.content = filled?;
+        }
+        let facts = &mut self.facts.member;
+        let found = file::extents(&self.file, self.member.span_bytes).map_err(io_error("map", &path))?;
+        facts.unwritten_bytes = found.map(|e| e.unwritten_bytes);
+        facts.extents = found.map(|e| e.count);
+        facts.placement = placement(facts, found.and_then(|e| e.placed));
+        if self.member.caching == Caching::Cached {
+            file::drop_cached_pages(&self.file).map_err(io_error("write back", &path))?;
+        }
+        Ok(())
     }
-}
 
-fn kind_of(path: &Path) -> Result<PathKind, PrepareError> {
-    file::kind_of(path).map_err(io_error("look at", path))
-}
+    fn fill_marked(
+        &self,
+        path: &Path,
+        marker: &mut Marker,
+        context: &mut FillContext<'_>,
+    ) -> Result<Content, PrepareError> {
+        let span_bytes = self.member.span_bytes;
+        let length = self.file.metadata().map_err(io_error("look at", path))?.len();
+        let filled_bytes = marker.filled_bytes.min(length).min(span_bytes);
+        // Somebody may have cut it, or punched holes into it, since.
+        let extents = file::extents(&self.file, filled_bytes).map_err(io_error("map", path))?;
+        let holes = if extents.is_none_or(|e| e.unwritten_bytes == 0) { Holes::None } else { Holes::Some };
+        let fill = content::needed(context.plan, marker, filled_bytes, holes);
+        let content = match content::recorded(&fill, span_bytes) {
+            Content::Prepared => self.write_missing(path, marker, &fill, context)?,
+            content => content,
+        };
+        content::begin_run(marker, context.plan);
+        marker.write(path, &self.file, true).map_err(io_error("mark", path))?;
+        Ok(content)
+    }
 
-/// Whether targets on NFS servers are different files.
-pub(super) fn check_nfs_different(inspected: &[Inspected]) -> Result<(), PrepareError> {
-    let plans = inspected.iter().filter_map(|one| match one {
-        Inspected::Nfs(plan) => Some(&**plan),
-        _ => None,
-    });
-    super::nfs::check_different(&plans.collect::<Vec<&NfsPlan>>())
+    fn write_missing(
+        &self,
+        path: &Path,
+        marker: &mut Marker,
+        fill: &Fill,
+        context: &mut FillContext<'_>,
+    ) -> Result<Content, PrepareError> {
+        let span_bytes = self.member.span_bytes;
+        file::allocate(&self.file, span_bytes).map_err(io_error("allocate space for", path))?;
+        if context.options.fill == FillChoice::Never {
+            return Ok(if marker.filled_bytes >= span_bytes { Content::Reused } else { Content::None });
+        }
+        content::begin_fill(marker, fill);
+        marker.write(path, &self.file, true).map_err(io_error("mark", path))?;
+        let filled = context.write(&self.member(), fill);
+        marker.filled_bytes = filled.as_ref().map_or_else(|partial| partial.filled_bytes, |()| span_bytes);
+        self.file.sync_data().map_err(io_error("flush", path))?;
+        marker.write(path, &self.file, filled.is_ok()).map_err(io_error("mark", path))?;
+        filled?;
+        Ok(Content::Prepared)
+    }
+
+    /// Marks it as closed.
+    pub(crate) fn close(&mut self, closed: &mut Closed) -> Result<(), PrepareError> {
+        closed.removable.push(Removable::File(self.member.path.clone()));
+        let Some(marker) = &mut self.marker else { return Ok(()) };
+        marker.write(&self.member.path, &self.file, false).map_err(io_error("mark", &self.member.path))
+    }
+
+    /// Removes it if it was created and holds nothing.
+    pub(crate) fn discard(self) {
+        if self.marker.is_some_and(|marker| marker.created && marker.filled_bytes == 0) {
+            let _ = file::remove(&self.member.path);
+        }
+    }
 }

@@ -1,34 +1,22 @@
-//! What is known of a file or device before anything is done to it, and the rules that hold for files wherever they are.
+//! How much of a target is used.
 
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use assay_record::{DeviceFacts, FilesystemFacts, HostFacts};
+use assay_record::HostFacts;
 use assay_spec::Span;
-use assay_spec::units::Bytes;
-use assay_target::AccessMode;
+use assay_spec::units::{Bytes, SizeSpec};
 use assay_target::file::Marker;
 
-use super::TooSmall;
-use super::error::PrepareError;
+use crate::context::InspectContext;
+use crate::error::{PrepareError, text};
+use crate::options::TooSmall;
 
 /// Files are made in whole pages: the last I/O of the span must fit the strictest block size.
-pub(super) const SPAN_GRAIN: u64 = 4096;
-
-/// A file to be made or used.
-pub(super) struct FilePlan {
-    pub(super) address: String,
-    pub(super) path: PathBuf,
-    pub(super) state: FileState,
-    pub(super) span_bytes: u64,
-    pub(super) access: AccessMode,
-    pub(super) filesystem: FilesystemFacts,
-    pub(super) device: Option<DeviceFacts>,
-}
+const SPAN_GRAIN: u64 = 4096;
 
 /// Whose a file is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum FileState {
+pub(crate) enum FileState {
     /// It does not exist yet.
     New,
     /// Assay made it, and nobody changed it since.
@@ -39,52 +27,21 @@ pub(super) enum FileState {
     Allowed,
 }
 
-/// A block device to be used.
-pub(super) struct DevicePlan {
-    pub(super) address: String,
-    pub(super) path: PathBuf,
-    pub(super) span_bytes: u64,
-    pub(super) capacity_bytes: u64,
-    pub(super) access: AccessMode,
-    pub(super) device: DeviceFacts,
+/// Returns the size that a plan asks for, whole pages, bytes.
+pub(crate) fn asked_bytes(size: SizeSpec, host: &HostFacts) -> u64 {
+    size.resolve(Bytes(host.memory_bytes)).0.next_multiple_of(SPAN_GRAIN)
 }
 
-/// What files on one file system need.
-pub(super) struct Need {
-    /// Tells file systems apart: `st_dev` of a local one, server and `fsid` of one over NFS.
-    pub(super) place: String,
-    /// The files.
-    pub(super) names: Vec<String>,
-    pub(super) filesystem: FilesystemFacts,
-    /// What they will hold, bytes.
-    pub(super) span_bytes: u64,
-    /// What of that they hold already and need not find again, bytes.
-    pub(super) held_bytes: u64,
-}
-
-pub(super) fn check_foreign(path: &Path, writer: Option<String>, holds: u64) -> Result<(), PrepareError> {
-    match writer {
-        Some(test) => Err(PrepareError::ForeignFile {
-            path: text(path),
-            why: "was not made by Assay, or was changed since",
-            test,
-            holds: Bytes(holds),
-        }),
-        None if holds == 0 => Err(PrepareError::Empty { path: text(path) }),
-        None => Ok(()),
-    }
-}
-
-pub(super) fn file_span(
-    asked: Span,
-    state: &FileState,
-    holds: u64,
+/// Returns the bytes that are used of a file that holds `holds_bytes`.
+pub(crate) fn of_file(
+    context: &InspectContext<'_>,
     path: &Path,
-    too_small: TooSmall,
-    host: &HostFacts,
+    state: &FileState,
+    holds_bytes: u64,
 ) -> Result<u64, PrepareError> {
-    let asked = match asked {
-        Span::Size(size) => Some(size.resolve(Bytes(host.memory_bytes)).0.next_multiple_of(SPAN_GRAIN)),
+    let (holds, too_small) = (holds_bytes, context.options.too_small);
+    let asked = match context.plan.span {
+        Span::Size(size) => Some(asked_bytes(size, context.host)),
         Span::Whole => None,
     };
     match (state, asked) {
@@ -108,20 +65,20 @@ pub(super) fn file_span(
     }
 }
 
-pub(super) fn directory_of(path: &Path) -> PathBuf {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
-        _ => PathBuf::from("."),
+/// Returns the bytes that are used of a device or LUN.
+pub(crate) fn of_device(
+    context: &InspectContext<'_>,
+    name: &str,
+    capacity_bytes: u64,
+) -> Result<u64, PrepareError> {
+    if capacity_bytes == 0 {
+        return Err(PrepareError::NoCapacity { path: name.to_owned() });
     }
-}
-
-pub(super) fn io_error<'p>(
-    what: &'static str,
-    path: &'p Path,
-) -> impl FnOnce(io::Error) -> PrepareError + 'p {
-    move |source| PrepareError::Io { what, path: text(path), source }
-}
-
-pub(super) fn text(path: &Path) -> String {
-    path.display().to_string()
+    let Span::Size(size) = context.plan.span else { return Ok(capacity_bytes) };
+    let asked = asked_bytes(size, context.host);
+    if asked > capacity_bytes && context.options.too_small == TooSmall::Refuse {
+        let (holds, asked) = (Bytes(capacity_bytes), Bytes(asked));
+        return Err(PrepareError::DeviceTooSmall { path: name.to_owned(), holds, asked });
+    }
+    Ok(asked.min(capacity_bytes))
 }

@@ -1,17 +1,19 @@
-//! A file on an NFS server that Assay reaches by itself, looked at before anything else, with the server's words where
-//! the kernel's would stand.
+//! Looks at a file on an NFS server, or at the place where it will be made, and changes nothing.
 
 use std::path::Path;
 
-use assay_record::{FilesystemFacts, HostFacts, MemberFacts, MemberKind, NfsFacts, PathFacts};
-use assay_spec::{NfsAddress, NfsSync, Plan};
+use assay_record::{FilesystemFacts, MemberFacts, MemberKind, NfsFacts, PathFacts};
+use assay_spec::{Address, NfsAddress, NfsSync};
 use assay_target::nfs::{self, BLOCK_BYTES, Identity, NfsLocation, locate};
 use assay_target::{Durability, OpenError};
 
-use super::PrepareOptions;
-use super::error::PrepareError;
-use super::files::{FileState, Need, check_foreign, file_span};
-use super::fill::FILL_STAMPED;
+use crate::content;
+use crate::context::InspectContext;
+use crate::error::PrepareError;
+use crate::file::check_stamps;
+use crate::permission::{Nameable, check_foreign_file};
+use crate::space::Need;
+use crate::span::{self, FileState};
 
 /// AUTH_SYS among the flavours of an export.
 const AUTH_SYS: u32 = 1;
@@ -19,36 +21,38 @@ const AUTH_SYS: u32 = 1;
 /// not compress, and what little a file system keeps elsewhere is less than the rest.
 const WHOLE_SHARE: f64 = 0.9;
 
-/// A file to be made or used.
-pub(super) struct NfsPlan {
+/// A file that may be made or used.
+pub(crate) struct InspectedNfs {
+    pub(crate) span_bytes: u64,
     pub(super) address: String,
+    /// As typed; a directory stands for the test file in it.
+    given: NfsAddress,
     pub(super) place: NfsLocation,
     pub(super) state: FileState,
-    pub(super) kept: Option<Kept>,
-    pub(super) span_bytes: u64,
+    pub(super) own: Option<OwnReadOnly>,
     pub(super) durability: Durability,
-    pub(super) seen: Seen,
+    pub(super) route: ServerRoute,
     /// What tells the file from others, where it is there.
     identity: Option<Identity>,
 }
 
-/// A file of our own that is only read.
-pub(super) struct Kept {
+/// A file of Assay's own that the server lets this user only read.
+pub(super) struct OwnReadOnly {
     /// Why.
     pub(super) why: String,
     /// Whether verify mode can check it.
-    pub(super) is_stamped: bool,
+    is_stamped: bool,
     /// Bytes from its start that hold data.
-    pub(super) filled_bytes: u64,
+    filled_bytes: u64,
 }
 
-/// What stands between here and the server.
-pub(super) struct Seen {
+/// The network between this host and the server.
+pub(super) struct ServerRoute {
     round_trip_us: u64,
     path: PathFacts,
 }
 
-/// What a place is and what speaks against writing there: for whoever only wants to know.
+/// A file on an NFS server as `assay check` reports it.
 #[derive(Debug, Clone)]
 pub struct NfsInspection {
     /// As a member of a run would be recorded.
@@ -59,28 +63,22 @@ pub struct NfsInspection {
     pub is_ours: bool,
     /// Attributes, where it is there.
     pub attributes: Option<nfs::Attributes>,
-    /// What speaks against writing, each a clause.
+    /// Reasons not to write to it, a clause each.
     pub holds: Vec<String>,
 }
 
 /// Looks at a place without changing it.
 pub fn inspect_nfs(address: &NfsAddress) -> Result<NfsInspection, PrepareError> {
     let mut place = locate(address)?;
-    let seen = see(&mut place)?;
-    let marker = place.marker()?;
-    let is_ours = marker.is_some_and(|marker| marker.created);
-    let state = match place.file {
-        None => FileState::New,
-        Some(_) if is_ours => FileState::Allowed,
-        Some(_) => FileState::Foreign,
-    };
+    let route = route(&mut place)?;
+    let is_ours = place.marker()?.is_some_and(|marker| marker.created);
     let mut holds: Vec<String> = may_not(&place, &FileState::Allowed).into_iter().collect();
-    if state == FileState::Foreign {
+    if place.file.is_some() && !is_ours {
         holds.push("it was not made by Assay, or was changed since; --overwrite allows it".into());
     }
-    let size = place.file.map_or(0, |file| file.attributes.size_bytes);
+    let size_bytes = place.file.map_or(0, |file| file.attributes.size_bytes);
     Ok(NfsInspection {
-        facts: facts(&place, size, seen, Durability::Device),
+        facts: facts(&place, size_bytes, route, Durability::Device),
         exists: place.file.is_some(),
         is_ours,
         attributes: place.file.map(|file| file.attributes),
@@ -88,81 +86,95 @@ pub fn inspect_nfs(address: &NfsAddress) -> Result<NfsInspection, PrepareError> 
     })
 }
 
-/// Looks at the way there over the connection that the place was found with: those of the workers take the same.
-fn see(place: &mut NfsLocation) -> Result<Seen, PrepareError> {
+/// Looks at the network to the server over the connection that the place was found with; workers take the same way.
+fn route(place: &mut NfsLocation) -> Result<ServerRoute, PrepareError> {
     let round_trip_us = u64::try_from(place.round_trip()?.as_micros()).unwrap_or(u64::MAX);
-    let path = super::network::way(place.local_address(), place.server_address());
-    Ok(Seen { round_trip_us, path })
+    let path = crate::network::way(place.local_address(), place.server_address());
+    Ok(ServerRoute { round_trip_us, path })
 }
 
-pub(super) fn inspect(
-    plan: &Plan,
+/// Looks at a file, or at the place where it will be made. `writer`: the first test that writes to it.
+pub(crate) fn inspect(
+    context: &InspectContext<'_>,
     address: &NfsAddress,
     writer: Option<&str>,
-    options: &PrepareOptions,
-    host: &HostFacts,
-) -> Result<NfsPlan, PrepareError> {
+) -> Result<InspectedNfs, PrepareError> {
     let mut place = locate(address)?;
     let name = place.address.to_string();
     let path = Path::new(&name);
     let marker = place.marker()?;
-    let is_allowed = options.overwrite.iter().any(|given| is_named(given, &place, address));
-    let holds = place.file.map_or(0, |file| file.attributes.size_bytes);
+    let is_allowed = context.options.overwrite.iter().any(|given| names(given, address, &place));
+    let holds_bytes = place.file.map_or(0, |file| file.attributes.size_bytes);
     let state = match (place.file, marker) {
         (None, _) => FileState::New,
         // Leave to overwrite a foreign file was given once, not for ever.
         (_, Some(marker)) if marker.created => FileState::Ours(marker),
         _ if is_allowed => FileState::Allowed,
         _ => {
-            check_foreign(path, writer.map(str::to_owned), holds)?;
+            check_foreign_file(path, writer, holds_bytes)?;
             FileState::Foreign
         }
     };
-    let (state, kept) = only_read(&place, state, writer);
+    let (state, own) = only_read(&place, state, writer);
     if let Some(why) = may_not(&place, &state) {
         return Err(OpenError::Nfs { file: name, why }.into());
     }
-    let holds = kept.as_ref().map_or(holds, |kept| holds.min(kept.filled_bytes));
-    if plan.verifies() && state == FileState::Foreign && !kept.as_ref().is_some_and(|kept| kept.is_stamped) {
-        let next = "choose another name, which is then filled, or allow this one to be lost: --overwrite ";
-        return Err(PrepareError::VerifyUnfilled {
-            next: format!("{next}{}", place.address.path),
-            path: name,
-        });
+    let holds_bytes = own.as_ref().map_or(holds_bytes, |own| holds_bytes.min(own.filled_bytes));
+    if context.plan.verifies()
+        && state == FileState::Foreign
+        && !own.as_ref().is_some_and(|own| own.is_stamped)
+    {
+        return Err(PrepareError::unfilled_file(name, &place.address.path));
     }
-    let span_bytes = file_span(plan.span, &state, holds, path, options.too_small, host)?;
-    let seen = see(&mut place)?;
-    let (address, durability, identity) = (address.to_string(), options.durability, place.identity());
-    Ok(NfsPlan { address, place, state, kept, span_bytes, durability, seen, identity })
+    let span_bytes = span::of_file(context, path, &state, holds_bytes)?;
+    check_stamps(context, path, &state, span_bytes)?;
+    let route = route(&mut place)?;
+    let (name, durability, identity) = (address.to_string(), context.options.durability, place.identity());
+    Ok(InspectedNfs {
+        address: name,
+        given: address.clone(),
+        place,
+        state,
+        own,
+        span_bytes,
+        durability,
+        route,
+        identity,
+    })
 }
 
 /// A file of our own that the server lets us only read is as good as somebody else's for a plan that only reads, and
 /// more is known of it.
-fn only_read(place: &NfsLocation, state: FileState, writer: Option<&str>) -> (FileState, Option<Kept>) {
+fn only_read(
+    place: &NfsLocation,
+    state: FileState,
+    writer: Option<&str>,
+) -> (FileState, Option<OwnReadOnly>) {
     match (may_not(place, &state), writer, state) {
         (Some(why), None, FileState::Ours(marker)) => {
-            let is_stamped = !marker.kinds.is_empty() && marker.kinds.iter().all(|kind| kind == FILL_STAMPED);
-            (FileState::Foreign, Some(Kept { why, is_stamped, filled_bytes: marker.filled_bytes }))
+            let is_stamped = content::is_stamped(&marker);
+            (FileState::Foreign, Some(OwnReadOnly { why, is_stamped, filled_bytes: marker.filled_bytes }))
         }
         (_, _, state) => (state, None),
     }
 }
 
-/// A server may have several names, addresses, ports and exports that lead to one file.
-pub(super) fn check_different(plans: &[&NfsPlan]) -> Result<(), PrepareError> {
-    for (at, plan) in plans.iter().enumerate() {
-        let Some(identity) = &plan.identity else { continue };
-        let is_same = |other: &&&NfsPlan| other.identity.as_ref().is_some_and(|of| of.is_same(identity));
-        if let Some(earlier) = plans[..at].iter().find(is_same) {
-            return Err(PrepareError::SameTwice(earlier.address.clone(), plan.address.clone()));
+/// Refuses two targets that are one file: a server may have several names, addresses, ports and exports that lead to
+/// it.
+pub(crate) fn check_different(files: &[&InspectedNfs]) -> Result<(), PrepareError> {
+    for (at, file) in files.iter().enumerate() {
+        let Some(identity) = &file.identity else { continue };
+        let is_same = |other: &&&InspectedNfs| other.identity.as_ref().is_some_and(|of| of.is_same(identity));
+        if let Some(earlier) = files[..at].iter().find(is_same) {
+            return Err(PrepareError::SameTwice(earlier.address.clone(), file.address.clone()));
         }
     }
     Ok(())
 }
 
-impl NfsPlan {
+impl InspectedNfs {
     /// What it needs of the server's file system; `None` where it is only read.
-    pub(super) fn need(&self) -> Option<Need> {
+    pub(crate) fn need(&self) -> Option<Need> {
         let place = &self.place;
         (self.state != FileState::Foreign).then(|| Need {
             place: format!("{} {}", place.server_address(), place.fsid),
@@ -173,26 +185,30 @@ impl NfsPlan {
         })
     }
 
-    /// What `--overwrite` takes for it.
-    pub(super) fn file_name(&self) -> &str {
-        &self.place.address.path
-    }
-
-    pub(super) fn is_named(&self, given: &str) -> bool {
-        given == self.address || given == self.place.address.to_string() || given == self.file_name()
+    /// How `--overwrite` names it.
+    pub(crate) fn nameable(&self) -> Nameable<'_> {
+        let (address, known_as) = (self.address.clone(), self.address.clone());
+        Nameable { address, known_as, answers_to: Box::new(|name| names(name, &self.given, &self.place)) }
     }
 }
 
-fn is_named(given: &str, place: &NfsLocation, address: &NfsAddress) -> bool {
-    given == address.to_string() || given == place.address.to_string() || given == place.address.path
+/// Whether a name given to `--overwrite` is that of the file at `place`, which was `given` as a target: its path on the
+/// server, or an address that leads there. Queries say how a file is reached, not which file it is.
+fn names(name: &str, given: &NfsAddress, place: &NfsLocation) -> bool {
+    let file = &place.address;
+    let Ok(Address::Nfs(named)) = name.parse() else { return name == file.path };
+    let is_port = named.port.is_none_or(|port| port == place.server_address().port());
+    named.host == file.host && is_port && (named.path == file.path || named.path == given.path)
 }
 
-/// What the server does not let us do that a run has to; `None`: nothing.
+/// Returns what the server does not allow this user although a run needs it; `None` where it allows all.
 fn may_not(place: &NfsLocation, state: &FileState) -> Option<String> {
     let who = format!("uid {} gid {}", place.credentials.uid, place.credentials.gid);
-    let helps = "see the export's options (ro, squashing) and uid= and gid= in the address";
+    let helps = "check the export's options (ro, squashing), or set uid= and gid= in the address";
     if !place.flavors.is_empty() && !place.flavors.contains(&AUTH_SYS) {
-        return Some("the export takes no AUTH_SYS (sec=sys), which is what this client speaks".into());
+        return Some(
+            "the export does not accept AUTH_SYS (sec=sys), the only authentication of this client".into(),
+        );
     }
     match (state, place.file) {
         (FileState::Foreign, Some(file)) if !file.rights.read() => {
@@ -225,7 +241,12 @@ fn filesystem(place: &NfsLocation) -> FilesystemFacts {
     }
 }
 
-pub(super) fn facts(place: &NfsLocation, span_bytes: u64, seen: Seen, durability: Durability) -> MemberFacts {
+pub(super) fn facts(
+    place: &NfsLocation,
+    span_bytes: u64,
+    route: ServerRoute,
+    durability: Durability,
+) -> MemberFacts {
     let limits = place.limits;
     let is_file_sync = place.address.sync == NfsSync::File || durability == Durability::Sync;
     let nfs = NfsFacts {
@@ -240,8 +261,8 @@ pub(super) fn facts(place: &NfsLocation, span_bytes: u64, seen: Seen, durability
         read_bytes_preferred: limits.read_preferred,
         write_bytes_max: limits.write_max,
         write_bytes_preferred: limits.write_preferred,
-        round_trip_us: seen.round_trip_us,
-        paths: vec![seen.path],
+        round_trip_us: route.round_trip_us,
+        paths: vec![route.path],
     };
     MemberFacts {
         path: place.address.to_string(),
@@ -263,7 +284,8 @@ pub(super) fn is_whole(used_bytes: u64, of_bytes: u64) -> bool {
     used_bytes >= (of_bytes as f64 * WHOLE_SHARE) as u64
 }
 
-/// Servers that say nothing take what every server takes; no I/O is larger than the second.
+/// Returns the size of a call, bytes: what every server takes where this one reports nothing, and no more than the
+/// largest I/O.
 pub(super) fn call_bytes(limit: u32) -> u32 {
     const LEAST: u32 = 8 << 10;
     const MOST: u32 = 64 << 20;

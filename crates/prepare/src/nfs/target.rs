@@ -1,95 +1,78 @@
-//! TargetBuilder, marking and filling a file on an NFS server like a local one, and leaving it as it should be found.
+//! Making, marking and filling a file on an NFS server like a local one, and leaving it as it should be found.
 
 use std::fs::File;
-use std::net::SocketAddr;
 
-use assay_record::{Content, MemberFacts, Warning};
+use assay_record::{Content, TargetFacts, Warning};
 use assay_spec::units::Bytes;
 use assay_spec::{Plan, Step};
 use assay_target::file::{Lock, Marker};
-use assay_target::nfs::{self, NfsLocation, NfsMember};
+use assay_target::nfs::{self, NfsMember};
 use assay_target::{AccessMode, Member, OpenError};
 
-use super::Prepared;
-use super::error::PrepareError;
-use super::files::FileState;
-use super::make::{OpenTarget, TargetBuilder, TargetFiller};
-use super::nfs::{Kept, NfsPlan, call_bytes, facts, is_whole};
+use super::inspect::{InspectedNfs, OwnReadOnly, call_bytes, facts, is_whole};
+use crate::closed::{Closed, KeptFile, Removable};
+use crate::content::{self, Fill, Holes};
+use crate::context::{FillContext, OpenContext};
+use crate::error::PrepareError;
+use crate::options::FillChoice;
+use crate::span::FileState;
 
-/// Remembers what to write down when the run is over.
-pub(super) struct NfsHold {
+/// A file that is open for the run: NFS has no open, so this is its lock and its mark.
+pub(crate) struct NfsTarget {
+    pub(crate) facts: TargetFacts,
+    member: NfsMember,
     /// Keep other runs on this machine away.
-    _locks: Vec<File>,
-    /// `None` for foreign files.
+    locks: Vec<File>,
+    /// `None` for files that are only read.
     marker: Option<Marker>,
     used_bytes: u64,
     size_bytes: u64,
-    /// It is ours, and only read.
-    is_kept: bool,
+    whose: Whose,
 }
 
-/// How a file was left.
-pub(super) enum NfsClosed {
-    Marked,
-    /// It is somebody else's, and carries no mark.
-    NotOurs,
-    /// It is ours, and was only read.
-    Kept,
-    /// Its name leads to another file.
-    Elsewhere(Warning),
-    /// The server did not answer.
-    Silent(Warning),
-    /// The mark could not be closed, for another reason.
-    Unmarked(Warning),
+/// Who made a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Whose {
+    /// It carries our mark, and is ours to write.
+    Ours,
+    /// It carries our mark, and the server lets us only read it.
+    OursReadOnly,
+    /// Somebody else's.
+    Foreign,
 }
 
-impl TargetBuilder<'_> {
-    pub(super) fn open_nfs(&mut self, plan: NfsPlan) -> Result<OpenTarget, PrepareError> {
-        let NfsPlan { address, mut place, state, kept, span_bytes, durability, seen, .. } = plan;
-        let is_new = state == FileState::New;
-        let (access, lock) = match state {
-            FileState::Foreign => (AccessMode::ReadOnly, Lock::Shared),
-            _ => (AccessMode::ReadWrite, Lock::Exclusive),
-        };
+impl InspectedNfs {
+    /// Creates it where it is not there, locks it and marks it.
+    pub(crate) fn open(mut self, context: &mut OpenContext<'_>) -> Result<NfsTarget, PrepareError> {
+        let is_new = self.state == FileState::New;
         if is_new {
-            self.create_nfs(&address, &mut place)?;
+            self.create(context)?;
         }
-        let mut marker = match state {
-            FileState::New => Some(Marker::new(true)),
-            FileState::Ours(marker) => Some(marker),
-            FileState::Allowed => Some(Marker::new(false)),
-            FileState::Foreign => None,
-        };
-        if let Some(marker) = &mut marker {
-            if let Some(id) = place.mark_id() {
-                // Whoever else holds the file holds it by the mark that is there.
-                id.clone_into(&mut marker.id);
-            }
-            marker.ensure_id();
-            if !is_new && marker.is_open {
-                self.warn_killed(&address);
-            }
-            marker.open_for_s = open_for_s(self.plan, span_bytes, place.address.timeout_s);
+        let mut marker = self.new_mark(context);
+        if let Some(own) = &self.own {
+            context.warnings.push(own_read_only(&self.address, own));
         }
-        if let Some(kept) = &kept {
-            self.warnings.push(only_read_words(&address, kept));
-        }
-        let opened = self.hold_nfs(&mut place, lock, marker.as_ref()).and_then(|locks| {
-            marker.as_mut().map_or(Ok(()), |marker| place.mark(marker, true))?;
+        let opened = self.lock(marker.as_ref(), context).and_then(|locks| {
+            marker.as_mut().map_or(Ok(()), |marker| self.place.mark(marker, true))?;
             Ok(locks)
         });
         let locks = match opened {
             Ok(locks) => locks,
             Err(error) => {
                 if is_new {
-                    place.discard();
+                    self.place.discard();
                 }
                 return Err(error);
             }
         };
         if let Some(marker) = &marker {
-            self.nfs_marks.push((marker.id.clone(), address.clone()));
+            context.nfs_marks.push((marker.id.clone(), self.address.clone()));
         }
+        Ok(self.opened(locks, marker))
+    }
+
+    fn opened(self, locks: Vec<File>, marker: Option<Marker>) -> NfsTarget {
+        let Self { address, place, own, span_bytes, durability, route, .. } = self;
         let file = place.file.expect("it was there, or was made above");
         let member = NfsMember {
             mark_id: marker.as_ref().map(|marker| marker.id.clone()),
@@ -97,154 +80,220 @@ impl TargetBuilder<'_> {
             mount_port: place.mount_port(),
             handle: file.handle,
             credentials: place.credentials.clone(),
-            access,
+            access: if marker.is_some() { AccessMode::ReadWrite } else { AccessMode::ReadOnly },
             durability,
             span_bytes,
             read_bytes_max: call_bytes(place.limits.read_max),
             write_bytes_max: call_bytes(place.limits.write_max),
             address: place.address.clone(),
         };
-        let facts = facts(&place, span_bytes, seen, durability);
+        let whose = match (&marker, own) {
+            (Some(_), _) => Whose::Ours,
+            (None, Some(_)) => Whose::OursReadOnly,
+            (None, None) => Whose::Foreign,
+        };
         let (used_bytes, size_bytes) = (file.attributes.used_bytes, file.attributes.size_bytes);
-        let hold = NfsHold { _locks: locks, marker, used_bytes, size_bytes, is_kept: kept.is_some() };
-        Ok(OpenTarget::new(address, facts, Prepared::Nfs { member: Box::new(member), hold }))
+        let facts = TargetFacts { address, member: facts(&place, span_bytes, route, durability) };
+        NfsTarget { facts, member, locks, marker, used_bytes, size_bytes, whose }
+    }
+
+    /// The mark that the file is to have; `None` for one that is only read.
+    fn new_mark(&self, context: &mut OpenContext<'_>) -> Option<Marker> {
+        let mut marker = match &self.state {
+            FileState::New => Marker::new(true),
+            FileState::Ours(marker) => marker.clone(),
+            FileState::Allowed => Marker::new(false),
+            FileState::Foreign => return None,
+        };
+        if let Some(id) = self.place.mark_id() {
+            // Whoever else holds the file holds it by the mark that is there.
+            id.clone_into(&mut marker.id);
+        }
+        marker.ensure_id();
+        if self.state != FileState::New && marker.is_open && context.plan.verifies() {
+            context.warnings.push(killed_before(&self.address));
+        }
+        marker.open_for_s = open_for_s(context.plan, self.span_bytes, self.place.address.timeout_s);
+        Some(marker)
     }
 
     /// Of two targets that are one file nobody could tell before the first of them is there.
-    fn create_nfs(&self, address: &str, place: &mut NfsLocation) -> Result<(), PrepareError> {
-        if let Some(Some(id)) = place.appeared()?
-            && let Some((_, earlier)) = self.nfs_marks.iter().find(|(known, _)| *known == id)
+    fn create(&mut self, context: &OpenContext<'_>) -> Result<(), PrepareError> {
+        if let Some(Some(id)) = self.place.appeared()?
+            && let Some((_, earlier)) = context.nfs_marks.iter().find(|(known, _)| *known == id)
         {
-            return Err(PrepareError::SameTwice(earlier.clone(), address.to_owned()));
+            return Err(PrepareError::SameTwice(earlier.clone(), self.address.clone()));
         }
-        Ok(place.create()?)
+        Ok(self.place.create()?)
     }
 
-    fn hold_nfs(
+    fn lock(
         &mut self,
-        place: &mut NfsLocation,
-        lock: Lock,
         marker: Option<&Marker>,
+        context: &mut OpenContext<'_>,
     ) -> Result<Vec<File>, PrepareError> {
-        let name = place.address.to_string();
+        let name = self.place.address.to_string();
+        let lock = if marker.is_some() { Lock::Exclusive } else { Lock::Shared };
         // One that is only read may be another run's to write.
-        let mark_id = marker.map_or(place.mark_id(), |marker| Some(&*marker.id)).map(str::to_owned);
-        match place.hold(lock, mark_id.as_deref()) {
+        let mark_id = marker.map_or(self.place.mark_id(), |marker| Some(&*marker.id)).map(str::to_owned);
+        match self.place.hold(lock, mark_id.as_deref()) {
             Ok(Some(locks)) => Ok(locks),
             Ok(None) => Err(PrepareError::InUse { path: name }),
             Err(error) => {
-                self.warnings.push(super::make::unlocked(&name, &error));
+                context.warn_unlocked(&name, &error);
                 Ok(Vec::new())
             }
         }
     }
-
-    /// Of a file whose last run never said that it was over.
-    fn warn_killed(&mut self, address: &str) {
-        if !self.plan.verifies() {
-            return;
-        }
-        self.warnings.push(Warning {
-            rule: "killed-before".into(),
-            says: format!(
-                "The last run on {address} was killed, or its end could not be marked: a write may have been cut off or \
-                 lost then, so a wrong block that is found may be as old as that."
-            ),
-            next: "A new file (--remove, or another name) has no such past.".into(),
-        });
-    }
 }
 
-impl TargetFiller<'_> {
-    pub(super) fn fill_nfs(
-        &mut self,
-        member: &NfsMember,
-        hold: &mut NfsHold,
-        facts: &mut MemberFacts,
-    ) -> Result<(), PrepareError> {
-        let Some(marker) = &mut hold.marker else {
-            if hold.is_kept {
-                facts.content = Content::Reused;
-            }
-            self.warn_holes(facts, hold.used_bytes);
-            return Ok(());
-        };
-        let filled = marker.filled_bytes.min(hold.size_bytes).min(member.span_bytes);
-        let is_right = self.is_right_content(&marker.kinds);
-        let from = if is_right && is_whole(hold.used_bytes, filled) { filled } else { 0 };
-        facts.content = if from >= member.span_bytes { Content::Reused } else { Content::Prepared };
-        if facts.content == Content::Prepared {
-            if !is_right {
-                marker.kinds = vec![self.fill_kind().to_owned()];
-            }
-            marker.filled_bytes = from;
-            nfs::mark(member, marker, true)?;
-            let written = self.write(&Member::Nfs(Box::new(member.clone())), from);
-            marker.filled_bytes = written.as_ref().map_or_else(|done| done.0, |()| member.span_bytes);
-            nfs::mark(member, marker, true)?;
-            written?;
-        }
-        // From now on the run writes its own kinds of data.
-        marker.kinds.extend(self.written_kinds());
-        marker.kinds.sort();
-        marker.kinds.dedup();
-        Ok(nfs::mark(member, marker, true)?)
+impl NfsTarget {
+    pub(crate) fn member(&self) -> Member {
+        Member::Nfs(Box::new(self.member.clone()))
     }
 
-    fn warn_holes(&mut self, facts: &MemberFacts, used_bytes: u64) {
+    /// Writes what is missing; NFSv3 knows no holes, only how much space a file takes.
+    pub(crate) fn fill(&mut self, context: &mut FillContext<'_>) -> Result<(), PrepareError> {
+        match self.marker.take() {
+            None => {
+                if self.whose == Whose::OursReadOnly {
+                    self.facts.member.content = Content::Reused;
+                }
+                self.warn_holes(self.used_bytes, context);
+                Ok(())
+            }
+            Some(mut marker) => {
+                let filled = self.fill_marked(&mut marker, context);
+                self.marker = Some(marker);
+                self.facts.member.content = filled?;
+                Ok(())
+            }
+        }
+    }
+
+    fn fill_marked(
+        &self,
+        marker: &mut Marker,
+        context: &mut FillContext<'_>,
+    ) -> Result<Content, PrepareError> {
+        let span_bytes = self.member.span_bytes;
+        let filled_bytes = marker.filled_bytes.min(self.size_bytes).min(span_bytes);
+        let holes = if is_whole(self.used_bytes, filled_bytes) { Holes::None } else { Holes::Some };
+        let fill = content::needed(context.plan, marker, filled_bytes, holes);
+        let content = match content::recorded(&fill, span_bytes) {
+            Content::Prepared if context.options.fill == FillChoice::Never => {
+                self.lengthen(marker, context)?
+            }
+            Content::Prepared => self.write_missing(marker, &fill, context)?,
+            content => content,
+        };
+        content::begin_run(marker, context.plan);
+        nfs::mark(&self.member, marker, true)?;
+        Ok(content)
+    }
+
+    fn write_missing(
+        &self,
+        marker: &mut Marker,
+        fill: &Fill,
+        context: &mut FillContext<'_>,
+    ) -> Result<Content, PrepareError> {
+        content::begin_fill(marker, fill);
+        nfs::mark(&self.member, marker, true)?;
+        let written = context.write(&self.member(), fill);
+        marker.filled_bytes =
+            written.as_ref().map_or_else(|partial| partial.filled_bytes, |()| self.member.span_bytes);
+        nfs::mark(&self.member, marker, true)?;
+        written?;
+        Ok(Content::Prepared)
+    }
+
+    /// Makes it as long as the plan needs it, without writing: what is missing are holes.
+    fn lengthen(&self, marker: &Marker, context: &mut FillContext<'_>) -> Result<Content, PrepareError> {
+        let span_bytes = self.member.span_bytes;
+        if self.size_bytes < span_bytes {
+            nfs::lengthen(&self.member, span_bytes)?;
+        }
+        self.warn_holes(self.used_bytes, context);
+        Ok(if marker.filled_bytes >= span_bytes { Content::Reused } else { Content::None })
+    }
+
+    fn warn_holes(&self, used_bytes: u64, context: &mut FillContext<'_>) {
+        let facts = &self.facts.member;
         if is_whole(used_bytes, facts.capacity_bytes) {
             return;
         }
-        self.warnings.push(Warning {
+        context.warnings.push(Warning {
             rule: "unknown-content".into(),
             says: format!(
-                "{} ({}) takes only {} on the server: it has holes or is compressed, and parts of it are read without \
-                 touching the disks.",
+                "{} ({}) takes only {} on the server: it has holes or is compressed, and the server answers \
+                 reads of such parts without touching its disks.",
                 facts.path,
                 Bytes(facts.capacity_bytes),
                 Bytes(used_bytes)
             ),
-            next: "Let Assay make a file of its own (give a new name).".into(),
+            next: match self.whose {
+                Whose::Ours => "Leave out --no-fill.",
+                _ => "Let Assay make a file of its own (give a new name).",
+            }
+            .into(),
         });
     }
-}
 
-impl NfsHold {
-    /// Writes down how the file is left. Where the server cannot be reached the mark says what it says after a run
-    /// that was killed, and the file is still ours. Where the name leads to another file by now nothing is marked. A
-    /// server that was `silent` is not waited for again.
-    pub(super) fn close(&mut self, member: &NfsMember, silent: &mut Vec<SocketAddr>) -> NfsClosed {
-        let Some(marker) = &mut self.marker else {
-            return if self.is_kept { NfsClosed::Kept } else { NfsClosed::NotOurs };
+    /// Marks it as closed. Where the server cannot be reached the mark says what it says after a run that was killed,
+    /// and the file is still ours. Where its name leads to another file by now nothing is marked.
+    pub(crate) fn close(&mut self, closed: &mut Closed) {
+        let why = match self.close_mark(closed) {
+            None => return closed.removable.push(Removable::Nfs(Box::new(self.member.clone()))),
+            Some(why) => why.to_owned(),
         };
-        if silent.contains(&member.server) {
-            return NfsClosed::Silent(unmarked(&member.address.to_string()));
+        closed.kept.push(KeptFile { name: self.member.address.to_string(), why });
+    }
+
+    /// Why the file cannot be removed; `None` where it can.
+    fn close_mark(&mut self, closed: &mut Closed) -> Option<&'static str> {
+        const SILENT: &str = "the server did not answer after the run";
+        let Some(marker) = &mut self.marker else {
+            return Some(match self.whose {
+                Whose::OursReadOnly => "the server allows only reads of it",
+                Whose::Ours | Whose::Foreign => "Assay did not create it",
+            });
+        };
+        if closed.silent.contains(&self.member.server) {
+            closed.warnings.push(unmarked(&self.member.address.to_string()));
+            return Some(SILENT);
         }
-        match nfs::mark(member, marker, false) {
-            Ok(()) => NfsClosed::Marked,
-            Err(error @ OpenError::NfsElsewhere { .. }) => NfsClosed::Elsewhere(replaced(&error)),
-            Err(error @ OpenError::NfsSilent { .. }) => {
-                silent.push(member.server);
-                NfsClosed::Silent(unmarked(&error.to_string()))
+        match nfs::mark(&self.member, marker, false) {
+            Ok(()) => None,
+            Err(error @ OpenError::NfsElsewhere { .. }) => {
+                closed.warnings.push(replaced(&error));
+                None
             }
-            Err(error) => NfsClosed::Unmarked(unmarked(&error.to_string())),
+            Err(error @ OpenError::NfsSilent { .. }) => {
+                closed.silent.push(self.member.server);
+                closed.warnings.push(unmarked(&error.to_string()));
+                Some(SILENT)
+            }
+            Err(error) => {
+                closed.warnings.push(unmarked(&error.to_string()));
+                Some("its mark could not be closed")
+            }
         }
     }
 
-    /// Removes what was created and holds nothing.
-    pub(super) fn abandon(self, member: &NfsMember) {
-        let Self { _locks: locks, marker, .. } = self;
+    /// Removes it if it was created and holds nothing.
+    pub(crate) fn discard(self) {
         // Whoever removes takes the lock itself.
-        drop(locks);
-        if marker.as_ref().is_some_and(|marker| marker.created && marker.filled_bytes == 0) {
-            let _ = nfs::remove(member);
+        drop(self.locks);
+        if self.marker.is_some_and(|marker| marker.created && marker.filled_bytes == 0) {
+            let _ = nfs::remove(&self.member);
         }
     }
 }
 
-/// How long the marks of a run may stay behind its writes: all that the plan may take, and room for what it may not.
+/// Returns how long a run may write after it marked its file, s: the time that the plan takes, and a reserve.
 fn open_for_s(plan: &Plan, span_bytes: u64, timeout_s: u32) -> u64 {
-    /// A fill slower than this is none to be waited for.
+    /// The slowest fill that is reckoned with.
     const FILL_BYTES_PER_S: u64 = 10_000_000;
     const SLACK_S: u64 = 3600;
     let steps = plan.tests.iter().flat_map(|test| &test.steps);
@@ -255,14 +304,26 @@ fn open_for_s(plan: &Plan, span_bytes: u64, timeout_s: u32) -> u64 {
     steps.map(step_s).fold(SLACK_S + span_bytes / FILL_BYTES_PER_S, u64::saturating_add)
 }
 
-fn only_read_words(address: &str, kept: &Kept) -> Warning {
+fn own_read_only(address: &str, own: &OwnReadOnly) -> Warning {
     Warning {
         rule: "own-file-read-only".into(),
         says: format!(
-            "{address} was made by Assay and is only read, neither marked nor filled: {}.",
-            kept.why
+            "{address} was made by Assay, but this run can only read it, and neither marks nor fills it: {}.",
+            own.why
         ),
         next: String::new(),
+    }
+}
+
+/// Of a file whose last run never said that it was over.
+fn killed_before(address: &str) -> Warning {
+    Warning {
+        rule: "killed-before".into(),
+        says: format!(
+            "The last run on {address} was killed, or its end could not be marked: a write of that run may be cut off \
+             or lost, so a wrong block found now may date from then."
+        ),
+        next: "To rule that out, use a new file (--remove, or another name).".into(),
     }
 }
 
@@ -270,8 +331,8 @@ fn replaced(error: &OpenError) -> Warning {
     Warning {
         rule: "file-replaced".into(),
         says: format!("{error}."),
-        next: "See on the server who moves files there while they are measured; what stands there now was neither \
-               written to nor marked."
+        next: "Find out on the server what moves files there during a measurement. Assay neither wrote to nor marked \
+               the file that has the name now."
             .into(),
     }
 }
@@ -279,7 +340,7 @@ fn replaced(error: &OpenError) -> Warning {
 fn unmarked(what: &str) -> Warning {
     Warning {
         rule: "unmarked".into(),
-        says: format!("{what}: after the run its mark could not be closed, as if the run had been killed."),
-        next: "The file is still Assay's own; the next run on it, with --remove, takes it away.".into(),
+        says: format!("{what}. After the run its mark could not be closed, as if the run had been killed."),
+        next: "The file is still Assay's own; to remove it, run on it again with --remove.".into(),
     }
 }
