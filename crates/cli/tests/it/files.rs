@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Stdio};
 
-use crate::story::{DONE, INTERRUPTED, Story, count, is_root, run};
+use crate::story::{DONE, INTERRUPTED, Story, count, is_root, rules, run};
 
 const RUN: [&str; 8] = ["run", "vmware", "t.dat", "--size", "1MiB", "--set", "run=100ms", "--json"];
 const READS: [&str; 2] = ["--only", "100%Read"];
@@ -57,6 +57,46 @@ fn a_file_of_somebody_else_s_is_written_when_it_is_named() {
         assert!(count(&written, "/tests/1/write/ops") > 0);
         assert!(story.read("t.dat") != foreign());
     }
+}
+
+/// `vmware` leaves one block repeated all over the file. Another suite wrote it again without a word, for minutes.
+#[test]
+fn a_file_that_is_filled_again_says_why_and_how_long_it_took() {
+    let story = Story::new();
+    assay(&story, &[]).ends(DONE);
+    let first = assay(&story, &[]).ends(DONE).json();
+    assert!(!rules(&first).contains(&"refilled"), "the same suite reuses it: {:#}", first["findings"]);
+    story.write(
+        "unique.toml",
+        "[[test]]\nname = \"t\"\naccess = [{ size = 4096, read = 50 }]\nrun = \"100ms\"\n",
+    );
+    let run = story.assay(&["run", "unique.toml", "t.dat", "--json"]).ends(DONE);
+    assert!(run.err.contains("filling t.dat again (it holds one repeated block"), "{}", run.err);
+    let document = run.json();
+    let findings = document["findings"].as_array().unwrap();
+    let refilled =
+        findings.iter().find(|finding| finding["rule"] == "refilled").expect("it was filled again");
+    let says = refilled["says"].as_str().unwrap();
+    let words =
+        ["t.dat (1MiB) was filled again before the run, in 0.", " s: it holds one repeated block (Iometer's"];
+    assert!(words.iter().all(|word| says.contains(word)), "{says}");
+    let again = story.assay(&["run", "unique.toml", "t.dat", "--json"]).ends(DONE).json();
+    assert!(!rules(&again).contains(&"refilled"), "{:#}", again["findings"]);
+}
+
+#[test]
+fn a_file_is_not_filled_where_nobody_wants_that() {
+    let story = Story::new();
+    let run = assay(&story, &["--no-fill"]).ends(DONE);
+    assert!(!run.err.contains("filling"), "{}", run.err);
+    let document = run.json();
+    assert_eq!(document["targets"][0]["member"]["content"], "none");
+    assert_eq!(story.read("t.dat").len(), 1 << 20);
+    // The next run without it makes up for it.
+    let run = assay(&story, &[]).ends(DONE);
+    assert!(run.err.contains("filled t.dat"), "{}", run.err);
+    assay(&story, &["--no-fill", "--set", "verify=true"])
+        .refused(&["verify needs blocks", "leave out --no-fill"]);
 }
 
 #[test]

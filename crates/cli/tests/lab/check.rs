@@ -191,7 +191,7 @@ fn targets_and_all_their_portals_are_found_by_asking() {
     refused(
         &story.assay(&["check", &format!("{}?portals=all", lab.one_path(1).replace(":open", ":x"))]),
         2,
-        &["does not know this target", &lab.target("open")],
+        &["has no target of this name", &lab.target("open")],
     );
 
     // tgt tells of no portal but the one that is asked; istgt tells of all in the group.
