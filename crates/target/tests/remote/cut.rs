@@ -8,8 +8,7 @@ use assay_spec::{Address, NfsAddress};
 use assay_target::file::Marker;
 use assay_target::nfs::{NfsLocation, NfsMember, credentials, locate, mark};
 use assay_target::{AccessMode, Durability, OpenError};
-
-use crate::ganesha::{self, Ganesha};
+use assay_testkit::ganesha::{self, Ganesha};
 
 /// More calls than any of the sequences here takes.
 const CALLS_MAX: usize = 60;

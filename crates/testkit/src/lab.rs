@@ -1,51 +1,57 @@
-//! A lab of its own for each story, built and torn down by scripts/lab.sh; stories take turns, as they share the CPUs.
+//! A lab of its own for each test, built and removed by scripts/lab.sh. Tests take turns, as they share the CPUs.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::need;
 use crate::story::Story;
 
 static TURN: Mutex<()> = Mutex::new(());
 
-/// Four links, tgt, and istgt where it is installed. Gone when dropped, whatever became of the story.
+/// Four links, tgt, and istgt where it is installed. Removed when dropped.
+#[derive(Debug)]
 pub struct Lab {
     name: String,
     _turn: MutexGuard<'static, ()>,
 }
 
-/// The lab, or why there is none here.
+/// Builds the lab; skips the test where there can be none.
+///
+/// # Panics
+/// If the script cannot be started.
+#[track_caller]
+#[must_use]
 pub fn up() -> Option<Lab> {
     let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     remove_left_over();
     let name = format!("assay-test-{}", std::process::id());
     let output = script(&name, &["up", "9000"]);
     if !output.status.success() {
-        eprintln!("skipped: no lab here: {}", String::from_utf8_lossy(&output.stderr).trim());
-        return None;
+        return need::or_skip("no lab", Err(String::from_utf8_lossy(&output.stderr)));
     }
     Some(Lab { name, _turn: turn })
 }
 
-/// Labs of test programs that were killed.
+/// Removes labs of test programs that were killed.
 fn remove_left_over() {
     let Ok(namespaces) = std::fs::read_dir("/run/netns") else { return };
     for namespace in namespaces.filter_map(Result::ok) {
         let name = namespace.file_name().to_string_lossy().into_owned();
         let Some(lab) = name.strip_suffix("-client") else { continue };
         let Some(pid) = lab.strip_prefix("assay-test-") else { continue };
-        if !Path::new("/proc").join(pid).exists() {
+        // Others are called alike, with more than a number.
+        if pid.parse::<u32>().is_ok() && !Path::new("/proc").join(pid).exists() {
             script(lab, &["down"]);
         }
     }
 }
 
 fn script(name: &str, args: &[&str]) -> Output {
-    let script: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/lab.sh");
     // Services that the script leaves running hold its standard output: they must not hold this test's.
     let log = tempfile::tempfile().unwrap();
     let status = Command::new("sh")
-        .arg(script)
+        .arg(crate::script("lab.sh"))
         .args(args)
         .env("LAB", name)
         .stdout(log.try_clone().unwrap())
@@ -59,13 +65,19 @@ fn script(name: &str, args: &[&str]) -> Output {
 }
 
 impl Lab {
-    /// What scripts/lab.sh does: `cut 3`, `mtu 2 1500 server`, `kill`, `start`.
+    /// Has scripts/lab.sh do something: `cut 3`, `mtu 2 1500 server`, `kill`, `start`.
+    ///
+    /// # Panics
+    /// If the script fails.
     pub fn does(&self, verb: &str) {
         let output = script(&self.name, &verb.split(' ').collect::<Vec<_>>());
         assert!(output.status.success(), "{verb}: {}", String::from_utf8_lossy(&output.stderr));
     }
 
-    /// A command line on the client's side.
+    /// Runs a command line on the client's side.
+    ///
+    /// # Panics
+    /// If it fails.
     pub fn client(&self, line: &str) {
         let words = line.split(' ');
         let namespace = format!("{}-client", self.name);
@@ -73,22 +85,26 @@ impl Lab {
         assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
     }
 
-    /// Assay on the client's side.
+    /// Returns a story on the client's side.
+    #[must_use]
     pub fn story(&self) -> Story {
-        Story { namespace: Some(format!("{}-client", self.name)), ..Story::new() }
+        Story::in_namespace(format!("{}-client", self.name))
     }
 
-    /// The name of a target.
+    /// Returns the full name of a target.
+    #[must_use]
     pub fn target(&self, name: &str) -> String {
         format!("iqn.2026-11.example.{}:{name}", self.name)
     }
 
-    /// A unit of the target that everybody may use, over link 1.
+    /// Returns the address of a LUN of the open target over link 1.
+    #[must_use]
     pub fn one_path(&self, lun: u32) -> String {
         format!("iscsi://10.77.1.2/{}/{lun}", self.target("open"))
     }
 
-    /// Its LUN 1 over all four links.
+    /// Returns the address of its LUN 1 over all four links.
+    #[must_use]
     pub fn four_paths(&self, query: &str) -> String {
         format!("{}?portal=10.77.2.2&portal=10.77.3.2&portal=10.77.4.2&{query}", self.one_path(1))
     }

@@ -1,10 +1,10 @@
-//! Events as an engine would tell them, from a simulated target: a queue before a few servers whose service times
+//! Events as an engine would report them, from a simulated target: a queue before a few servers whose service times
 //! are drawn from a seeded generator. The same plan gives the same events, to the byte.
-
-#![allow(
-    dead_code,
-    clippy::allow_attributes,
-    reason = "shared by several test binaries, none of which uses all of it"
+#![expect(
+    clippy::missing_panics_doc,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a panic here is a failed test, and the numbers are small and positive"
 )]
 
 use std::cmp::Reverse;
@@ -115,31 +115,31 @@ pub fn target(path: &str) -> TargetFacts {
 
 /// Everything that happens in a run of the header's plan.
 pub fn events(header: &RunHeader, target: Target) -> Vec<Event> {
-    let mut told = vec![Event { at_ns: 0, what: RunEvent::Started(Box::new(header.clone())) }];
+    let mut events = vec![Event { at_ns: 0, what: RunEvent::Started(Box::new(header.clone())) }];
     let mut now_ns = SECOND_NS / 10;
     for (t, test) in header.plan.tests.iter().enumerate() {
         for (s, step) in test.steps.iter().enumerate() {
             let id = StepId { test: u32::try_from(t).unwrap(), step: u32::try_from(s).unwrap() };
-            now_ns = tell_step(&mut told, header, id, step, target, now_ns);
+            now_ns = report_step(&mut events, header, id, step, target, now_ns);
         }
     }
-    told.push(Event { at_ns: now_ns, what: RunEvent::Ended(Outcome::Done) });
-    told
+    events.push(Event { at_ns: now_ns, what: RunEvent::Ended(Outcome::Done) });
+    events
 }
 
-fn tell_step(
-    told: &mut Vec<Event>,
+fn report_step(
+    events: &mut Vec<Event>,
     header: &RunHeader,
     id: StepId,
     step: &Step,
     target: Target,
     start_ns: u64,
 ) -> u64 {
-    let mut tell = |at_ns, what| told.push(Event { at_ns, what });
-    tell(start_ns, RunEvent::StepStarted(id));
+    let mut report = |at_ns, what| events.push(Event { at_ns, what });
+    report(start_ns, RunEvent::StepStarted(id));
     let measure_ns = start_ns + step.warmup.0;
-    tell(start_ns, RunEvent::PhaseStarted { step: id, phase: Phase::Warmup });
-    tell(measure_ns, RunEvent::PhaseStarted { step: id, phase: Phase::Measure });
+    report(start_ns, RunEvent::PhaseStarted { step: id, phase: Phase::Warmup });
+    report(measure_ns, RunEvent::PhaseStarted { step: id, phase: Phase::Measure });
     let jobs: Vec<Simulated> = step
         .jobs
         .iter()
@@ -152,13 +152,13 @@ fn tell_step(
         for (index, job) in jobs.iter().enumerate() {
             let Some(slice) = job.slice(id, index, second) else { continue };
             bytes += slice.by_access[0].total().bytes;
-            tell(measure_ns + slice.end_ns, RunEvent::Interval(Box::new(slice)));
+            report(measure_ns + slice.end_ns, RunEvent::Interval(Box::new(slice)));
         }
         let at_ns = measure_ns + (second + 1) * SECOND_NS;
-        tell(at_ns, RunEvent::Host(Box::new(sample(at_ns, bytes))));
+        report(at_ns, RunEvent::Host(Box::new(sample(at_ns, bytes))));
     }
     let drain_ns = measure_ns + step.stop.time.0;
-    tell(drain_ns.max(measure_ns + longest), RunEvent::PhaseStarted { step: id, phase: Phase::Drain });
+    report(drain_ns.max(measure_ns + longest), RunEvent::PhaseStarted { step: id, phase: Phase::Drain });
     let end = StepEnd {
         step: id,
         reason: StepReason::Done,
@@ -171,7 +171,7 @@ fn tell_step(
         writes: vec![],
     };
     let end_ns = measure_ns + longest + SECOND_NS / 100;
-    tell(end_ns, RunEvent::StepEnded(Box::new(end)));
+    report(end_ns, RunEvent::StepEnded(Box::new(end)));
     end_ns
 }
 

@@ -1,27 +1,30 @@
-//! An istgt of its own for a story, which tells its targets only to who knows a secret; gone at the end.
+//! An istgt of its own for a test, whose discovery asks for a secret; gone at the end.
 
 use std::fs::File;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::{free_port, need};
+
+/// The name of its target.
 pub const NAME: &str = "iqn.2026-11.example.assay:closed";
 
-/// A running istgt with one target that everybody may use.
+/// A running istgt with one target that everybody may log in to.
+#[derive(Debug)]
 pub struct Istgt {
     child: Child,
+    /// Where it listens: `127.0.0.1:PORT`.
     pub portal: String,
     _dir: tempfile::TempDir,
 }
 
-/// The target, or why none can be started here.
+/// Starts the target; skips the test where there can be none.
+#[track_caller]
+#[must_use]
 pub fn start() -> Option<Istgt> {
-    try_start().map_err(|why| eprintln!("skipped: istgt cannot be started here: {why}")).ok()
-}
-
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    need::or_skip("istgt does not start", try_start())
 }
 
 fn try_start() -> Result<Istgt, String> {
