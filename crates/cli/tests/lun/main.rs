@@ -280,7 +280,7 @@ fn a_failed_io_is_reported_in_the_words_of_the_target() {
     let running = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     std::thread::sleep(Duration::from_secs(2));
     // The target reads behind the end of its backing file.
-    std::fs::File::options().write(true).open(tgt.disk()).unwrap().set_len(4 << 20).unwrap();
+    std::fs::File::options().write(true).open(tgt.lun_path()).unwrap().set_len(4 << 20).unwrap();
     let document = json(&printed(running.wait_with_output().unwrap()), 1);
     let says = document["tests"][0]["failures"][0]["says"].as_str().unwrap();
     assert!(says.contains("medium error") && says.contains("sense 3/"), "{says}");
