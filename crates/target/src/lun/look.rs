@@ -7,7 +7,7 @@ use assay_iscsi::scsi::{AccessState, Mapping, Provisioning, key};
 use assay_iscsi::{Command, CommandError, Initiator, IoError, Kind};
 use assay_spec::IscsiAddress;
 
-use super::there::explained;
+use super::alternatives::explained;
 use super::{Credentials, config};
 use crate::OpenError;
 use crate::remote::{PathChange, PathReport};
