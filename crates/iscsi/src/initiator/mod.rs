@@ -49,6 +49,17 @@ pub(crate) enum Serves {
     Questions,
 }
 
+/// Whether the last block that READ CAPACITY reports exists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LastBlock {
+    /// It was not read yet.
+    Unread,
+    /// It exists, or its read says nothing about it.
+    Exists,
+    /// It does not: the target reports the number of blocks in place of the address of the last one.
+    Missing,
+}
+
 /// What a command does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -115,7 +126,9 @@ pub struct Initiator<B: AsRef<[u8]> + AsMut<[u8]>> {
     tcp_facts: Option<TcpFactsReader>,
 
     wwid: Option<String>,
+    /// Size of the unit, as far as it can be read.
     capacity: Option<Capacity>,
+    last_block: LastBlock,
     next_tick_at: Instant,
     all_down_since: Option<Instant>,
     /// Paths whose fenced writes the LUN reset in the air covers, and the path it was sent on.
@@ -177,6 +190,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             tcp_facts: TcpFactsReader::open().ok(),
             wwid: None,
             capacity: None,
+            last_block: LastBlock::Unread,
             next_tick_at: now,
             all_down_since: Some(now),
             reset_in_air: None,

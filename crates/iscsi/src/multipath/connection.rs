@@ -34,6 +34,10 @@ pub(crate) enum ProbeStep {
     Capacity16,
     /// READ CAPACITY (10), for units that do not know the other form.
     Capacity10,
+    /// Reading the last block that the reported size allows.
+    LastBlock,
+    /// Reading the block before it, where the last one does not exist.
+    BlockBefore,
     /// REPORT TARGET PORT GROUPS.
     Groups,
 }

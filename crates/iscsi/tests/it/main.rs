@@ -11,6 +11,7 @@
 mod behaviour;
 mod faults;
 mod proxy;
+mod quirks;
 mod scripted;
 mod session;
 mod silence;
