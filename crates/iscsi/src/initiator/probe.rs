@@ -2,12 +2,12 @@
 
 use std::time::Instant;
 
-use super::{Initiator, LastBlock, Serves};
+use super::{Initiator, LastBlock, SessionUse};
 use crate::error::PathError;
 use crate::events::EventKind;
 use crate::multipath::{Phase, ProbeStep, State};
 use crate::pdu::Direction;
-use crate::scsi::{AccessState, Capacity, DeviceIds, Inquiry, Sense, cdb, parse_port_groups, status};
+use crate::scsi::{AccessState, Capacity, DeviceIds, Inquiry, Sense, cdb, key, parse_port_groups, status};
 use crate::session::TaskOutcome;
 use crate::slots::{CommandState, Data, Owner};
 
@@ -20,9 +20,9 @@ const ANSWER_BYTES: u32 = 1024;
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     pub(super) fn begin_probe(&mut self, at: usize, now: Instant) {
-        match self.serves {
-            Serves::Io => self.send_probe(at, ProbeStep::Ready { tries: 0 }, now),
-            Serves::Questions => self.serve(at, now),
+        match self.session_use {
+            SessionUse::Io => self.send_probe(at, ProbeStep::Ready { tries: 0 }, now),
+            SessionUse::Queries => self.serve(at, now),
         }
     }
 
@@ -119,7 +119,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
 
     fn ready_answer(&self, tries: u8, outcome: &TaskOutcome) -> Result<Option<ProbeStep>, String> {
         let sense = Sense::parse(&outcome.sense);
-        let attention = sense.is_some_and(|sense| sense.key == crate::scsi::key::UNIT_ATTENTION);
+        let attention = sense.is_some_and(|sense| sense.key == key::UNIT_ATTENTION);
         match outcome.status {
             status::CHECK_CONDITION if attention && tries < READY_TRIES_MAX => {
                 Ok(Some(ProbeStep::Ready { tries: tries + 1 }))
@@ -155,7 +155,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         let mut capacity = match step {
             ProbeStep::Capacity16 if !is_good => return Ok(Some(ProbeStep::Capacity10)),
             ProbeStep::Capacity16 => Capacity::parse_16(data).map_err(|error| error.to_string())?,
-            // A standby port may refuse; that is in order if another path has told the size already.
+            // A standby port may refuse; that is fine if another path has reported the size already.
             _ if !is_good && self.capacity.is_some() => return Ok(Some(ProbeStep::Groups)),
             _ if !is_good => return Err(format!("READ CAPACITY failed: {}", words(outcome))),
             _ => Capacity::parse_10(data)
@@ -193,10 +193,11 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         now: Instant,
     ) -> ProbeStep {
         let is_good = outcome.response == 0 && outcome.status == status::GOOD;
-        let is_beyond = Sense::parse(&outcome.sense).is_some_and(|sense| sense.is_beyond_the_end());
+        // Not only LOGICAL BLOCK ADDRESS OUT OF RANGE: jSCSI gives no additional sense code.
+        let is_refused = Sense::parse(&outcome.sense).is_some_and(|sense| sense.key == key::ILLEGAL_REQUEST);
         // Several paths may be at this step at the same time: the first answer counts.
         match (self.last_block, step) {
-            (LastBlock::Unread, ProbeStep::LastBlock) if is_beyond => return ProbeStep::BlockBefore,
+            (LastBlock::Unread, ProbeStep::LastBlock) if is_refused => return ProbeStep::BlockBefore,
             (LastBlock::Unread, ProbeStep::LastBlock) if is_good => self.last_block = LastBlock::Exists,
             (LastBlock::Unread, ProbeStep::BlockBefore) if is_good => {
                 self.last_block = LastBlock::Missing;
@@ -251,7 +252,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     }
 }
 
-/// Why what INQUIRY tells of cannot be a unit for I/O.
+/// Returns why the unit that INQUIRY describes cannot be used for I/O.
 fn no_disk(data: &[u8]) -> Option<String> {
     match Inquiry::parse(data) {
         Err(error) => Some(error.to_string()),

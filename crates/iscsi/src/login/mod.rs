@@ -47,31 +47,31 @@ pub enum LoginError {
         expected: String,
     },
     /// A key that must be there is not.
-    #[error("the target left out {0}, which this step of the login needs")]
+    #[error("the target did not send {0}, which this step of the login requires")]
     MissingKey(&'static str),
     /// The target asks for an authentication we have no credentials for.
-    #[error("the target wants authentication ({0}); give a CHAP name and secret (user@host)")]
+    #[error("the target requires authentication ({0}); give a CHAP name and secret (user@host)")]
     AuthenticationNeeded(String),
     /// The target went on without the authentication we insist on.
-    #[error("the target did not authenticate although mutual CHAP was asked for")]
+    #[error("the target skipped authentication although mutual CHAP is configured")]
     AuthenticationSkipped,
     /// The target does not know the secret it should know.
-    #[error("the target's answer to our CHAP challenge is wrong: it does not know the mutual secret")]
+    #[error("the target's response to the CHAP challenge is wrong: it does not know the mutual secret")]
     TargetNotGenuine,
     /// The target accepted our credentials, and did not answer our challenge.
     #[error(
-        "the target accepted the CHAP name and secret but did not answer our challenge: it has no mutual (outgoing) \
+        "the target accepted the CHAP name and secret but did not answer the CHAP challenge: it has no mutual (outgoing) \
          CHAP account. Set one up on the target, or log in without a mutual secret"
     )]
     MutualUnanswered,
     /// The target refused credentials and challenge together.
     #[error(
         "the target refused the login after mutual CHAP was asked for (status 0x0201): either it has no mutual \
-         (outgoing) CHAP account, or the CHAP name or secret is wrong. Log in without a mutual secret to tell which"
+         (outgoing) CHAP account, or the CHAP name or secret is wrong. Log in without a mutual secret to find out which"
     )]
     MutualRefused,
     /// The target sent our own challenge back (a reflection attack, or a loop).
-    #[error("the target sent our own CHAP challenge back")]
+    #[error("the target returned the initiator's own CHAP challenge")]
     ChallengeReflected,
     /// Not a login response.
     #[error("the target answered the login with opcode {0:#04x}")]
@@ -132,7 +132,7 @@ pub fn status_words(class: u8, detail: u8) -> &'static str {
         (2, 4) => "the target was removed and has no new address",
         (2, 5) => "unsupported protocol version",
         (2, 6) => "too many connections in this session",
-        (2, 7) => "a required parameter is missing: the target may want CHAP",
+        (2, 7) => "a required parameter is missing; the target may require CHAP",
         (2, 8) => "this connection cannot join the session",
         (2, 9) => "session type is not supported",
         (2, 10) => "the session does not exist",

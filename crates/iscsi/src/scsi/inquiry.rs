@@ -69,7 +69,7 @@ pub fn parse_serial(data: &[u8]) -> Result<Option<String>, ScsiDataError> {
     Ok(Some(ascii(page(data, 0x80)?)).filter(|serial| is_identity(serial)))
 }
 
-/// True if `text` can tell one unit from another. Targets fill fields that they have nothing for with blanks, zeros,
+/// True if `text` distinguishes one unit from another. Targets fill fields that they have nothing for with blanks, zeros,
 /// a single letter repeated, or a word that says so.
 fn is_identity(text: &str) -> bool {
     let mut characters = text.bytes().filter(u8::is_ascii_alphanumeric);
@@ -85,7 +85,7 @@ fn is_identity(text: &str) -> bool {
 /// From this length on, one character repeated is a filler.
 const FILLER_BYTES: usize = 8;
 
-/// True if the bytes of a binary designator can tell one unit from another: more than its first byte, which holds the
+/// True if a binary designator distinguishes one unit from another: more than its first byte, which holds the
 /// type of an NAA name, is set.
 fn names_something(bytes: &[u8]) -> bool {
     bytes.iter().skip(1).any(|&byte| byte != 0) && bytes.iter().any(|&byte| byte != 0xff)

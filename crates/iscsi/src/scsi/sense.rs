@@ -59,12 +59,6 @@ impl Sense {
         }
     }
 
-    /// True if the command named a block that does not exist (LOGICAL BLOCK ADDRESS OUT OF RANGE).
-    #[must_use]
-    pub fn is_beyond_the_end(&self) -> bool {
-        self.key == key::ILLEGAL_REQUEST && self.asc == 0x21
-    }
-
     fn parse_fixed(data: &[u8]) -> Option<Self> {
         let key = data.get(2)? & 0x0f;
         let additional = data.get(7).copied().unwrap_or(0);

@@ -166,9 +166,13 @@ proptest! {
     }
 }
 
+fn length(bytes: &[u8]) -> u8 {
+    u8::try_from(bytes.len()).unwrap()
+}
+
 /// Page 80 with this serial.
 fn serial_page(serial: &str) -> Vec<u8> {
-    [&[0, 0x80, 0, serial.len() as u8][..], serial.as_bytes()].concat()
+    [&[0, 0x80, 0, length(serial.as_bytes())][..], serial.as_bytes()].concat()
 }
 
 #[test]
@@ -181,8 +185,7 @@ fn a_serial_that_many_units_share_is_no_identity() {
         assert_eq!(parse_serial(&serial_page(serial)).unwrap().as_deref(), Some(serial));
     }
     let name = |code: u8, kind: u8, bytes: &[u8]| {
-        let page =
-            [&[0, 0x83, 0, 4 + bytes.len() as u8, code, kind, 0, bytes.len() as u8][..], bytes].concat();
+        let page = [&[0, 0x83, 0, 4 + length(bytes), code, kind, 0, length(bytes)][..], bytes].concat();
         DeviceIds::parse(&page).unwrap().wwid()
     };
     assert_eq!(name(1, 3, &[0x60, 0, 0, 0, 0, 0, 0, 0]), None, "an NAA name of its type alone");

@@ -297,7 +297,7 @@ impl<'a> Target<'a> {
         let cdb = &request.0[32..48];
         let stage = self.stage;
         match (cdb[0], cdb[1], cdb[2]) {
-            (0x28 | 0x2a, ..) if u64::from(request.word(34)) >= BLOCKS => self.sense(request, 5, 0x21, 0),
+            (0x28 | 0x2a, ..) if u64::from(request.word(34)) >= BLOCKS => self.sense(request, 5, 0, 0),
             _ if is_first_look(request) => self.act(request, data, Answer::Good),
             (0x28 | 0x2a | 0x88 | 0x8a, ..) => {
                 self.stat_sn += stage.quirks.skipped_status_numbers;
