@@ -106,7 +106,7 @@ fn what_the_server_does_not_allow_is_said_before_anything_is_done() {
     };
     refused("write.toml", at(&server, "/ro/new.dat", ""), &["does not let", "create files"]);
     refused("write.toml", at(&server, "/squash/new.dat", ""), &["uid 0", "squashing"]);
-    refused("write.toml", at(&server, "/denied/new.dat", ""), &["does not let us mount"]);
+    refused("write.toml", at(&server, "/denied/new.dat", ""), &["refused to mount"]);
     refused(
         "write.toml",
         at(&server, "/none/new.dat", ""),

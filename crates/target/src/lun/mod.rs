@@ -225,7 +225,7 @@ fn event(event: assay_iscsi::Event) -> PathEvent {
         EventKind::AccessState(state) => format!("{path} is now {state:?}"),
         EventKind::UnitAttention(words) => format!("{path}: {words}"),
         EventKind::CommandAborted { after_ms } => format!("{path}: an I/O was aborted after {after_ms} ms"),
-        EventKind::TargetSays(words) => format!("{path}: {words}"),
+        EventKind::TargetSays(words) | EventKind::Deviation(words) => format!("{path}: {words}"),
         EventKind::AllPathsDown => "all paths are down; I/O waits".to_owned(),
         EventKind::Dropped { count } => format!("{count} events of paths were dropped"),
     };
