@@ -184,6 +184,7 @@ impl Collector {
             tcp: state.host.tcp.clone(),
             links: state.host.links.clone(),
             writes: end.map(|e| e.writes.clone()).unwrap_or_default(),
+            workers: end.map(|e| e.workers.clone()).unwrap_or_default(),
             series: state.series.points(),
             host: host_view(state),
             turns,

@@ -2,7 +2,7 @@
 
 use assay_record::{
     Failure, Latency, LinkSample, Mismatch, OpStats, Outcome, PathEnd, StepCpu, StepId, StepReason,
-    TcpSample, TurnStats, Warning, WriteEnd,
+    TcpSample, TurnStats, Warning, WorkerPlacement, WriteEnd,
 };
 use assay_spec::{Pacing, units::MIB};
 use serde::Serialize;
@@ -110,6 +110,8 @@ pub struct StepSummary {
     pub links: Vec<LinkSample>,
     /// What became of writes, for targets that may hold them in memory.
     pub writes: Vec<WriteEnd>,
+    /// On which CPU each worker ran; empty where the record does not say.
+    pub workers: Vec<WorkerPlacement>,
     /// Second by second.
     pub series: Vec<Point>,
     /// What the host did meanwhile.

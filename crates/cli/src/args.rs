@@ -157,6 +157,9 @@ pub(crate) struct IoArgs {
     /// How I/O is issued.
     #[arg(long, value_enum, default_value_t = Io::Auto)]
     pub(crate) io: Io,
+    /// Bind the workers to these CPUs, in turn (0-3,6); otherwise each runs where its device interrupts, where known.
+    #[arg(long, value_name = "LIST", value_parser = cpus)]
+    pub(crate) cpus: Option<Cpus>,
     /// Do not fill targets before they are measured: blocks that were never written may then look fast.
     #[arg(long)]
     pub(crate) no_fill: bool,
@@ -168,12 +171,29 @@ pub(crate) struct IoArgs {
     pub(crate) remove: bool,
 }
 
+/// CPUs that somebody named.
+#[derive(Debug, Clone)]
+pub(crate) struct Cpus(pub(crate) Vec<usize>);
+
+/// CPUs that this process may run on, in the order of their numbers.
+fn cpus(text: &str) -> Result<Cpus, String> {
+    let cpus = assay_host::cpu_list(text).ok_or("give numbers and ranges, like 0-3,6")?;
+    let allowed = assay_host::allowed_cpus();
+    match cpus.iter().find(|cpu| !allowed.contains(cpu)) {
+        None => Ok(Cpus(cpus)),
+        Some(cpu) => {
+            let allowed: Vec<String> = allowed.iter().map(usize::to_string).collect();
+            Err(format!("this process cannot run on CPU {cpu}; choose from {}", allowed.join(", ")))
+        }
+    }
+}
+
 /// How I/O is issued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Io {
-    /// io_uring; psync with a warning where it is refused.
+    /// io_uring; psync with a warning where it is refused; files in memory are served by the worker itself.
     Auto,
-    /// io_uring or nothing.
+    /// io_uring, or an error where it is refused.
     Uring,
     /// Blocking calls on helper threads.
     Psync,

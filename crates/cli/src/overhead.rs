@@ -83,7 +83,7 @@ fn measure(plan: &Plan) -> anyhow::Result<Vec<Cost>> {
         array: None,
     };
     let mut collector = Collector::new(&header);
-    let request = RunRequest { header, targets: &targets, warnings: Vec::new(), stop };
+    let request = RunRequest { header, targets: &targets, warnings: Vec::new(), stop, cpus: Vec::new() };
     assay_engine::run(request, &mut |event| {
         collector.add(&event);
         Ok(())

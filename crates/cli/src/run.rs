@@ -88,7 +88,7 @@ pub(crate) fn execute(
     let header = RunHeader { array: order.array, ..header(store, order.plan, &targets)? };
     let writer = store.begin_run(&header, order.label, order.note)?;
     let Measured { collector, failed } =
-        measure(writer, &header, &mut targets, &simulated, stop.clone(), progress);
+        measure(writer, &header, &mut targets, &simulated, (stop.clone(), io), progress);
     drop(awake);
     let closed = targets.close()?;
     for warning in &closed.warnings {
@@ -270,7 +270,7 @@ fn measure(
     header: &RunHeader,
     targets: &mut PreparedTargets,
     simulated: &SimulatedArrays,
-    stop: StopSignal,
+    (stop, io): (StopSignal, &IoArgs),
     mut progress: Progress,
 ) -> Measured {
     let mut collector = Collector::new(header);
@@ -283,8 +283,9 @@ fn measure(
     };
     let warnings = std::mem::take(&mut targets.warnings);
     let has_simulated = header.targets.iter().any(|t| t.member.kind == MemberKind::Simulated);
+    let cpus = io.cpus.as_ref().map(|cpus| cpus.0.clone()).unwrap_or_default();
     let targets = run_targets(targets);
-    let request = RunRequest { header: header.clone(), targets: &targets, warnings, stop };
+    let request = RunRequest { header: header.clone(), targets: &targets, warnings, stop, cpus };
     // Only runs that simulate pay for the choice between the two in every call.
     let result = match has_simulated {
         true => assay_engine::run_with(request, &|r| simulated.open(r), &mut sink),

@@ -18,7 +18,7 @@ impl StopSignal {
         self.is_set.store(true, Ordering::Relaxed);
     }
 
-    /// Whether somebody asked.
+    /// Returns true if somebody asked.
     #[must_use]
     pub fn is_set(&self) -> bool {
         self.is_set.load(Ordering::Relaxed)
@@ -53,7 +53,7 @@ impl Control {
         }
     }
 
-    /// Whether workers must stop issuing.
+    /// Returns true if workers must stop issuing.
     #[inline]
     pub(crate) fn must_stop(&self) -> bool {
         self.is_aborted.load(Ordering::Relaxed) || self.stop.is_set()

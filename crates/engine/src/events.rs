@@ -21,7 +21,7 @@ pub enum RunError {
         source: OpenError,
     },
     /// Whoever listens could not go on.
-    #[error("the results cannot be kept: {0}")]
+    #[error("cannot store the results: {0}")]
     Sink(String),
     /// A bug: a worker's thread ended before its time.
     #[error(
@@ -39,7 +39,7 @@ pub enum RunError {
 }
 
 impl RunError {
-    /// Whether the run ends here although its results can still be kept.
+    /// Returns true if the run ends here although its results can still be kept.
     pub(crate) fn leaves_a_record(&self) -> bool {
         !matches!(self, Self::Sink(_))
     }

@@ -95,7 +95,7 @@ impl Filler {
     }
 }
 
-/// Where a random window of `length` bytes begins, a multiple of `grain`.
+/// Returns where a random window of `length` bytes begins, a multiple of `grain`.
 fn window(rng: &mut Rng, pool: usize, length: usize, grain: usize) -> usize {
     let windows = (pool - length) / grain + 1;
     usize::try_from(rng.below(windows as u64)).expect("below the pool's length") * grain

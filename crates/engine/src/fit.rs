@@ -43,7 +43,7 @@ pub(crate) enum Blocks {
     OfDevice,
 }
 
-/// Whether `step` can run on `places`, one for each of its jobs.
+/// Returns whether `step` can run on `places`, one for each of its jobs.
 pub(crate) fn fit(step: &Step, semantics: Semantics, places: &[JobTargets]) -> Fit {
     let misfit = step.jobs.iter().zip(places).find_map(|(job, place)| job_misfit(job, semantics, place));
     misfit.or_else(|| memory_misfit(step, semantics, places)).map_or(Fit::Fits, Fit::Misfit)
@@ -97,7 +97,7 @@ fn block_misfit(job: &Job, semantics: Semantics, place: &JobTargets) -> Option<S
 fn transfer_misfit(job: &Job, place: &JobTargets) -> Option<String> {
     (job.size_max().0 > place.transfer_bytes_max).then(|| {
         format!(
-            "size {} is more than {} takes in one I/O, which is {}; use a smaller size",
+            "size {} exceeds the largest I/O of {}, {}; use a smaller size",
             job.size_max(),
             place.name,
             Bytes(place.transfer_bytes_max)

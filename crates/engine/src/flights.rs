@@ -39,6 +39,8 @@ pub(crate) struct Flight {
     pub(crate) counting: Counting,
     pub(crate) role: Role,
     is_active: bool,
+    /// Under Iometer semantics: the slot waits for its turn, and then sends the reply to what landed in it.
+    owes_reply: bool,
 }
 
 const GROUNDED: Flight = Flight {
@@ -52,6 +54,7 @@ const GROUNDED: Flight = Flight {
     counting: Counting::Off,
     role: Role::Request,
     is_active: false,
+    owes_reply: false,
 };
 
 /// The I/Os since a member was last opened.
@@ -87,6 +90,8 @@ pub(crate) struct Flights {
     next_member: u32,
     in_flight: u32,
     counting_off_in_flight: u32,
+    /// Slots that wait for their turn to send a reply.
+    replies_queued: u32,
 }
 
 impl Flights {
@@ -108,6 +113,7 @@ impl Flights {
             next_member: 0,
             in_flight: 0,
             counting_off_in_flight: 0,
+            replies_queued: 0,
         }
     }
 
@@ -219,6 +225,58 @@ impl Flights {
         self.release(tag);
     }
 
+    /// The I/O that landed in a slot is to be followed by a reply when the turn of the slot comes, as Iometer has it. A
+    /// member that is closing sends it after it was reopened.
+    pub(crate) fn queue_reply(&mut self, tag: u32) {
+        self.flights[tag as usize].owes_reply = true;
+        self.replies_queued += 1;
+        self.release(tag);
+    }
+
+    /// Returns true if a slot waits for its turn to send a reply.
+    pub(crate) fn has_replies_queued(&self) -> bool {
+        self.replies_queued > 0
+    }
+
+    /// Takes the slot whose turn it is, if that is to send a reply and its member is open.
+    pub(crate) fn take_reply(&mut self) -> Option<u32> {
+        while let Some(tag) = self.free.front().copied() {
+            let member = tag as usize % self.connections.len();
+            if self.connections[member].is_closing {
+                self.free.pop_front();
+                self.parked.push_back(tag);
+                continue;
+            }
+            return self.flights[tag as usize].owes_reply.then(|| self.take_reply_at(0));
+        }
+        None
+    }
+
+    /// Takes the first slot that is to send a reply and whose member is open: while no requests may be issued.
+    pub(crate) fn take_any_reply(&mut self) -> Option<u32> {
+        let members = self.connections.len();
+        let is_ready = |tag: &u32| {
+            self.flights[*tag as usize].owes_reply && !self.connections[*tag as usize % members].is_closing
+        };
+        let index = self.free.iter().position(is_ready)?;
+        Some(self.take_reply_at(index))
+    }
+
+    fn take_reply_at(&mut self, index: usize) -> u32 {
+        let tag = self.free.remove(index).expect("the caller has found it there");
+        let flight = &mut self.flights[tag as usize];
+        flight.owes_reply = false;
+        self.connections[flight.member as usize].owed += 1;
+        self.replies_queued -= 1;
+        tag
+    }
+
+    /// The replies that slots wait to send will not be issued any more.
+    pub(crate) fn forgive_queued(&mut self) {
+        self.flights.iter_mut().for_each(|flight| flight.owes_reply = false);
+        self.replies_queued = 0;
+    }
+
     /// Gives back the buffer of a slot that stays taken.
     pub(crate) fn keep(&mut self, tag: u32, buf: IoBuf) {
         self.buffers[tag as usize] = Some(buf);
@@ -228,7 +286,7 @@ impl Flights {
         self.buffers[tag as usize].as_mut().expect("a landed slot holds its buffer")
     }
 
-    /// Whether `member` has to be reopened now: it is closing, and nothing is in flight on it or owed.
+    /// Returns true if `member` has to be reopened now: it is closing, and nothing is in flight on it or owed.
     #[inline]
     pub(crate) fn wants_reopen(&self, member: u32) -> bool {
         let connection = self.connections[member as usize];
@@ -245,13 +303,12 @@ impl Flights {
         }
     }
 
-    /// What landed last in a slot that is still taken: its access line, kind and member.
-    pub(crate) fn landed(&self, tag: u32) -> (u32, OpKind, u32) {
-        let flight = &self.flights[tag as usize];
-        (flight.access, flight.kind, flight.member)
+    /// Returns what landed last in a slot that is still taken.
+    pub(crate) fn landed(&self, tag: u32) -> Flight {
+        self.flights[tag as usize]
     }
 
-    /// Whether an I/O would share bytes with one in flight, and one of the two writes.
+    /// Returns true if an I/O would share bytes with one in flight, and one of the two writes.
     pub(crate) fn conflicts(&self, member: u32, kind: OpKind, offset_bytes: u64, size_bytes: u32) -> bool {
         let end = offset_bytes + u64::from(size_bytes);
         self.flights.iter().any(|f| {
@@ -265,7 +322,7 @@ impl Flights {
 }
 
 impl Flight {
-    /// What is known before an I/O is issued. `intended_ns` is 0 where it is due whenever it is issued.
+    /// Returns what is known before an I/O is issued. `intended_ns` is 0 where it is due whenever it is issued.
     pub(crate) fn new(
         draw: &crate::planner::Draw,
         member: u32,

@@ -1,8 +1,8 @@
 //! Makes it happen.
 //!
-//! [`run`] goes through a plan's steps on [`RunTargets`], which somebody else has prepared. For each step, worker threads
-//! are started, one [`Target`](assay_target::Target) each, and driven through the phases warm-up, measure and drain; the
-//! calling thread coordinates and tells every [`Event`](assay_record::Event) to whoever listens.
+//! [`run`] goes through a plan's steps on [`RunTargets`], which somebody else has prepared. For each step, worker
+//! threads are started, one [`Target`](assay_target::Target) each, and driven through the phases warm-up, measure and
+//! drain; the calling thread coordinates and passes every [`Event`](assay_record::Event) to a sink.
 //!
 //! Architecture invariant: threads, no async; between measure and drain a worker allocates nothing, locks nothing
 //! and logs nothing (a test with a counting allocator holds it to that).
@@ -16,6 +16,7 @@ mod fit;
 mod flights;
 mod pacer;
 mod paths;
+mod placement;
 mod planner;
 mod prefilled;
 mod rng;

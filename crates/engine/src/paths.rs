@@ -9,7 +9,7 @@ use assay_target::remote::{PathEvent, PathReport, RemoteReport, WriteReport, Wri
 use crate::clock::Clock;
 use crate::events::{Emitter, RunError};
 
-/// More events of paths than these are not told one by one: a path that flaps would fill the record.
+/// The most path events that are recorded one by one: a flapping path would fill the record.
 const EVENTS_MAX: usize = 32;
 
 /// What a worker's target reports before the measured window and after it; `None` for local targets.
@@ -87,7 +87,7 @@ fn path_end(job: u32, member: &str, after: &PathReport, before: Option<&PathRepo
     }
 }
 
-/// What became of the writes of one worker in the measured window.
+/// Returns the durability of the writes of one worker in the measured window.
 pub(crate) fn write_end(job: u32, member: &str, report: &WriteReport, before: WriteStats) -> WriteEnd {
     let stats = report.stats;
     let commits = stats.commits - before.commits;
@@ -151,7 +151,7 @@ pub(crate) fn tell(
     if left_out > 0 {
         emitter.emit(RunEvent::Warning(Warning {
             rule: "path".into(),
-            says: format!("{left_out} more events of paths in this step are not listed."),
+            says: format!("{left_out} more path events of this step are not listed."),
             next: String::new(),
         }))?;
     }

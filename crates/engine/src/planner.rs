@@ -30,7 +30,7 @@ pub(crate) struct PlannerSetup<'s> {
     pub(crate) block_bytes: u32,
     pub(crate) worker: u32,
     pub(crate) workers: u32,
-    /// Whether random I/Os stay in the worker's own slice too, so that workers never meet (verify mode).
+    /// True if random I/Os stay in the worker's own slice too, so that workers never meet (verify mode).
     pub(crate) exclusive: bool,
     pub(crate) seed: u64,
 }
@@ -109,7 +109,7 @@ impl Planner {
             .iter()
             .map(|access| {
                 weight_end += u64::from(access.weight);
-                line(access, weight_end, setup.block_bytes)
+                line(access, weight_end, setup.block_bytes, setup.semantics)
             })
             .collect();
         let rules = match setup.semantics {
@@ -152,29 +152,34 @@ impl Planner {
         Draw { access: index(self.line), kind, size_bytes: line.size_bytes, offset_bytes }
     }
 
-    /// The reply that follows an I/O of line `access`: the other way, at a place of its own. `None` where the line
-    /// has no replies.
+    /// Returns the reply that follows an I/O of line `access`: the other way, at a place of its own. `None` where the
+    /// line has no replies. Iometer places it by the line of the burst that is under way, whatever the line of the
+    /// request was.
     pub(crate) fn reply(&mut self, access: u32, kind: OpKind, member: usize) -> Option<Draw> {
         let line = &self.lines[access as usize];
-        if line.reply_bytes == 0 {
+        let size_bytes = line.reply_bytes;
+        if size_bytes == 0 {
             return None;
         }
         let kind = match kind {
             OpKind::Read => OpKind::Write,
             OpKind::Write => OpKind::Read,
         };
-        let offset_bytes = self.rules.place(line, access as usize, Part::Reply, member);
-        Some(Draw { access, kind, size_bytes: line.reply_bytes, offset_bytes })
+        let offset_bytes = match &mut self.rules {
+            Rules::Assay { .. } => self.rules.place(line, access as usize, Part::Reply, member),
+            Rules::Iometer { members, .. } => members[member].seek(&self.lines[self.line], size_bytes.into()),
+        };
+        Some(Draw { access, kind, size_bytes, offset_bytes })
     }
 
-    /// Whether any line has replies: asked once, so that the loop need not look for each I/O.
+    /// Returns true if any line has replies: asked once, so that the loop need not look for each I/O.
     pub(crate) fn has_replies(&self) -> bool {
         self.lines.iter().any(|line| line.reply_bytes > 0)
     }
 
-    /// Whether I/Os of this line are followed by replies.
-    pub(crate) fn has_reply(&self, access: u32) -> bool {
-        self.lines[access as usize].reply_bytes > 0
+    /// Returns the size of the replies to I/Os of this line, bytes; 0 where there are none.
+    pub(crate) fn reply_bytes(&self, access: u32) -> u32 {
+        self.lines[access as usize].reply_bytes
     }
 
     /// A member was reopened: sequential I/O starts again from the beginning.
@@ -220,6 +225,11 @@ impl Slice {
 }
 
 impl IometerMember {
+    /// The place of the next I/O, `size` bytes long, under the line of the burst that is under way.
+    ///
+    /// Whether it is too near to the end is decided by the size of that line's requests, for replies too. Iometer lets
+    /// a reply that is larger run over the end; here it starts at the beginning, as nothing behind the end may be
+    /// touched.
     fn seek(&mut self, line: &Line, size: u64) -> u64 {
         if iometer_chance(&mut self.rng, line.random_percent) {
             self.offset = self.rng.below(self.span);
@@ -227,7 +237,7 @@ impl IometerMember {
             self.offset += self.last_bytes;
         }
         self.offset = align_up(self.offset, line.align_bytes);
-        if self.offset + size > self.span {
+        if self.offset + size.max(u64::from(line.size_bytes)) > self.span {
             self.offset = 0;
         }
         self.last_bytes = size;
@@ -259,11 +269,19 @@ impl Line {
     }
 }
 
-fn line(access: &Access, weight_end: u64, block_bytes: u32) -> Line {
+/// The sector by which Iometer aligns where nothing else is known: over NFS and through the page cache, bytes.
+const SECTOR_BYTES: u32 = 512;
+
+fn line(access: &Access, weight_end: u64, block_bytes: u32, semantics: Semantics) -> Line {
     let bytes =
         |bytes: assay_spec::units::Bytes| u32::try_from(bytes.0).expect("the plan keeps I/Os below 64 MiB");
-    // Zero means the sector (Iometer); the other way round, nothing smaller than a block can be addressed.
-    let align_bytes = access.align.0.max(1).next_multiple_of(u64::from(block_bytes));
+    let least = match semantics {
+        // No alignment means the sector's.
+        Semantics::Iometer if access.align.0 == 0 => block_bytes.max(SECTOR_BYTES),
+        _ => 1,
+    };
+    // Nothing smaller than a block can be addressed.
+    let align_bytes = access.align.0.max(least.into()).next_multiple_of(u64::from(block_bytes));
     Line {
         weight_end,
         size_bytes: bytes(access.size),
@@ -344,7 +362,7 @@ fn least_common_multiple(a: u64, b: u64) -> u64 {
 
 /// The least span that `workers` workers of this job need, bytes: each slice must hold its largest I/O.
 pub(crate) fn least_span(job: &Job, semantics: Semantics, block_bytes: u32) -> u64 {
-    let lines: Vec<Line> = job.mix.iter().map(|access| line(access, 1, block_bytes)).collect();
+    let lines: Vec<Line> = job.mix.iter().map(|access| line(access, 1, block_bytes, semantics)).collect();
     let grain = slice_grain(&lines);
     let largest = lines
         .iter()

@@ -34,7 +34,7 @@ impl PrefilledBuffers {
         }
     }
 
-    /// Whether there is anything to fill.
+    /// Returns true if there is anything to fill.
     #[inline]
     pub(crate) fn wants_data(&self) -> bool {
         !self.empty.is_empty()

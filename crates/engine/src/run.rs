@@ -1,10 +1,10 @@
-//! A run: the steps of a plan, one after another, told as events.
+//! A run: the steps of a plan, one after another, as a stream of events.
 
 use std::time::Duration;
 
 use assay_host::Sampler;
-use assay_record::{Outcome, RunEvent, RunHeader, StepEnd, StepId, StepReason, Warning};
-use assay_spec::{Plan, Step};
+use assay_record::{Outcome, RunEvent, RunHeader, StepId, StepReason, Warning};
+use assay_spec::Plan;
 use assay_target::{AnyTarget, OpenError, OpenRequest, Target};
 
 use crate::clock::Clock;
@@ -24,6 +24,8 @@ pub struct RunRequest<'r> {
     pub warnings: Vec<Warning>,
     /// Asks the run to stop.
     pub stop: StopSignal,
+    /// CPUs that the workers are bound to, in turn; where none is named, each is placed by its target.
+    pub cpus: Vec<usize>,
 }
 
 /// Runs a plan on the targets that were prepared for it.
@@ -45,8 +47,9 @@ pub fn run_with<T: Target>(
     for warning in request.warnings {
         emitter.emit(RunEvent::Warning(warning))?;
     }
-    let outcome = match run_steps(&plan, request.targets, &request.stop, opener, &mut emitter) {
-        // A target that cannot be opened any more, say, ends the run; its record must tell that it ended.
+    let outcome = match run_steps(&plan, request.targets, &request.stop, &request.cpus, opener, &mut emitter)
+    {
+        // A target that cannot be opened any more, say, ends the run; its record must say that it ended.
         Err(error) if error.leaves_a_record() => {
             emitter.emit(RunEvent::Ended(Outcome::Failed))?;
             return Err(error);
@@ -62,6 +65,7 @@ fn run_steps<T: Target>(
     plan: &Plan,
     targets: &RunTargets,
     stop: &StopSignal,
+    cpus: &[usize],
     opener: &(impl Fn(&OpenRequest<'_>) -> Result<T, OpenError> + Sync),
     emitter: &mut Emitter<'_>,
 ) -> Result<Outcome, RunError> {
@@ -80,9 +84,19 @@ fn run_steps<T: Target>(
                     continue;
                 }
             }
+            emitter.emit(RunEvent::StepStarted(id))?;
             let job_targets: Vec<JobTarget> =
                 step.jobs.iter().map(|job| targets.of_job(job, &stamps)).collect();
-            let end = one_step(plan, id, step, &job_targets, stop, opener, emitter)?;
+            let context = StepContext {
+                id,
+                step,
+                semantics: plan.semantics,
+                seed: plan.seed,
+                stop: stop.clone(),
+                targets: &job_targets,
+                cpus,
+            };
+            let end = run_step(&context, opener, emitter)?;
             let reason = end.reason.clone();
             emitter.emit(RunEvent::StepEnded(Box::new(end)))?;
             match reason {
@@ -93,19 +107,4 @@ fn run_steps<T: Target>(
         }
     }
     Ok(Outcome::Done)
-}
-
-fn one_step<T: Target>(
-    plan: &Plan,
-    id: StepId,
-    step: &Step,
-    targets: &[JobTarget],
-    stop: &StopSignal,
-    opener: &(impl Fn(&OpenRequest<'_>) -> Result<T, OpenError> + Sync),
-    emitter: &mut Emitter<'_>,
-) -> Result<StepEnd, RunError> {
-    emitter.emit(RunEvent::StepStarted(id))?;
-    let context =
-        StepContext { id, step, semantics: plan.semantics, seed: plan.seed, stop: stop.clone(), targets };
-    run_step(&context, opener, emitter)
 }

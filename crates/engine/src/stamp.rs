@@ -109,20 +109,18 @@ fn check_unit(unit: &mut [u8], offset: u64, expected: Option<(u64, u64)>) -> Res
         Err(Wrong { expected, found: found.map(|(stamp, _)| stamp), says })
     };
     match found {
-        None => {
-            wrong("it carries no stamp: it was overwritten by something else, or its first bytes are damaged")
-        }
+        None => wrong("no stamp: something else overwrote the block, or its first bytes are damaged"),
         Some((stamp, right)) if stamp.checksum != right => {
-            wrong("its checksum is wrong: bytes in it have changed")
+            wrong("wrong checksum: bytes in the block have changed")
         }
         Some((stamp, _)) if stamp.offset_bytes != offset => {
-            wrong("it belongs somewhere else: a misplaced write or read")
+            wrong("stamp of another offset: a misplaced write or read")
         }
         Some((stamp, _)) if stamp.run != run => {
-            wrong("it is of another run: the last acknowledged write is lost")
+            wrong("stamp of another run: the last acknowledged write is lost")
         }
         Some((stamp, _)) if stamp.sequence != sequence => {
-            wrong("it is older than the last acknowledged write, which is lost")
+            wrong("older stamp: the last acknowledged write is lost")
         }
         Some(_) => Ok(()),
     }

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use assay_host::{CpuSnapshot, cpu_snapshot};
 use assay_record::{
-    Interval, JobEnd, PathEnd, Phase, RunEvent, StepCpu, StepEnd, StepId, StepReason, WriteEnd,
+    Interval, JobEnd, PathEnd, Phase, PlacementReason, RunEvent, StepCpu, StepEnd, StepId, StepReason,
+    WorkerPlacement, WriteEnd,
 };
 use assay_spec::{Job, Pacing, Semantics, Step};
 use assay_target::remote::PathEvent;
@@ -17,6 +18,7 @@ use crate::events::{Emitter, RunError};
 use crate::fill::{Filler, Pool};
 use crate::flights::depth;
 use crate::paths;
+use crate::placement::{JobWorkers, place};
 use crate::planner::{Planner, PlannerSetup};
 use crate::prefilled::{PrefilledBuffers, size_max, spare_buffers};
 use crate::rng::derive;
@@ -38,6 +40,8 @@ pub(crate) struct StepContext<'r> {
     pub(crate) stop: StopSignal,
     /// In the order of the step's jobs.
     pub(crate) targets: &'r [JobTarget],
+    /// CPUs that somebody named for the workers; empty: nobody did.
+    pub(crate) cpus: &'r [usize],
 }
 
 /// A worker thread and what comes from it.
@@ -45,8 +49,15 @@ struct Running<'scope> {
     job: u32,
     /// Of the job, from 0.
     worker: u32,
-    thread: ScopedJoinHandle<'scope, Option<WorkerEnd>>,
+    thread: ScopedJoinHandle<'scope, (Bound, Option<WorkerEnd>)>,
     drain: TallyDrain,
+}
+
+/// Whether a worker is where it was to be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Bound {
+    AsPlaced,
+    Refused,
 }
 
 /// Opens a target for a worker, on the worker's thread.
@@ -65,22 +76,19 @@ pub(crate) fn run_step<T: Target>(
     emitter.phase(context.id, Phase::Prepare)?;
     std::thread::scope(|scope| {
         let (ready, readiness) = channel();
-        let cpus = cpus_for(workers);
+        let mut places = places(context);
         let mut running = Vec::new();
         for (job_index, job) in (0..).zip(jobs) {
             let pool = pool_of(context, job_index);
             for worker in 0..job.workers {
                 let (tally, drain) = Tally::new(context.id, job_index, job.mix.len(), job.pacing.is_open());
-                let cpu = cpus.get(running.len()).copied();
+                let cpu = places[running.len()].cpu;
                 let (ticket, ready, pool) = (Ticket::new(&control), ready.clone(), pool.clone());
                 let control = &control;
                 let thread = scope.spawn(move || {
-                    if let Some(cpu) = cpu {
-                        // A worker that cannot be pinned still measures; the scheduler places it.
-                        let _ = assay_host::pin_current_thread(cpu);
-                    }
+                    let bound = bind(cpu);
                     let seat = Seat { context, control, job_index, worker };
-                    work(&seat, opener, &pool, tally, ticket, ready)
+                    (bound, work(&seat, opener, &pool, tally, ticket, ready))
                 });
                 running.push(Running { job: job_index, worker, thread, drain });
             }
@@ -92,25 +100,36 @@ pub(crate) fn run_step<T: Target>(
         }
         control.start.arrive(control.clock);
         let (sums, watched) = watch(context, &control, &mut running, emitter);
-        let (jobs, mut ends) = collect(context, running, sums, emitter)?;
+        let (jobs, mut ends) = collect(context, running, sums, &mut places, emitter)?;
         opened.map_err(|source| RunError::Open { source })?;
         let writes = writes_of(context, &ends);
         let (paths, events) = paths_of(context, &mut ends);
         paths::tell(events, control.clock, emitter)?;
         let mut end = step_end(context, &control, jobs, ends, watched?);
-        (end.paths, end.writes) = (paths, writes);
+        (end.paths, end.writes, end.workers) = (paths, writes, places);
         Ok(end)
     })
 }
 
-/// A CPU for each worker where there are enough, else none: the scheduler shares better than a fixed choice.
-fn cpus_for(workers: u32) -> Vec<usize> {
-    let cpus = assay_host::allowed_cpus();
-    if workers as usize <= cpus.len() { cpus } else { Vec::new() }
+/// On which CPU each worker of the step is to run.
+fn places(context: &StepContext<'_>) -> Vec<WorkerPlacement> {
+    let jobs: Vec<JobWorkers<'_>> = (context.step.jobs.iter().zip(context.targets))
+        .map(|(job, target)| JobWorkers { workers: job.workers, interrupts: &target.interrupts })
+        .collect();
+    place(&jobs, &assay_host::allowed_cpus(), context.cpus)
+}
+
+/// Binds this worker to its CPU. One that cannot be bound still measures; the scheduler places it, and the record says
+/// so.
+fn bind(cpu: Option<u32>) -> Bound {
+    match cpu.map(|cpu| assay_host::pin_current_thread(cpu as usize)) {
+        Some(Err(_)) => Bound::Refused,
+        Some(Ok(())) | None => Bound::AsPlaced,
+    }
 }
 
 fn all_ready(readiness: &Receiver<Result<(), OpenError>>, workers: u32) -> Result<(), OpenError> {
-    // Every answer is awaited: while one still opens its target, nobody may be told to start or to give up.
+    // Every answer is awaited: while one still opens its target, no worker may start or give up.
     // One that panicked never answers; when all others have, the channel is closed.
     let answers: Vec<_> = (0..workers).map(|_| readiness.recv().unwrap_or(Ok(()))).collect();
     answers.into_iter().collect()
@@ -240,10 +259,10 @@ fn watch(
         for worker in running.iter_mut() {
             worker.drain.drain(&mut sums[worker.job as usize]);
         }
-        let told = phases.follow(control, emitter).and_then(|()| emitter.host_samples()).and_then(|()| {
+        let emitted = phases.follow(control, emitter).and_then(|()| emitter.host_samples()).and_then(|()| {
             if phases.second_is_over(control) { emit_intervals(&mut sums, emitter) } else { Ok(()) }
         });
-        if let Err(error) = told {
+        if let Err(error) = emitted {
             // Results that cannot be kept are not worth more load; the workers end by themselves.
             control.abort();
             result = result.and(Err(error));
@@ -252,7 +271,7 @@ fn watch(
     (sums, result.map(|()| phases.cpu()))
 }
 
-/// What each job has counted since its last interval was told.
+/// What each job has counted since its last interval was emitted.
 type Sums = Vec<Option<Box<Interval>>>;
 
 fn emit_intervals(sums: &mut Sums, emitter: &mut Emitter<'_>) -> Result<(), RunError> {
@@ -264,7 +283,7 @@ fn emit_intervals(sums: &mut Sums, emitter: &mut Emitter<'_>) -> Result<(), RunE
 /// Which phase the workers are in, as seen from outside.
 struct Phases<'c> {
     context: &'c StepContext<'c>,
-    told: Phase,
+    announced: Phase,
     next_second_ns: u64,
     at_measure: Option<CpuSnapshot>,
     at_end: Option<CpuSnapshot>,
@@ -272,25 +291,25 @@ struct Phases<'c> {
 
 impl<'c> Phases<'c> {
     fn new(context: &'c StepContext<'c>) -> Self {
-        Self { context, told: Phase::Prepare, next_second_ns: 0, at_measure: None, at_end: None }
+        Self { context, announced: Phase::Prepare, next_second_ns: 0, at_measure: None, at_end: None }
     }
 
     fn follow(&mut self, control: &Control, emitter: &mut Emitter<'_>) -> Result<(), RunError> {
         let now_ns = control.clock.now_ns();
         let step = self.context.step;
-        if self.told == Phase::Prepare
+        if self.announced == Phase::Prepare
             && control.start.opened_ns().is_some_and(|at| at <= now_ns)
             && step.warmup.0 > 0
         {
             self.tell(Phase::Warmup, emitter)?;
         }
         let Some(zero_ns) = control.measure.opened_ns().filter(|at| *at <= now_ns) else { return Ok(()) };
-        if matches!(self.told, Phase::Prepare | Phase::Warmup) {
+        if matches!(self.announced, Phase::Prepare | Phase::Warmup) {
             self.at_measure = Some(cpu_snapshot());
             self.next_second_ns = zero_ns + INTERVAL_NS + INTERVAL_GRACE_NS;
             self.tell(Phase::Measure, emitter)?;
         }
-        if self.told == Phase::Measure && (now_ns >= zero_ns + step.stop.time.0 || control.must_stop()) {
+        if self.announced == Phase::Measure && (now_ns >= zero_ns + step.stop.time.0 || control.must_stop()) {
             self.at_end = Some(cpu_snapshot());
             self.tell(Phase::Drain, emitter)?;
         }
@@ -298,14 +317,14 @@ impl<'c> Phases<'c> {
     }
 
     fn tell(&mut self, phase: Phase, emitter: &mut Emitter<'_>) -> Result<(), RunError> {
-        self.told = phase;
+        self.announced = phase;
         emitter.phase(self.context.id, phase)
     }
 
     /// Once for each second of the measured window; what comes after its end belongs to the last interval.
     fn second_is_over(&mut self, control: &Control) -> bool {
         let now_ns = control.clock.now_ns();
-        let is_over = self.told == Phase::Measure && now_ns >= self.next_second_ns;
+        let is_over = self.announced == Phase::Measure && now_ns >= self.next_second_ns;
         while is_over && self.next_second_ns <= now_ns {
             self.next_second_ns += INTERVAL_NS;
         }
@@ -326,20 +345,24 @@ fn collect(
     context: &StepContext<'_>,
     running: Vec<Running<'_>>,
     mut sums: Sums,
+    places: &mut [WorkerPlacement],
     emitter: &mut Emitter<'_>,
 ) -> Result<(Vec<JobEnd>, Vec<WorkerEnd>), RunError> {
     let mut job_ends: Vec<Vec<WorkerEnd>> = context.step.jobs.iter().map(|_| Vec::new()).collect();
     let mut panicked = None;
-    for mut worker in running {
+    for (mut worker, place) in running.into_iter().zip(places) {
         let end = worker.thread.join();
         let sum = &mut sums[worker.job as usize];
         worker.drain.drain(sum);
         match end {
-            Ok(Some(end)) => {
+            Ok((bound, Some(end))) => {
+                if bound == Bound::Refused {
+                    (place.cpu, place.reason) = (None, PlacementReason::Refused);
+                }
                 end.last.iter().for_each(|last| add(sum, last));
                 job_ends[worker.job as usize].push(end);
             }
-            Ok(None) => {}
+            Ok((_, None)) => {}
             Err(panic) => panicked = panicked.or(Some((worker.job, worker.worker, panic))),
         }
     }
@@ -354,10 +377,10 @@ fn collect(
 
 fn panic_words(panic: &(dyn std::any::Any + Send)) -> String {
     let words = panic.downcast_ref::<&str>().map(ToString::to_string);
-    words.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "it left no words".into())
+    words.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".into())
 }
 
-/// What went over the paths of each job, and what happened to them.
+/// Returns what went over the paths of each job, and what happened to them.
 fn paths_of(context: &StepContext<'_>, ends: &mut [WorkerEnd]) -> (Vec<PathEnd>, Vec<(String, PathEvent)>) {
     let (mut paths, mut events) = (Vec::new(), Vec::new());
     for end in ends {
@@ -368,7 +391,7 @@ fn paths_of(context: &StepContext<'_>, ends: &mut [WorkerEnd]) -> (Vec<PathEnd>,
     (paths, events)
 }
 
-/// What became of the writes of each job.
+/// Returns the durability of the writes of each job.
 fn writes_of(context: &StepContext<'_>, ends: &[WorkerEnd]) -> Vec<WriteEnd> {
     let mut sums: Vec<WriteEnd> = Vec::new();
     for end in ends {
@@ -418,6 +441,7 @@ fn step_end(
         mismatch_count: 0,
         paths: Vec::new(),
         writes: Vec::new(),
+        workers: Vec::new(),
     };
     for worker in ends {
         end.failures.extend(worker.failures);

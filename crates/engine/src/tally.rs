@@ -234,7 +234,7 @@ mod tests {
         let mut expected = [OpStats::with_response(), OpStats::with_response(), OpStats::with_response()];
         let kinds = [(0, OpKind::Read), (0, OpKind::Write), (1, OpKind::Read)];
         for number in 0..1_000_u64 {
-            // Streaks of several lengths, broken by each of the things that tell operations apart.
+            // Streaks of several lengths, broken by each property in which operations differ.
             let which = usize::try_from(number / 7 % 3).unwrap();
             let (issued_ns, intended_ns) = (number / 5, number / 11);
             let draw = Draw {

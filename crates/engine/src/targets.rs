@@ -10,6 +10,7 @@ use assay_target::{IoEngine, Member};
 
 use crate::fit::{Blocks, Fit, JobTargets, fit};
 use crate::paths;
+use crate::placement::Interrupts;
 use crate::rng::derive;
 use crate::stamp::StampTable;
 
@@ -61,12 +62,14 @@ pub(crate) struct JobTarget {
     pub(crate) spans: Vec<u64>,
     pub(crate) block_bytes: u32,
     pub(crate) engine: IoEngine,
+    /// By which its workers are placed on CPUs.
+    pub(crate) interrupts: Interrupts,
     /// One for each member in a plan that verifies.
     pub(crate) stamps: Vec<Arc<StampTable>>,
 }
 
 impl RunTargets {
-    /// What the sampler looks at beside the run.
+    /// Returns what the sampler looks at beside the run.
     pub(crate) fn watched(&self) -> Watched {
         Watched { devices: self.disk_names(), remotes: self.remotes(), interfaces: self.interfaces() }
     }
@@ -106,7 +109,7 @@ impl RunTargets {
         }
     }
 
-    /// What fitting must know of the targets of each of a step's jobs.
+    /// Returns what fitting must know of the targets of each of a step's jobs.
     pub(crate) fn job_targets(&self, step: &Step) -> Vec<JobTargets> {
         step.jobs.iter().map(|job| self.targets_of(job)).collect()
     }
@@ -129,7 +132,17 @@ impl RunTargets {
         }
     }
 
-    /// What the workers of a job drive.
+    /// Returns where I/O on the first of these targets completes; the others are nearly always of its kind.
+    fn interrupts_of(&self, indices: &[usize]) -> Interrupts {
+        let Some(first) = indices.first() else { return Interrupts::Unknown };
+        match (&self.members[*first], self.io, &self.facts[*first].member.device) {
+            (Member::Null { .. }, ..) | (Member::File(_), IoEngine::Inline, _) => Interrupts::None,
+            (Member::File(_), _, Some(device)) => Interrupts::of(&device.stack),
+            _ => Interrupts::Unknown,
+        }
+    }
+
+    /// Returns what the workers of a job drive.
     pub(crate) fn of_job(&self, job: &Job, stamps: &[Arc<StampTable>]) -> JobTarget {
         let JobTargets { spans, block_bytes, .. } = self.targets_of(job);
         let indices = self.indices(job);
@@ -139,6 +152,7 @@ impl RunTargets {
             spans,
             block_bytes,
             engine: self.io,
+            interrupts: self.interrupts_of(&indices),
             stamps: indices.iter().filter_map(|index| stamps.get(*index).cloned()).collect(),
         }
     }

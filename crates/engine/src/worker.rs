@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use assay_record::{Failure, Interval, Mismatch, StepEnd};
-use assay_spec::{Job, Semantics};
+use assay_spec::{Engine, Job, Semantics};
 use assay_target::remote::{Moment, PathChange};
 use assay_target::{BATCH_MAX, Completion, IoBuf, Op, OpKind, Target, TargetLost, Wait};
 
@@ -23,8 +23,8 @@ use crate::prefilled::PrefilledBuffers;
 use crate::stamp::StampTable;
 use crate::tally::Tally;
 
-/// The longest a turn waits, ns: so soon a worker notices that it is to stop, whatever the target does. Clients over TCP
-/// sleep in a read that lasts less than this (`assay_tcp::READ_LIMIT`).
+/// The longest a turn waits, ns: so soon a worker notices that it is to stop, whatever the target does. Clients over
+/// TCP sleep in a read that lasts less than this (`assay_tcp::READ_LIMIT`).
 const WAIT_NS_MAX: u64 = 50_000_000;
 /// An I/O due sooner than this is awaited by polling, ns: sleeping would be late.
 const SPIN_NS: u64 = 60_000;
@@ -44,7 +44,7 @@ pub(crate) struct WorkerSetup<'s> {
     pub(crate) pacer_seed: u64,
     /// One for each member in a plan that verifies.
     pub(crate) stamps: Vec<Arc<StampTable>>,
-    /// Whether this step checks what it reads.
+    /// True if this step checks what it reads.
     pub(crate) verify: bool,
     /// What the members are called in messages.
     pub(crate) member_names: &'s [String],
@@ -87,8 +87,29 @@ pub(crate) struct Worker<'s, T> {
     done: Vec<Completion>,
     /// Tags issued in this turn.
     issued: Vec<u32>,
+    order: Order,
     trouble: Trouble,
     paths: WorkerPaths,
+}
+
+/// When a target begins with what was submitted to it.
+#[derive(Clone, Copy)]
+enum Order {
+    /// At once: an I/O is in flight from its submission on.
+    Together,
+    /// When the one before it has ended, and the poll after that was called: then, ns.
+    OneByOne { begins_ns: u64 },
+}
+
+impl Order {
+    /// Returns when an I/O that was issued at `issued_ns` began, ns.
+    #[inline]
+    fn began_ns(self, issued_ns: u64) -> u64 {
+        match self {
+            Self::Together => issued_ns,
+            Self::OneByOne { begins_ns } => issued_ns.max(begins_ns),
+        }
+    }
 }
 
 /// What the next I/O is made of.
@@ -127,7 +148,7 @@ impl Budget {
 
     #[inline]
     fn take(&mut self, size_bytes: u32) {
-        self.ops_left -= 1;
+        self.ops_left = self.ops_left.saturating_sub(1);
         self.bytes_left = self.bytes_left.saturating_sub(u64::from(size_bytes));
     }
 
@@ -178,6 +199,10 @@ impl<'s, T: Target> Worker<'s, T> {
             Semantics::Iometer => Binding::PerMember,
         };
         let spans = target.geometry().members.clone();
+        let order = match target.geometry().engine {
+            Engine::Inline => Order::OneByOne { begins_ns: 0 },
+            _ => Order::Together,
+        };
         Self {
             has_replies: planner.has_replies(),
             is_paced: setup.job.pacing.rate().is_some(),
@@ -192,6 +217,7 @@ impl<'s, T: Target> Worker<'s, T> {
             waiting: Waiting { held: None, replies: VecDeque::with_capacity(depth) },
             done: Vec::with_capacity(BATCH_MAX),
             issued: Vec::with_capacity(depth),
+            order,
             trouble: Trouble {
                 failures: Vec::with_capacity(StepEnd::KEPT),
                 mismatches: Vec::with_capacity(StepEnd::KEPT),
@@ -222,7 +248,7 @@ impl<'s, T: Target> Worker<'s, T> {
         self.end(zero_ns, result.err())
     }
 
-    /// What went over the paths before the measured window does not count; that they came up is no news.
+    /// Notes the counts of the paths: what went over them before the measured window does not count.
     fn look_at_paths(&mut self) {
         self.paths.before = self.target.remote_report(Moment::Begin);
         if let Some(before) = &mut self.paths.before {
@@ -274,7 +300,7 @@ impl<'s, T: Target> Worker<'s, T> {
                     return Err(lost);
                 }
             };
-            let is_used_up = self.budget.is_used_up() && self.flights.in_flight() == 0;
+            let is_used_up = self.budget.is_used_up() && self.is_idle();
             if now_ns >= deadline_ns || is_used_up || self.setup.control.must_stop() {
                 self.phase.is_issuing = false;
                 self.window.closed_ns =
@@ -284,6 +310,11 @@ impl<'s, T: Target> Worker<'s, T> {
             }
         }
         Ok(())
+    }
+
+    /// Returns true if nothing is in flight and no reply is owed.
+    fn is_idle(&self) -> bool {
+        self.flights.in_flight() == 0 && self.waiting.replies.is_empty() && !self.flights.has_replies_queued()
     }
 
     /// Waits for everything in flight.
@@ -298,6 +329,7 @@ impl<'s, T: Target> Worker<'s, T> {
         while let Some((tag, _)) = self.waiting.replies.pop_front() {
             self.flights.forgive(tag);
         }
+        self.flights.forgive_queued();
         // One that was owed nothing but such a reply has nothing left that could end and reopen it.
         for member in 0..self.setup.member_names.len() {
             let member = u32::try_from(member).expect("members are few");
@@ -324,12 +356,17 @@ impl<'s, T: Target> Worker<'s, T> {
             }
             self.done = done;
         }
+        let mut handed_over_ns = now_ns;
         if self.phase.is_issuing && now_ns < self.phase.deadline_ns {
             let issued_ns = self.issue(now_ns);
             if settled > 0 && issued_ns > 0 {
                 // What the tester itself took; a finding is raised when that matters.
                 self.tally.turned(issued_ns - now_ns);
             }
+            handed_over_ns = issued_ns.max(now_ns);
+        }
+        if let Order::OneByOne { begins_ns } = &mut self.order {
+            *begins_ns = handed_over_ns;
         }
         if now_ns >= self.tally.next_cut_ns() {
             self.tally.cut(now_ns);
@@ -375,7 +412,8 @@ impl<'s, T: Target> Worker<'s, T> {
     #[inline]
     fn settle(&mut self, completion: Completion, now_ns: u64) -> Result<(), TargetLost> {
         let Completion { tag, outcome, buf } = completion;
-        let flight = self.flights.end(tag, buf);
+        let mut flight = self.flights.end(tag, buf);
+        flight.issued_ns = self.order.began_ns(flight.issued_ns);
         let counts = self.counts(&flight, now_ns);
         match outcome {
             Ok(moved) if moved == flight.size_bytes => {
@@ -391,13 +429,14 @@ impl<'s, T: Target> Worker<'s, T> {
                 self.settle_failure(&flight, counts, outcome.err().map(|f| f.errno), outcome.unwrap_or(0))
             }
         }
-        let owes_reply = self.has_replies
-            && self.phase.is_issuing
-            && flight.role == Role::Request
-            && self.supply.planner.has_reply(flight.access);
-        if owes_reply {
-            self.flights.owe(tag);
-            self.waiting.replies.push_back((tag, None));
+        if self.owes_reply(&flight) {
+            match self.setup.semantics {
+                Semantics::Assay => {
+                    self.flights.owe(tag);
+                    self.waiting.replies.push_back((tag, None));
+                }
+                Semantics::Iometer => self.flights.queue_reply(tag),
+            }
         } else {
             self.flights.release(tag);
         }
@@ -407,7 +446,15 @@ impl<'s, T: Target> Worker<'s, T> {
         Ok(())
     }
 
-    /// Whether a completion belongs to the measured window.
+    #[inline]
+    fn owes_reply(&self, flight: &Flight) -> bool {
+        self.has_replies
+            && self.phase.is_issuing
+            && flight.role == Role::Request
+            && self.supply.planner.reply_bytes(flight.access) > 0
+    }
+
+    /// Returns true if a completion belongs to the measured window.
     #[inline]
     fn counts(&mut self, flight: &Flight, now_ns: u64) -> bool {
         if self.phase.counting == Counting::Off {
@@ -423,9 +470,7 @@ impl<'s, T: Target> Worker<'s, T> {
         }
         if self.flights.uncounted_in_flight() > 0 {
             // It was issued before recording began, so it is none of those the plan asks for.
-            if flight.role == Role::Request {
-                self.budget.give_back(flight.size_bytes);
-            }
+            self.budget.give_back(flight.size_bytes);
             return false;
         }
         now_ns <= self.phase.deadline_ns
@@ -500,7 +545,8 @@ impl<'s, T: Target> Worker<'s, T> {
                 self.issue_reply(tag, drawn);
             }
         }
-        while self.issue_one(now_ns) {}
+        while self.flights.has_replies_queued() && self.issue_queued_reply(now_ns) || self.issue_one(now_ns) {
+        }
         if self.issued.is_empty() {
             return 0;
         }
@@ -549,15 +595,39 @@ impl<'s, T: Target> Worker<'s, T> {
             self.budget.due += 1;
         }
         self.budget.take(draw.size_bytes);
+        if self.has_replies {
+            // Counted with its request: a limit never cuts a transaction in two.
+            match self.supply.planner.reply_bytes(draw.access) {
+                0 => {}
+                reply_bytes => self.budget.take(reply_bytes),
+            }
+        }
+        true
+    }
+
+    /// Issues the reply whose turn it is under Iometer semantics; `false` when there is none.
+    #[cold]
+    fn issue_queued_reply(&mut self, now_ns: u64) -> bool {
+        // During the pause before a burst nothing is issued.
+        if now_ns < self.phase.paused_until_ns {
+            return false;
+        }
+        let is_request_due = self.supply.pacer.due_ns().is_none_or(|due_ns| due_ns <= now_ns);
+        let taken = match self.budget.is_used_up() || !is_request_due {
+            true => self.flights.take_any_reply(),
+            false => self.flights.take_reply(),
+        };
+        let Some(tag) = taken else { return false };
+        self.issue_reply(tag, None);
         true
     }
 
     #[cold]
     fn issue_reply(&mut self, tag: u32, drawn: Option<Draw>) {
-        let (access, kind, member) = self.flights.landed(tag);
-        let Some(draw) = drawn.or_else(|| self.supply.planner.reply(access, kind, member as usize)) else {
-            return self.flights.forgive(tag);
-        };
+        let request = self.flights.landed(tag);
+        let member = request.member;
+        let draw = drawn.or_else(|| self.supply.planner.reply(request.access, request.kind, member as usize));
+        let Some(draw) = draw else { return self.flights.forgive(tag) };
         if self.must_wait(member, &draw) {
             return self.waiting.replies.push_back((tag, Some(draw)));
         }
@@ -565,7 +635,11 @@ impl<'s, T: Target> Worker<'s, T> {
         let flight = Flight::new(&draw, member, 0, self.phase.counting, Role::Reply);
         if let Err(buf) = self.submit(tag, flight, buf) {
             self.flights.keep(tag, buf);
-            self.waiting.replies.push_back((tag, Some(draw)));
+            return self.waiting.replies.push_back((tag, Some(draw)));
+        }
+        if request.counting == Counting::Off {
+            // Its request was issued before the window began, so nobody has counted the two together.
+            self.budget.take(draw.size_bytes);
         }
     }
 
@@ -598,7 +672,7 @@ impl<'s, T: Target> Worker<'s, T> {
     fn end(mut self, zero_ns: u64, lost: Option<TargetLost>) -> WorkerEnd {
         let control = self.setup.control;
         let now_ns = control.clock.now_ns();
-        // After the window: what it takes is told beside the results, and is part of none.
+        // After the window: the time it takes is reported beside the results and is part of none.
         self.paths.after = self.target.remote_report(Moment::End);
         self.paths.quote(&mut self.trouble.failures);
         let end_ns = match self.setup.semantics {

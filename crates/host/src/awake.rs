@@ -31,7 +31,7 @@ pub struct AwakeGuard {
 #[derive(Debug, Error)]
 pub enum AwakeError {
     /// No thread could be started.
-    #[error("no thread could be started to keep CPU {cpu} awake")]
+    #[error("cannot start a thread to keep CPU {cpu} awake")]
     Spawn {
         /// Which CPU.
         cpu: usize,
@@ -39,7 +39,7 @@ pub enum AwakeError {
         source: io::Error,
     },
     /// The thread could not be bound to its CPU.
-    #[error("no thread may be bound to CPU {cpu}; check the cpuset of this process's control group")]
+    #[error("cannot bind a thread to CPU {cpu}; check the cpuset of the control group of this process")]
     Pin {
         /// Which CPU.
         cpu: usize,
@@ -49,8 +49,8 @@ pub enum AwakeError {
     /// The kernel or its policy refused SCHED_IDLE. A spinner of normal priority would take CPU time from the
     /// measurement, so there is none.
     #[error(
-        "the idle scheduling policy (SCHED_IDLE) is refused for CPU {cpu}: {says}; run without keeping CPUs awake, \
-         or allow sched_setscheduler in the sandbox of this process"
+        "cannot set SCHED_IDLE for the thread that keeps CPU {cpu} awake: {says}; run without --keep-awake, or allow \
+         sched_setscheduler in the sandbox of this process"
     )]
     Policy {
         /// Which CPU.
@@ -109,7 +109,7 @@ impl Drop for AwakeGuard {
 /// Where the CPU does not exist or is not allowed for this process.
 pub fn pin_current_thread(cpu: usize) -> io::Result<()> {
     if cpu >= CpuSet::MAX_CPU {
-        let says = format!("CPU {cpu} cannot be named; the highest is {}", CpuSet::MAX_CPU - 1);
+        let says = format!("CPU number {cpu} is too large; the highest is {}", CpuSet::MAX_CPU - 1);
         return Err(io::Error::new(io::ErrorKind::InvalidInput, says));
     }
     let mut only = CpuSet::new();
@@ -126,8 +126,8 @@ pub fn allowed_cpus() -> Vec<usize> {
     if cpus.is_empty() { vec![0] } else { cpus }
 }
 
-/// What all spinners of this process have used so far, ns by CPU. It only grows: a guard that ended stays counted, so
-/// that a difference of two readings is right across its end.
+/// Returns what all spinners of this process have used so far, ns by CPU. It only grows: a guard that ended stays
+/// counted, so that a difference of two readings is right across its end.
 pub(crate) fn awake_ns_by_cpu() -> HashMap<usize, u64> {
     let used = USED_NS.lock().unwrap_or_else(PoisonError::into_inner);
     let mut by_cpu = HashMap::new();

@@ -60,7 +60,8 @@ const MARKS: &[Mark] = &[
 ];
 
 /// Partition tables, file systems, volume managers and the like on a disk of `size_bytes`, each once, as `an ext2, ext3
-/// or ext4 file system`. `head` is the start of the disk (a little more than 2 MiB, or all of it), `tail` its end (1 MiB or all of it).
+/// or ext4 file system`. `head` is the start of the disk (a little more than 2 MiB, or all of it), `tail` its end (1
+/// MiB or all of it).
 #[must_use]
 pub fn content_of(head: &[u8], tail: &[u8], size_bytes: u64) -> Vec<&'static str> {
     let mut found: Vec<&'static str> = Vec::new();
@@ -105,7 +106,7 @@ fn is_zfs(bytes: &[u8]) -> bool {
     bytes.chunks_exact(1024).any(|block| block.starts_with(&LITTLE) || block.starts_with(&BIG))
 }
 
-/// What stands at the end: the second GPT, old RAID forms, DRBD.
+/// Returns what stands at the end: the second GPT, old RAID forms, DRBD.
 fn at_end(tail: &[u8], size_bytes: u64) -> Option<&'static str> {
     let from_end = |bytes: u64| usize::try_from(bytes).ok().and_then(|bytes| tail.len().checked_sub(bytes));
     let is_at = |distance: u64, offset: usize, mark: &[u8]| {

@@ -1,4 +1,4 @@
-//! Block devices: what they are, what they stand on, and how they are told apart.
+//! Block devices: their properties, the devices below them, and their identities.
 
 use std::fs;
 use std::io;
@@ -16,8 +16,9 @@ pub(crate) const SECTOR_BYTES: u64 = 512;
 /// Layers of devices that are followed: partition, RAID, encryption, volume, loop and more fit in.
 const STACK_DEPTH_MAX: u32 = 16;
 
-/// The block device behind a path: the device itself for a device node, else the one under the file system, where
-/// there is one (network file systems, tmpfs and ZFS have none). A path that does not exist yet counts as its folder.
+/// Returns the block device behind a path: the device itself for a device node, else the one under the file system,
+/// where there is one (network file systems, tmpfs and ZFS have none). A path that does not exist yet counts as its
+/// folder.
 ///
 /// # Errors
 /// Where neither the path nor any folder above it can be looked at.
@@ -27,15 +28,15 @@ pub fn device_of(path: &Path) -> io::Result<Option<DeviceFacts>> {
     Ok(number.and_then(|number| facts_of(&machine, number)))
 }
 
-/// What a user may type after `--overwrite` for this device: its serial number, its WWID; for a device that has
-/// neither, `NAME-SIZE_BYTES`, so that there is always something that says which device is meant.
+/// Returns what a user may type after `--overwrite` for this device: its serial number and its WWID, or
+/// `NAME-SIZE_BYTES` for a device that has neither.
 #[must_use]
 pub fn identities(device: &DeviceFacts) -> Vec<String> {
     let known: Vec<String> = [&device.serial, &device.wwid].into_iter().flatten().cloned().collect();
     if known.is_empty() { vec![format!("{}-{}", device.name, device.size_bytes)] } else { known }
 }
 
-/// Whether what somebody typed names this device. Case and surrounding blanks do not matter.
+/// Returns true if `typed` is an identity of this device. Case and surrounding blanks do not matter.
 #[must_use]
 pub fn is_identity_of(device: &DeviceFacts, typed: &str) -> bool {
     let same = |identity: &String| identity.trim().to_lowercase() == typed.trim().to_lowercase();
@@ -51,8 +52,8 @@ pub struct PlaceOnDisk {
     pub disk_bytes: u64,
 }
 
-/// Where a device begins on its disk; `None` for volumes and loop devices, whose bytes lie wherever a map says. A
-/// software RAID counts as a disk: its positions are those of the array.
+/// Returns where a device begins on its disk; `None` for volumes and loop devices, whose bytes lie wherever a map says.
+/// A software RAID counts as a disk: its positions are those of the array.
 #[must_use]
 pub fn place_on_disk(device: &DeviceFacts) -> Option<PlaceOnDisk> {
     let is_mapped = |name: &str| ["dm-", "loop", "drbd", "bcache"].iter().any(|map| name.starts_with(map));
@@ -97,7 +98,7 @@ pub(crate) fn block_number(path: &Path) -> Option<DevNo> {
     metadata.file_type().is_block_device().then(|| metadata.rdev().into())
 }
 
-/// What sysfs says about a device.
+/// Returns what sysfs says about a device.
 pub(crate) fn facts_of(machine: &Machine, devno: DevNo) -> Option<DeviceFacts> {
     let own = machine.block_folder(devno).ok()?;
     let disk = whole_disk(&own);
@@ -149,7 +150,8 @@ fn serial(disk: &Path) -> Option<String> {
         .filter(|text| is_telling(text))
 }
 
-/// SCSI Unit Serial Number page: byte 1 is the page code, bytes 2 and 3 the length of the text from byte 4 (SPC-4, 7.8.15).
+/// SCSI Unit Serial Number page: byte 1 is the page code, bytes 2 and 3 the length of the text from byte 4 (SPC-4,
+/// 7.8.15).
 fn vpd_serial(page: &[u8]) -> Option<String> {
     let [_, 0x80, high, low, text @ ..] = page else { return None };
     let length = usize::from(u16::from_be_bytes([*high, *low])).min(text.len());
@@ -158,7 +160,7 @@ fn vpd_serial(page: &[u8]) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// USB bridges and virtual disks give zeros and fillers for a serial number: that tells no device from another.
+/// USB bridges and virtual disks report zeros or filler text as serial number, which identifies no device.
 fn is_telling(text: &str) -> bool {
     text.chars().any(|c| c.is_ascii_alphanumeric() && c != '0') && !text.eq_ignore_ascii_case("none")
 }
@@ -180,7 +182,7 @@ fn chosen_scheduler(line: &str) -> String {
     chosen.unwrap_or(line).to_owned()
 }
 
-/// Which of these devices (kernel names) are loop devices that go through the page cache of their file.
+/// Returns those of these devices (kernel names) that are loop devices and go through the page cache of their file.
 #[must_use]
 pub fn cached_loops(names: &[String]) -> Vec<String> {
     let is_cached = |name: &&String| {

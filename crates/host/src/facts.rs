@@ -8,7 +8,7 @@ use crate::awake::allowed_cpus;
 use crate::cgroup;
 use crate::machine::Machine;
 
-/// What the machine is. Never fails: what the kernel does not show stays empty.
+/// Returns what the machine is. Never fails: what the kernel does not show stays empty.
 #[must_use]
 pub fn host_facts() -> HostFacts {
     let uname = rustix::system::uname();
@@ -21,7 +21,7 @@ pub fn host_facts() -> HostFacts {
     }
 }
 
-/// What can be read from files.
+/// Returns what can be read from files.
 fn facts_of(machine: &Machine) -> HostFacts {
     let cpuinfo = machine.text("/proc/cpuinfo").unwrap_or_default();
     let limits = cgroup::limits(machine);

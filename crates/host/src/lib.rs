@@ -1,9 +1,11 @@
-//! Where it happened: what the host, its file systems and its devices are, what they did beside a run, and what
-//! speaks against writing to a device.
+//! Where it happened: facts about the host, its file systems and its devices, samples taken beside a run, and the
+//! probe that finds reasons not to write to a device.
 //!
 //! [`host_facts`], [`filesystem_of`] and [`device_of`] are read once; a [`Sampler`] looks every second; a
 //! [`CpuSnapshot`] before and after a window says what that window cost. [`probe`] finds every [`Hold`] on a block
-//! device before anything is written to it. [`NetProbe`] look at the network to a portal, [`tcp_path`] what TCP agreed on with it. [`AwakeGuard`] and [`pin_current_thread`] keep CPUs fit for measuring.
+//! device before anything is written to it. [`NetProbe`] examines the
+//! network to a portal, [`tcp_path`] the TCP connection with it. [`interrupts_of`] finds the CPUs that a disk
+//! interrupts; [`AwakeGuard`] and [`pin_current_thread`] keep CPUs fit for measuring.
 //!
 //! Architecture invariant: nothing here writes to a device or a file, and facts never fail a run: what cannot be
 //! known stays empty. Only the probe fails closed: what cannot be probed must not be written.
@@ -18,6 +20,7 @@ mod content;
 mod cpu;
 mod device;
 mod facts;
+mod interrupts;
 mod machine;
 mod mounts;
 mod path;
@@ -29,6 +32,7 @@ pub use content::content_of;
 pub use cpu::{CpuSnapshot, cpu_snapshot};
 pub use device::{PlaceOnDisk, cached_loops, device_of, identities, is_identity_of, place_on_disk};
 pub use facts::host_facts;
+pub use interrupts::{DeviceInterrupts, cpu_list, interrupts_of};
 pub use mounts::{filesystem_of, may_write};
 pub use path::{Flow, NetProbe, tcp_facts, tcp_path};
 pub use probe::{Hold, HoldKind, ProbeError, file_users, probe};

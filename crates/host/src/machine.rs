@@ -29,13 +29,14 @@ impl Machine {
         Self { root: root.to_owned() }
     }
 
-    /// Where an absolute path is on this machine.
+    /// Returns where an absolute path is on this machine.
     pub(crate) fn path(&self, absolute: impl AsRef<Path>) -> PathBuf {
         let absolute = absolute.as_ref();
         self.root.join(absolute.strip_prefix("/").unwrap_or(absolute))
     }
 
-    /// The whole text of a file; bytes that are no UTF-8 are replaced, because one odd mount point must not hide the rest.
+    /// The whole text of a file; bytes that are no UTF-8 are replaced, because one odd mount point must not hide the
+    /// rest.
     pub(crate) fn text(&self, absolute: impl AsRef<Path>) -> io::Result<String> {
         Ok(String::from_utf8_lossy(&fs::read(self.path(absolute))?).into_owned())
     }

@@ -19,7 +19,7 @@ pub(crate) struct Mount {
     pub(crate) options: String,
 }
 
-/// Whether this user may write to a file or device, or create files in a directory; read-only mounts count.
+/// Returns true if this user may write to a file or device, or create files in a directory; read-only mounts count.
 #[must_use]
 pub fn may_write(path: &Path) -> bool {
     rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok()

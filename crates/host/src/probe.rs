@@ -1,4 +1,4 @@
-//! What speaks against writing to a block device.
+//! Reasons not to write to a block device.
 //!
 //! Each [`Hold`] is a full sentence about the device itself, one of its partitions, its parent disk, or another path
 //! to the same disk. The probe only reads, and fails closed: what it cannot look at is a [`ProbeError`], and whoever
@@ -22,14 +22,14 @@ use thiserror::Error;
 use crate::machine::{DevNo, Machine, attribute, number};
 use related::{Node, Relation, related};
 
-/// What a regular file is in use as that speaks against writing to it: the disk of a loop device, swap. Sentences that
+/// Returns the uses of a regular file that forbid writing to it: the disk of a loop device, swap. Sentences that
 /// fit after the file's name; empty where nothing was found.
 #[must_use]
 pub fn file_users(path: &Path) -> Vec<String> {
     usage::file_users(&Machine::this(), path)
 }
 
-/// Something that speaks against writing to a device.
+/// A reason not to write to a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hold {
     /// How grave it is.
@@ -50,8 +50,8 @@ pub enum HoldKind {
 /// Why a device could not be probed. Such a device must not be written.
 #[derive(Debug, Error)]
 pub enum ProbeError {
-    /// The path cannot be looked at.
-    #[error("{} cannot be looked at", .path.display())]
+    /// The metadata of the path cannot be read.
+    #[error("cannot read the metadata of {}", .path.display())]
     Look {
         /// Which path.
         path: PathBuf,
@@ -59,7 +59,7 @@ pub enum ProbeError {
         source: io::Error,
     },
     /// The path is something else.
-    #[error("{} is not a block device; only block devices are probed", .0.display())]
+    #[error("{} is not a block device", .0.display())]
     NotBlockDevice(PathBuf),
     /// The kernel does not show the device in sysfs.
     #[error("{}, device number {number}, is not in /sys/dev/block, so its use cannot be checked; is /sys mounted?", .path.display())]
@@ -72,7 +72,7 @@ pub enum ProbeError {
         source: io::Error,
     },
     /// A file that says what is in use cannot be read.
-    #[error("{file} cannot be read, so it is not known what is in use")]
+    #[error("{file} cannot be read, so Assay cannot find out what is in use")]
     Read {
         /// Which file.
         file: String,
@@ -88,12 +88,10 @@ pub enum ProbeError {
         source: io::Error,
     },
     /// The device has no medium, or a loop device no file.
-    #[error("{} has no capacity: nothing is attached to it", .0.display())]
+    #[error("{} has a size of 0: no medium or file is attached to it", .0.display())]
     NoCapacity(PathBuf),
     /// The program that knows signatures is not there.
-    #[error(
-        "`wipefs` was not found in {searched}; it looks for file systems and the like, so install util-linux"
-    )]
+    #[error("`wipefs` was not found in {searched}; it is needed to detect file systems; install util-linux")]
     ToolMissing {
         /// Where it was looked for.
         searched: String,
@@ -108,7 +106,7 @@ pub enum ProbeError {
     },
 }
 
-/// Finds everything that speaks against writing to a block device: mounts, swap, holders (device mapper, RAID and
+/// Finds every reason not to write to a block device: mounts, swap, holders (device mapper, RAID and
 /// others), loop devices, exclusive opens, write protection, partitions, signatures; on it, its partitions, its
 /// parent disk, and other paths to the same disk. Links such as `/dev/disk/by-id/…` are followed. Only reads.
 /// An empty list means that nothing was found.
@@ -148,7 +146,7 @@ pub fn probe(device_path: &Path) -> Result<Vec<Hold>, ProbeError> {
     Ok(holds)
 }
 
-/// What only an open device shows. `known` is what was found without.
+/// Returns what only an open device shows. `known` is what was found without.
 fn look_inside(path: &Path, nodes: &[Node], known: &[Hold]) -> Result<Vec<Hold>, ProbeError> {
     let mut found = Vec::new();
     if !is_in_use(known) && is_held(path)? {
@@ -180,7 +178,8 @@ impl Hold {
     }
 }
 
-/// An exclusive open for reading changes nothing, and fails exactly when somebody else holds the device or a part of it.
+/// An exclusive open for reading changes nothing, and fails exactly when somebody else holds the device or a part of
+/// it.
 fn is_held(path: &Path) -> Result<bool, ProbeError> {
     let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::NONBLOCK | OFlags::CLOEXEC;
     for _ in 0..HELD_TRIES {

@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_follow_each_other_without_gap_and_stop_is_quick() {
+    fn samples_follow_each_other_without_gap() {
         let epoch = Instant::now();
         let watched = Watched { devices: vec!["no-such-disk".to_owned()], ..Watched::default() };
         let sampler = Sampler::start(watched, epoch, Duration::from_millis(100));
@@ -243,11 +243,7 @@ mod tests {
             samples.extend(sampler.take());
         }
         thread::sleep(Duration::from_millis(60));
-        let stopping = Instant::now();
-        let rest = sampler.stop();
-        let stop_took = stopping.elapsed();
-        assert!(stop_took < Duration::from_secs(1), "stopping took {stop_took:?}");
-        samples.extend(rest);
+        samples.extend(sampler.stop());
         for pair in samples.windows(2) {
             assert_eq!(pair[1].at_ns - pair[0].at_ns, pair[1].length_ns);
         }
@@ -259,6 +255,13 @@ mod tests {
                 "{sample:?}"
             );
         }
+    }
+
+    #[test]
+    fn stopping_does_not_wait_for_the_end_of_the_period() {
+        let sampler = Sampler::start(Watched::default(), Instant::now(), Duration::from_secs(100_000));
+        // Whatever this machine is busy with: if it waited, this would not return.
+        assert!(sampler.stop().len() <= 1);
     }
 
     #[test]

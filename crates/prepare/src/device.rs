@@ -6,9 +6,7 @@ use std::path::{Path, PathBuf};
 use assay_record::{Content, DeviceFacts, MemberFacts, MemberKind, TargetFacts, Warning};
 use assay_spec::Address;
 use assay_target::file::{self, Lock, PathKind};
-use assay_target::{
-    AccessMode, Caching, Durability, FileIdentity, FileMember, IoEngine, Member, OpenError, is_in_memory,
-};
+use assay_target::{AccessMode, Caching, Durability, FileIdentity, FileMember, Member, OpenError};
 use rustix::fs::{Mode, OFlags};
 
 use crate::content::{Fill, FillContent};
@@ -32,7 +30,7 @@ pub(crate) struct InspectedDevice {
 /// A device that is open and locked.
 pub(crate) struct DeviceTarget {
     pub(crate) facts: TargetFacts,
-    member: FileMember,
+    pub(crate) member: FileMember,
     /// Opened exclusively for writers: nobody can mount the device or use it meanwhile.
     _file: File,
 }
@@ -101,7 +99,7 @@ impl InspectedDevice {
             path: text(path),
             kind: MemberKind::Device,
             capacity_bytes: self.capacity_bytes,
-            engine: engine_name(path, context.io).into(),
+            engine: context.io.recorded(),
             device: Some(self.device),
             ..member_facts(context, self.span_bytes, block_bytes)
         };
@@ -140,15 +138,6 @@ pub(crate) fn member_facts(context: &OpenContext<'_>, span_bytes: u64, block_byt
         direct: context.options.caching == Caching::Direct,
         sync: context.options.durability == Durability::Sync,
         ..MemberFacts::default()
-    }
-}
-
-/// How I/O is issued to a file or device, as records name it.
-pub(crate) fn engine_name(path: &Path, io: IoEngine) -> &'static str {
-    match io {
-        IoEngine::Uring if is_in_memory(path) => "inline",
-        IoEngine::Uring => "io_uring",
-        IoEngine::Psync => "psync",
     }
 }
 

@@ -14,7 +14,7 @@ use assay_target::{AccessMode, Caching, FileIdentity, FileMember, Member};
 use crate::closed::{Closed, Removable};
 use crate::content::{self, Fill, Holes};
 use crate::context::{FillContext, InspectContext, OpenContext};
-use crate::device::{block_bytes, engine_name, member_facts, warn_cached_loops};
+use crate::device::{block_bytes, member_facts, warn_cached_loops};
 use crate::error::{PrepareError, io_error, text};
 use crate::options::FillChoice;
 use crate::path::{FILE_IN_DIRECTORY, directory_of, real_path};
@@ -41,7 +41,7 @@ pub(crate) struct InspectedFile {
 /// A file that is open and locked.
 pub(crate) struct FileTarget {
     pub(crate) facts: TargetFacts,
-    member: FileMember,
+    pub(crate) member: FileMember,
     /// Holds the lock.
     file: File,
     /// `None` for foreign files.
@@ -232,7 +232,7 @@ impl InspectedFile {
             path: text(path),
             kind: MemberKind::File,
             capacity_bytes: length.max(self.span_bytes),
-            engine: engine_name(path, context.io).into(),
+            engine: context.io.recorded(),
             filesystem: Some(self.filesystem),
             device: self.device,
             ..member_facts(context, self.span_bytes, block_bytes)

@@ -115,6 +115,10 @@ impl OpenTargets<'_> {
             Ok(())
         });
         self.targets.warnings.append(&mut context.warnings);
+        let may_choose = self.options.io == IoChoice::Auto && self.targets.io == IoEngine::Uring;
+        if may_choose && self.targets.lie_in_memory() {
+            self.targets.serve_inline();
+        }
         opened
     }
 
@@ -163,6 +167,20 @@ impl PreparedTargets {
             result = result.and(target.close(&mut closed));
         }
         result.map(|()| closed)
+    }
+
+    /// Returns true if every file and device is a file in memory. One engine serves all of them, so that the record of
+    /// each target holds for every job that it is in.
+    fn lie_in_memory(&self) -> bool {
+        let mut paths = self.targets.iter().filter_map(Prepared::path);
+        paths.all(assay_target::is_in_memory)
+    }
+
+    fn serve_inline(&mut self) {
+        self.io = IoEngine::Inline;
+        for target in self.targets.iter_mut().filter(|target| target.path().is_some()) {
+            target.facts_mut().member.engine = IoEngine::Inline.recorded();
+        }
     }
 
     /// After a failure, which is what gets reported: these are only attempts to leave things tidy.

@@ -235,7 +235,7 @@ fn facts(address: &IscsiAddress, looked: &LunLook, paths: Vec<PathFacts>) -> Mem
         capacity_bytes: looked.capacity_bytes,
         span_bytes: looked.capacity_bytes,
         block_bytes: looked.block_bytes,
-        engine: "iscsi".into(),
+        engine: assay_spec::Engine::Iscsi,
         direct: true,
         device: Some(device),
         lun: Some(Box::new(lun)),

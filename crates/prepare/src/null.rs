@@ -15,7 +15,7 @@ pub(crate) fn inspect(address: &Address, capacity_bytes: u64) -> NullTarget {
         capacity_bytes,
         span_bytes: capacity_bytes,
         block_bytes: 512,
-        engine: "null".into(),
+        engine: assay_spec::Engine::Null,
         content: Content::None,
         ..MemberFacts::default()
     };

@@ -29,7 +29,7 @@ pub(crate) fn inspect(context: &InspectContext<'_>, lun: u32, address: &Address,
         capacity_bytes: span_bytes,
         span_bytes,
         block_bytes: 512,
-        engine: "sim".into(),
+        engine: assay_spec::Engine::Sim,
         content: Content::None,
         ..MemberFacts::default()
     };

@@ -1,5 +1,7 @@
 //! The kinds of targets: each has its own module, and this one chooses between them.
 
+use std::path::Path;
+
 use assay_record::TargetFacts;
 use assay_spec::Address;
 use assay_target::Member;
@@ -118,6 +120,26 @@ impl Prepared {
             Self::Device(target) => &target.facts,
             Self::Lun(target) => &target.facts,
             Self::Nfs(target) => &target.facts,
+        }
+    }
+
+    pub(crate) fn facts_mut(&mut self) -> &mut TargetFacts {
+        match self {
+            Self::Null(target) => &mut target.facts,
+            Self::Sim(target) => &mut target.facts,
+            Self::File(target) => &mut target.facts,
+            Self::Device(target) => &mut target.facts,
+            Self::Lun(target) => &mut target.facts,
+            Self::Nfs(target) => &mut target.facts,
+        }
+    }
+
+    /// Returns the path of a file or device; `None` for targets that have none on this host.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match self {
+            Self::File(target) => Some(&target.member.path),
+            Self::Device(target) => Some(&target.member.path),
+            Self::Null(_) | Self::Sim(_) | Self::Lun(_) | Self::Nfs(_) => None,
         }
     }
 

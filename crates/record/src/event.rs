@@ -130,6 +130,41 @@ pub struct StepEnd {
     /// Durability of writes, for targets that may hold them in memory.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub writes: Vec<crate::WriteEnd>,
+    /// On which CPU each worker ran, in the order of the jobs; empty in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workers: Vec<WorkerPlacement>,
+}
+
+/// On which CPU a worker ran, and why there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkerPlacement {
+    /// Index of the job in the step.
+    pub job: u32,
+    /// Number of the worker in its job, from 0.
+    pub worker: u32,
+    /// The only CPU it could run on; `None` where the scheduler chose.
+    pub cpu: Option<u32>,
+    /// Why there.
+    pub reason: PlacementReason,
+    /// The disk whose interrupts decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
+}
+
+/// Why a worker ran where it did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PlacementReason {
+    /// The command line names the CPUs.
+    Asked,
+    /// The device interrupts this CPU when an I/O that was issued on it completes.
+    Interrupt,
+    /// A CPU of its own: the target has no interrupts, or other workers have the CPUs that it interrupts.
+    OwnCpu,
+    /// The scheduler places it: the interrupts are not known, or there are more workers than CPUs.
+    Scheduler,
+    /// The scheduler places it, because the kernel refused to bind the worker to its CPU.
+    Refused,
 }
 
 /// What went over one path in the measured window, all workers of a job together. Counted are I/Os that began and

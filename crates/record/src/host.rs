@@ -1,5 +1,6 @@
 //! Where it happened, as data: facts read once, samples taken each second. The room `host` fills these in.
 
+use assay_spec::Engine;
 use serde::{Deserialize, Serialize};
 
 use crate::connection::{LunFacts, PathFacts};
@@ -56,9 +57,8 @@ pub struct MemberFacts {
     pub span_bytes: u64,
     /// The smallest direct I/O and its alignment, bytes.
     pub block_bytes: u32,
-    /// How I/O is issued: `io_uring`, `psync` (helper threads), `inline` (at once: a file in memory), `iscsi`, `nfs`,
-    /// `sim` or `null`.
-    pub engine: String,
+    /// How I/O is issued.
+    pub engine: Engine,
     /// Whether I/O goes past the page cache.
     pub direct: bool,
     /// Whether each write waits until it is durable (O_DSYNC).

@@ -72,6 +72,7 @@ fn step(header: &RunHeader, step: &StepSummary, judgement: Option<&Judgement>) -
         "links": LinkUse::of_step(header, step).map(|of| links(&of)),
         "interfaces": step.links,
         "writes": step.writes,
+        "workers": step.workers,
         "series": step.series.iter().map(point).collect::<Vec<_>>(),
     })
 }

@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 use assay_model::array::Array;
 use assay_model::des::{Simulation, SubmitError, VirtualOp};
 use assay_model::raid::Kind;
+use assay_spec::Engine;
 use assay_target::remote::{Moment, RemoteReport};
 use assay_target::{
     AnyTarget, BATCH_MAX, Completion, Geometry, Member, Op, OpKind, OpenError, OpenRequest, SimulatedMember,
@@ -183,8 +184,12 @@ impl SimTarget {
                 arrays.push((Arc::clone(one), worker));
             }
         }
-        let geometry =
-            Geometry { members: request.spans(), block_bytes: 512, depth: request.depth, engine: "sim" };
+        let geometry = Geometry {
+            members: request.spans(),
+            block_bytes: 512,
+            depth: request.depth,
+            engine: Engine::Sim,
+        };
         let members = shared.into_iter().zip(simulated.iter().map(|m| m.lun)).collect();
         Self { geometry, members, arrays, lost: None }
     }

@@ -9,6 +9,7 @@
 
 mod address;
 mod address_part;
+mod engine;
 mod file;
 mod iscsi_address;
 mod nfs_address;
@@ -19,6 +20,7 @@ pub mod suites;
 pub mod units;
 
 pub use address::{Address, AddressError};
+pub use engine::Engine;
 pub use file::{IO_BYTES_MAX, OUTSTANDING_MAX, PlanFile, WORKERS_MAX};
 pub use iscsi_address::{IscsiAddress, IscsiAddressError, IscsiPortal, PathPolicy, without_secret};
 pub use nfs_address::{NfsAddress, NfsAddressError, NfsSync};

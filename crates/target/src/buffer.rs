@@ -38,9 +38,9 @@ impl IoBuf {
 
     /// Zeroed buffers for slots 0 to `count` - 1, side by side in memory of their own.
     ///
-    /// Buffers of more than a page, 64 KiB of them or more, lie in huge pages where the kernel has some: an I/O of 128 KiB is then one piece
-    /// of physical memory instead of 32, each a descriptor for the device. On a virtual disk that alone made 128 KiB
-    /// reads 2.5 times as fast.
+    /// Buffers of more than a page, 64 KiB of them or more, lie in huge pages where the kernel has some: an I/O of 128
+    /// KiB is then one piece of physical memory instead of 32, each a descriptor for the device. On a virtual disk that
+    /// alone made 128 KiB reads 2.5 times as fast.
     #[must_use]
     pub fn many(count: u32, capacity_bytes: u32) -> Vec<Self> {
         let stride = stride(capacity_bytes);

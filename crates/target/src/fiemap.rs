@@ -81,7 +81,7 @@ impl Placed {
     }
 }
 
-/// The extents of the first `span` bytes; an error of kind `Unsupported` where the file system cannot tell.
+/// The extents of the first `span` bytes; an error of kind `Unsupported` where the file system does not report them.
 pub(crate) fn extents(file: &File, span: u64) -> io::Result<Extents> {
     let mut request = Box::new(Request {
         start: 0,

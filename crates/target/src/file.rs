@@ -1,5 +1,5 @@
-//! What is done with a file before and after I/O: telling what a path is, creating, allocating, marking as ours,
-//! finding holes.
+//! What is done with a file before and after I/O: finding out what a path is, creating, allocating, marking, finding
+//! holes.
 //!
 //! A file that Assay made carries a [`Marker`]: what it was filled with, and how it looked when Assay last closed
 //! it. A file without one, or changed by somebody since, is foreign.
@@ -30,7 +30,7 @@ pub enum PathKind {
     Other(&'static str),
 }
 
-/// What `path` is, links followed.
+/// Returns what `path` is, links followed.
 pub fn kind_of(path: &Path) -> io::Result<PathKind> {
     let kind = match fs::metadata(path) {
         Ok(metadata) => metadata.file_type(),
@@ -48,7 +48,7 @@ pub fn kind_of(path: &Path) -> io::Result<PathKind> {
     })
 }
 
-/// Bytes in a file or on a block device.
+/// Returns the size of a file or block device, bytes.
 pub fn capacity_bytes(path: &Path) -> io::Result<u64> {
     File::open(path)?.seek(SeekFrom::End(0))
 }
@@ -69,7 +69,7 @@ pub fn allocate(file: &File, bytes: u64) -> io::Result<()> {
     }
 }
 
-/// What the first `span_bytes` of a file are made of; `None` where the file system cannot tell.
+/// Returns the extents of the first `span_bytes` of a file; `None` where the file system does not report them.
 pub fn extents(file: &File, span_bytes: u64) -> io::Result<Option<Extents>> {
     match fiemap::extents(file, span_bytes) {
         Ok(extents) => Ok(Some(extents)),
@@ -78,7 +78,7 @@ pub fn extents(file: &File, span_bytes: u64) -> io::Result<Option<Extents>> {
     }
 }
 
-/// The same by seeking for holes: tmpfs and NFS know these though they have no extent map.
+/// Finds the same by seeking for holes, which tmpfs and NFS report although they have no extent map.
 fn holes(file: &File, span_bytes: u64) -> io::Result<Option<Extents>> {
     use rustix::fs::SeekFrom as Seek;
     let (mut found, mut written, mut at) = (Extents::default(), 0, 0);
@@ -157,10 +157,10 @@ pub fn drop_cached_pages(file: &File) -> io::Result<()> {
 pub struct Marker {
     /// Version of this record.
     pub version: u32,
-    /// Random: tells the file from every other, by whatever way it is reached. Empty in marks of older versions.
+    /// Random number that identifies the file, whichever way it is reached. Empty in marks of older versions.
     #[serde(default)]
     pub id: String,
-    /// Whether Assay created the file (and may remove it), or was only allowed to overwrite it.
+    /// True if Assay created the file (and may remove it), or was only allowed to overwrite it.
     pub created: bool,
     /// Bytes from the start that hold data.
     pub filled_bytes: u64,
@@ -256,7 +256,7 @@ impl Marker {
     }
 }
 
-/// Whether it is a number that [`random_id`] could have made. Marks of earlier versions have none.
+/// Returns true if it is a number that [`random_id`] could have made. Marks of earlier versions have none.
 fn is_id(text: &str) -> bool {
     text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
@@ -266,7 +266,7 @@ pub(crate) fn random_id() -> String {
     let mut bytes = [0; 16];
     match rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::NONBLOCK) {
         Ok(16) => format!("{:032x}", u128::from_ne_bytes(bytes)),
-        // Where there is no randomness yet, the time and the process tell files apart.
+        // Where there is no randomness yet, the time and the process distinguish files.
         _ => {
             let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
             format!("{:024x}{:08x}", now.as_nanos(), std::process::id())
@@ -274,7 +274,7 @@ pub(crate) fn random_id() -> String {
     }
 }
 
-/// Removes a file that Assay created, with its marker. `false` when it is not ours to remove.
+/// Removes a file that Assay created, with its marker. Returns false if Assay did not create it.
 pub fn remove(path: &Path) -> io::Result<bool> {
     let file = File::open(path)?;
     match Marker::read(path, &file)? {
@@ -297,7 +297,7 @@ struct Beside {
     marker: String,
 }
 
-/// What the file with the marker of the file `inode` holds.
+/// Returns what the file with the marker of the file `inode` holds.
 pub(crate) fn beside_text(inode: u64, marker: &[u8]) -> io::Result<Vec<u8>> {
     let marker = String::from_utf8_lossy(marker).into_owned();
     serde_json::to_vec(&Beside { inode, marker }).map_err(io::Error::other)
@@ -309,7 +309,7 @@ pub(crate) fn marker_beside(text: &[u8], inode: u64) -> Option<Vec<u8>> {
     (beside.inode == inode).then(|| beside.marker.into_bytes())
 }
 
-/// Whether a file beside holds a marker, whoever's.
+/// Returns true if a file beside holds a marker, whoever's.
 pub(crate) fn is_marker(text: &[u8]) -> bool {
     serde_json::from_slice::<Beside>(text).is_ok()
 }
@@ -335,7 +335,10 @@ fn write_beside(path: &Path, text: &[u8]) -> io::Result<()> {
         Err(e) => return Err(e),
         Ok(_) if is_beside(path) => {}
         Ok(_) => {
-            let says = format!("{} stands in the way and is no marker of Assay's; move it", path.display());
+            let says = format!(
+                "{} is in the way of the mark that Assay writes beside its file, and Assay did not write it; move it",
+                path.display()
+            );
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, says));
         }
     }
@@ -352,7 +355,7 @@ fn write_beside(path: &Path, text: &[u8]) -> io::Result<()> {
     moved
 }
 
-/// Whether a marker stands there, and not a link or a file of somebody else's.
+/// Returns true if a marker stands there, and not a link or a file of somebody else's.
 fn is_beside(path: &Path) -> bool {
     matches!(open_beside(path).and_then(read_beside), Ok(Some(_)))
 }
@@ -376,7 +379,7 @@ fn read_text(path: &Path, file: &File, metadata: &Metadata) -> io::Result<Option
     }
     let beside = match open_beside(&beside_path(path)) {
         Ok(beside) => read_beside(beside)?,
-        // A link there is nothing of ours: the file has no marker.
+        // Assay makes no links there: the file has no marker.
         Err(e) if is_missing_or_link(&e) => return Ok(None),
         Err(e) => return Err(e),
     };
@@ -430,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn a_marked_file_is_ours_until_somebody_changes_it() {
+    fn a_marked_file_counts_as_made_by_assay_until_somebody_changes_it() {
         let directory = tempfile::tempdir().unwrap();
         let (path, mut file) = made(directory.path());
         assert_eq!(Marker::read(&path, &file).unwrap(), None);
@@ -446,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_whose_run_was_killed_is_still_ours() {
+    fn a_file_whose_run_was_killed_still_counts_as_made_by_assay() {
         let directory = tempfile::tempdir().unwrap();
         let (path, mut file) = made(directory.path());
         file.set_len(4096).unwrap();
@@ -473,11 +476,11 @@ mod tests {
         fs::write(&precious, "precious").unwrap();
         std::os::unix::fs::symlink(&precious, &beside).unwrap();
         let refused = write_beside(&beside, &marker(3)).unwrap_err().to_string();
-        assert!(refused.contains("stands in the way"), "{refused}");
+        assert!(refused.contains("is in the way"), "{refused}");
         fs::remove_file(&beside).unwrap();
         fs::write(&beside, "somebody's notes").unwrap();
         let refused = write_beside(&beside, &marker(3)).unwrap_err().to_string();
-        assert!(refused.contains(".t.dat.assay stands in the way"), "{refused}");
+        assert!(refused.contains(".t.dat.assay is in the way"), "{refused}");
         assert_eq!(fs::read(&beside).unwrap(), b"somebody's notes");
         assert_eq!(fs::read(&precious).unwrap(), b"precious");
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 2, "nothing is left over");

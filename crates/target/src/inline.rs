@@ -2,43 +2,49 @@
 //!
 //! Such files never wait for a device, and cannot promise it: io_uring hands each of their operations to a kernel
 //! thread, and two context switches then cost more than the I/O. Here an operation is carried out by the poll that
-//! follows its submission, as io_uring itself does for files that can promise not to wait. The queue is as deep as
-//! asked for, and so is the time that an operation spends in it.
+//! follows its submission, as io_uring itself does for files that can promise not to wait. Each poll carries out one
+//! operation and no more, so whoever drives the target knows when each of them began and ended. The operations that
+//! wait for their turn are in no device: one I/O is in flight at a time.
 
 use std::collections::VecDeque;
 use std::fs::File;
 use std::path::Path;
 
+use assay_spec::Engine;
+
 use crate::open::{FileMember, OpenError};
 use crate::psync::transfer;
-use crate::{BATCH_MAX, Completion, Geometry, Op, Target, TargetLost, Wait};
+use crate::{Completion, Geometry, IoFailure, Op, Target, TargetLost, Wait};
 
 /// `f_type` of tmpfs and ramfs, as in statfs(2).
 const IN_MEMORY: [i64; 2] = [0x0102_1994, 0x8584_58F6];
 
-/// Whether `path` lies in memory.
+/// Returns true if `path` is a regular file in memory. A device node is none, though /dev is a tmpfs by its type: what
+/// counts is the device, wherever its node lies.
 #[must_use]
 pub fn is_in_memory(path: &Path) -> bool {
-    rustix::fs::statfs(path).is_ok_and(|fs| IN_MEMORY.contains(&fs.f_type))
+    std::fs::metadata(path).is_ok_and(|of| of.is_file())
+        && rustix::fs::statfs(path).is_ok_and(|fs| IN_MEMORY.contains(&fs.f_type))
 }
 
 /// Files in memory.
 pub struct InlineTarget {
     geometry: Geometry,
     members: Vec<FileMember>,
-    files: Vec<File>,
+    /// `None` only where a member could not be opened again.
+    files: Vec<Option<File>>,
 
     queue: VecDeque<Op>,
 }
 
 impl InlineTarget {
     pub(crate) fn open(members: &[FileMember], depth: u32) -> Result<Self, OpenError> {
-        let files = members.iter().map(FileMember::open).collect::<Result<Vec<_>, _>>()?;
+        let files = members.iter().map(|m| m.open().map(Some)).collect::<Result<Vec<_>, _>>()?;
         let geometry = Geometry {
             members: members.iter().map(|m| m.span_bytes).collect(),
             block_bytes: members.iter().map(|m| m.block_bytes).max().unwrap_or(512),
             depth,
-            engine: "inline",
+            engine: Engine::Inline,
         };
         Ok(Self {
             geometry,
@@ -67,21 +73,23 @@ impl Target for InlineTarget {
             // Nothing is in flight: this is the pause of a paced load.
             std::thread::sleep(time);
         }
-        for _ in 0..BATCH_MAX {
-            let Some(mut op) = self.queue.pop_front() else { break };
-            let outcome = transfer(&self.files[op.member as usize], &mut op);
-            done.push(Completion { tag: op.tag, outcome, buf: op.buf });
-        }
+        let Some(mut op) = self.queue.pop_front() else { return Ok(()) };
+        let outcome = match &self.files[op.member as usize] {
+            Some(file) => transfer(file, &mut op),
+            None => Err(IoFailure { errno: libc::EBADF }),
+        };
+        done.push(Completion { tag: op.tag, outcome, buf: op.buf });
         Ok(())
     }
 
     fn reopen(&mut self, member: u32) -> Result<(), TargetLost> {
         let index = member as usize;
         let path = || self.members[index].path.display().to_string();
+        self.files[index] = None;
         let file = self.members[index]
             .open()
             .map_err(|e| TargetLost::Reopen { path: path(), why: e.to_string() })?;
-        self.files[index] = file;
+        self.files[index] = Some(file);
         Ok(())
     }
 }
@@ -92,11 +100,19 @@ mod tests {
     use crate::open::tests::temporary_member;
     use crate::{IoBuf, OpKind};
 
+    /// A block device named in /dev was once taken for memory, because devtmpfs has the type of a tmpfs; it was then
+    /// measured one I/O at a time, whatever the plan asked for.
     #[test]
-    fn memory_is_told_from_disk() {
-        assert!(is_in_memory(Path::new("/dev/shm")));
-        assert!(!is_in_memory(Path::new("/proc")));
-        assert!(!is_in_memory(Path::new("/nonexistent")));
+    fn only_a_regular_file_lies_in_memory() {
+        let file = tempfile::NamedTempFile::new_in("/dev/shm").unwrap();
+        assert!(is_in_memory(file.path()));
+        for other in ["/dev/shm", "/proc/version", "/nonexistent"] {
+            assert!(!is_in_memory(Path::new(other)), "{other}");
+        }
+        let devices = std::fs::read_dir("/dev").unwrap().flatten().map(|entry| entry.path());
+        for device in devices.filter(|path| !path.is_file()) {
+            assert!(!is_in_memory(&device), "{}", device.display());
+        }
     }
 
     #[test]
@@ -110,6 +126,8 @@ mod tests {
         target.submit(op(1, OpKind::Read, IoBuf::new(1, 4096))).unwrap();
         assert!(target.submit(op(2, OpKind::Read, IoBuf::new(2, 4096))).is_err(), "two is the depth");
         let mut done = Vec::new();
+        target.poll(Wait::One, &mut done).unwrap();
+        assert_eq!(done.iter().map(|c| c.tag).collect::<Vec<_>>(), [0], "one at a time");
         target.poll(Wait::One, &mut done).unwrap();
         assert_eq!(done.iter().map(|c| c.tag).collect::<Vec<_>>(), [0, 1]);
         assert!(done[1].buf.iter().all(|b| *b == 9));

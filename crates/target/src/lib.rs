@@ -27,6 +27,7 @@ mod uring;
 
 use std::time::Duration;
 
+use assay_spec::Engine;
 use thiserror::Error;
 
 pub use buffer::{ALIGNMENT, IoBuf};
@@ -50,7 +51,7 @@ pub const BATCH_MAX: usize = 32;
 /// The worker that drives a target also opens it; a target is never shared or sent while I/O is in flight. Dropping
 /// it waits for whatever is in flight before any buffer is freed.
 pub trait Target {
-    /// What can be done with it. Constant for its life.
+    /// Returns what can be done with it. Constant for its life.
     fn geometry(&self) -> &Geometry;
 
     /// Accepts an operation, to be started by the next [`Target::poll`] at the latest. Called once an operation by
@@ -83,8 +84,8 @@ pub struct Geometry {
     pub block_bytes: u32,
     /// The most operations in flight.
     pub depth: u32,
-    /// How I/O is issued, for the record: `io_uring`, `psync`, `inline`, `iscsi`, `nfs`, `null` or `sim`.
-    pub engine: &'static str,
+    /// How I/O is issued.
+    pub engine: Engine,
 }
 
 /// What kind of operation.
@@ -164,6 +165,6 @@ pub enum TargetLost {
     #[error("{0}")]
     Paths(String),
     /// A helper thread of the psync engine is gone.
-    #[error("a thread of the psync engine ended")]
+    #[error("a helper thread of the psync engine ended unexpectedly")]
     Helper,
 }

@@ -5,10 +5,11 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 
+use assay_spec::Engine;
 use rustix::fs::{Mode, OFlags};
 use thiserror::Error;
 
-use crate::inline::{InlineTarget, is_in_memory};
+use crate::inline::InlineTarget;
 use crate::lun::LunTarget;
 use crate::member::Member;
 use crate::nfs::NfsTarget;
@@ -81,11 +82,13 @@ pub enum Durability {
     Sync,
 }
 
-/// How I/O is issued.
+/// How I/O is issued to files and block devices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IoEngine {
-    /// io_uring; files in memory are served at once by the thread that asks.
+    /// io_uring.
     Uring,
+    /// Blocking calls by the thread that drives the target, one at a time: for files in memory.
+    Inline,
     /// pread and pwrite on helper threads.
     Psync,
 }
@@ -127,8 +130,8 @@ pub struct SimulatedMember {
 pub enum OpenError {
     /// The file system has no direct I/O.
     #[error(
-        "{0}: this file system does not support direct I/O; --cached measures through the page cache instead \
-         (and the result says so), or choose a target on another file system"
+        "{0}: this file system does not support direct I/O; choose a target on another file system, or use --cached \
+         to measure through the page cache"
     )]
     NoDirectIo(String),
     /// The member cannot be opened.
@@ -140,10 +143,12 @@ pub enum OpenError {
         source: io::Error,
     },
     /// Another file has taken the place of the one that was prepared.
-    #[error("{0} is another file now than the one that was prepared; nothing was written to it")]
+    #[error(
+        "{0} was replaced by another file after it was prepared; nothing was written to it; start the run again"
+    )]
     Replaced(String),
     /// The ring could not be made.
-    #[error("cannot set up io_uring: {0}; --io psync works without it")]
+    #[error("cannot set up io_uring: {0}; use --io psync")]
     Ring(#[source] io::Error),
     /// This caller brings no simulation.
     #[error("cannot open sim:{array}: {why}")]
@@ -207,7 +212,7 @@ pub enum OpenError {
     )]
     MixedKinds(String),
     /// A helper thread could not be started.
-    #[error("cannot start a thread for the psync engine: {0}; use fewer outstanding I/Os or workers")]
+    #[error("cannot start a thread for the psync engine: {0}; lower `outstanding` or `workers`")]
     Thread(#[source] io::Error),
 }
 
@@ -239,6 +244,18 @@ impl FileMember {
     }
 }
 
+impl IoEngine {
+    /// Returns its name in the record.
+    #[must_use]
+    pub const fn recorded(self) -> Engine {
+        match self {
+            Self::Uring => Engine::IoUring,
+            Self::Inline => Engine::Inline,
+            Self::Psync => Engine::Psync,
+        }
+    }
+}
+
 /// Opens the target that drives the given members. Call it on the thread that will drive it.
 pub fn open(request: &OpenRequest<'_>) -> Result<AnyTarget, OpenError> {
     let depth = request.depth;
@@ -260,9 +277,7 @@ pub fn open(request: &OpenRequest<'_>) -> Result<AnyTarget, OpenError> {
     }
     let files = files(request.members)?;
     match request.engine {
-        IoEngine::Uring if files.iter().all(|m| is_in_memory(&m.path)) => {
-            InlineTarget::open(&files, depth).map(AnyTarget::Inline)
-        }
+        IoEngine::Inline => InlineTarget::open(&files, depth).map(AnyTarget::Inline),
         IoEngine::Uring => UringTarget::open(&files, depth, request.buffers).map(AnyTarget::Uring),
         IoEngine::Psync => PsyncTarget::open(&files, depth).map(AnyTarget::Psync),
     }
@@ -280,14 +295,14 @@ fn files(members: &[Member]) -> Result<Vec<FileMember>, OpenError> {
     members.iter().map(file).collect()
 }
 
-/// Whether this process may use io_uring: policies (sysctl, seccomp) refuse it on many hosts, and kernels before 5.11
-/// cannot wait for a limited time.
+/// Returns true if this process may use io_uring: policies (sysctl, seccomp) refuse it on many hosts, and kernels
+/// before 5.11 cannot wait for a limited time.
 pub fn uring_refused() -> Option<io::Error> {
     match io_uring::IoUring::new(2) {
         Ok(ring) if ring.params().is_feature_ext_arg() => None,
         Ok(_) => Some(io::Error::new(
             io::ErrorKind::Unsupported,
-            "this kernel cannot wait with a time limit; Linux 5.11 can",
+            "waiting with a time limit needs Linux 5.11 or later",
         )),
         Err(error) => Some(error),
     }
@@ -378,6 +393,29 @@ pub(crate) mod tests {
         let (other, _) = temporary_member(4096);
         std::fs::rename(other.path(), keep.path()).unwrap();
         assert!(matches!(member.open(), Err(OpenError::Replaced(_))));
+    }
+
+    /// A reopen once opened the new file before it closed the old one, so the last close that a storage sees when
+    /// Iometer reconnects never came.
+    #[test]
+    fn a_member_is_closed_before_it_is_opened_again() {
+        use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
+        let (_keep, member) = temporary_member(4096);
+        for engine in [IoEngine::Uring, IoEngine::Inline, IoEngine::Psync] {
+            let request =
+                OpenRequest { members: &[Member::File(member.clone())], depth: 1, engine, buffers: &[] };
+            let mut target = open(&request).unwrap();
+            let watch = inotify::init(CreateFlags::NONBLOCK).unwrap();
+            inotify::add_watch(&watch, &member.path, WatchFlags::OPEN | WatchFlags::CLOSE).unwrap();
+            target.reopen(0).unwrap();
+            let mut room = [std::mem::MaybeUninit::uninit(); 512];
+            let mut reader = inotify::Reader::new(&watch, &mut room);
+            let mut seen = Vec::new();
+            while let Ok(event) = reader.next() {
+                seen.push(event.events().contains(ReadFlags::OPEN));
+            }
+            assert_eq!(seen, [false, true], "{engine:?}: closed, then opened");
+        }
     }
 
     #[test]

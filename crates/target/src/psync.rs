@@ -9,6 +9,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::{Arc, RwLock};
 use std::thread::JoinHandle;
 
+use assay_spec::Engine;
 use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};
 
 use crate::open::{FileMember, OpenError};
@@ -21,7 +22,8 @@ const HELPER_STACK_BYTES: usize = 128 << 10;
 pub struct PsyncTarget {
     geometry: Geometry,
     members: Vec<FileMember>,
-    files: Arc<Vec<RwLock<File>>>,
+    /// `None` only while a member is reopened, or could not be.
+    files: Arc<Vec<RwLock<Option<File>>>>,
     helpers: Vec<JoinHandle<()>>,
 
     /// `None` only while dropping: closing it ends the helpers.
@@ -36,13 +38,16 @@ impl PsyncTarget {
     pub const DEPTH_MAX: u32 = 256;
 
     pub(crate) fn open(members: &[FileMember], depth: u32) -> Result<Self, OpenError> {
-        let files = members.iter().map(|m| m.open().map(RwLock::new)).collect::<Result<Vec<_>, _>>()?;
+        let files = members
+            .iter()
+            .map(|m| m.open().map(|file| RwLock::new(Some(file))))
+            .collect::<Result<Vec<_>, _>>()?;
         let files = Arc::new(files);
         let geometry = Geometry {
             members: members.iter().map(|m| m.span_bytes).collect(),
             block_bytes: members.iter().map(|m| m.block_bytes).max().unwrap_or(512),
             depth,
-            engine: "psync",
+            engine: Engine::Psync,
         };
         let (work, todo) = bounded::<Op>(depth as usize);
         let (finish, finished) = bounded(depth as usize);
@@ -115,10 +120,12 @@ impl Target for PsyncTarget {
     fn reopen(&mut self, member: u32) -> Result<(), TargetLost> {
         let index = member as usize;
         let path = || self.members[index].path.display().to_string();
+        let mut place = self.files[index].write().map_err(|_| TargetLost::Helper)?;
+        *place = None;
         let file = self.members[index]
             .open()
             .map_err(|e| TargetLost::Reopen { path: path(), why: e.to_string() })?;
-        *self.files[index].write().map_err(|_| TargetLost::Helper)? = file;
+        *place = Some(file);
         Ok(())
     }
 }
@@ -133,10 +140,13 @@ impl Drop for PsyncTarget {
     }
 }
 
-fn help(todo: &Receiver<Op>, finish: &Sender<Completion>, files: &[RwLock<File>]) {
+fn help(todo: &Receiver<Op>, finish: &Sender<Completion>, files: &[RwLock<Option<File>>]) {
     while let Ok(mut op) = todo.recv() {
         let outcome = match files[op.member as usize].read() {
-            Ok(file) => transfer(&file, &mut op),
+            Ok(file) => match &*file {
+                Some(file) => transfer(file, &mut op),
+                None => Err(IoFailure { errno: libc::EBADF }),
+            },
             Err(_) => Err(IoFailure { errno: libc::EIO }),
         };
         if finish.send(Completion { tag: op.tag, outcome, buf: op.buf }).is_err() {

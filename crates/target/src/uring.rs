@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 
+use assay_spec::Engine;
 use io_uring::types::{Fixed, SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode, squeue};
 
@@ -25,10 +26,11 @@ const AT_ONCE: u32 = 2;
 /// before any of that.
 pub struct UringTarget {
     ring: IoUring,
-    files: Vec<File>,
+    /// `None` only where a member could not be opened again.
+    files: Vec<Option<File>>,
     geometry: Geometry,
     members: Vec<FileMember>,
-    /// Whether the workers' buffers are registered, which saves pinning their pages for every operation.
+    /// True if the workers' buffers are registered, which saves pinning their pages for every operation.
     has_fixed_buffers: bool,
 
     /// By tag; what the kernel holds. A buffer in here must not be freed.
@@ -49,7 +51,7 @@ impl UringTarget {
             members: members.iter().map(|m| m.span_bytes).collect(),
             block_bytes: members.iter().map(|m| m.block_bytes).max().unwrap_or(512),
             depth,
-            engine: "io_uring",
+            engine: Engine::IoUring,
         };
         let iovecs: Vec<_> = buffers.iter().map(IoBuf::iovec).collect();
         // SAFETY: each vector describes memory owned by an `IoBuf`. The kernel pins the pages while they are
@@ -59,7 +61,7 @@ impl UringTarget {
             !iovecs.is_empty() && unsafe { ring.submitter().register_buffers(&iovecs) }.is_ok();
         Ok(Self {
             ring,
-            files,
+            files: files.into_iter().map(Some).collect(),
             geometry,
             members: members.to_vec(),
             has_fixed_buffers,
@@ -69,7 +71,7 @@ impl UringTarget {
         })
     }
 
-    /// Whether buffers are registered with the kernel; where the limit on locked memory is low they are not.
+    /// Returns true if buffers are registered with the kernel; where the limit on locked memory is low they are not.
     #[must_use]
     pub fn has_fixed_buffers(&self) -> bool {
         self.has_fixed_buffers
@@ -151,6 +153,18 @@ impl UringTarget {
         result.map(|_| ())
     }
 
+    /// The ring holds the file too: both let go of it before it is opened again, or its last close would never come.
+    fn close_and_open(&mut self, member: u32) -> Result<File, String> {
+        const NO_FILE: i32 = -1;
+        let index = member as usize;
+        let submitter = self.ring.submitter();
+        submitter.register_files_update(member, &[NO_FILE]).map_err(|e| e.to_string())?;
+        self.files[index] = None;
+        let file = self.members[index].open().map_err(|e| e.to_string())?;
+        submitter.register_files_update(member, &[file.as_raw_fd()]).map_err(|e| e.to_string())?;
+        Ok(file)
+    }
+
     fn reap(&mut self, done: &mut Vec<Completion>) {
         let mut queue = self.ring.completion();
         queue.sync();
@@ -178,8 +192,9 @@ impl Target for UringTarget {
         }
         assert!(op.size_bytes as usize <= op.buf.len(), "the kernel must stay within the buffer");
         let entry = self.entry(&op);
-        // SAFETY: the entry points into `op.buf`, which is as large as it says and kept in `in_flight` until the kernel has completed it,
-        // and at a registered file, which `reopen` replaces only while none of its operations is in flight.
+        // SAFETY: the entry points into `op.buf`, which is as large as it says and kept in `in_flight` until the kernel
+        // has completed it, and at a registered file, which `reopen` replaces only while none of its operations is in
+        // flight.
         if unsafe { self.ring.submission().push(&entry) }.is_err() {
             return Err(op);
         }
@@ -204,14 +219,9 @@ impl Target for UringTarget {
 
     fn reopen(&mut self, member: u32) -> Result<(), TargetLost> {
         let index = member as usize;
-        let reopened = self.members[index].open().map_err(|e| e.to_string()).and_then(|file| {
-            let descriptor = [file.as_raw_fd()];
-            self.ring.submitter().register_files_update(member, &descriptor).map_err(|e| e.to_string())?;
-            Ok(file)
-        });
-        match reopened {
+        match self.close_and_open(member) {
             Ok(file) => {
-                self.files[index] = file;
+                self.files[index] = Some(file);
                 Ok(())
             }
             Err(why) => {
@@ -228,7 +238,8 @@ impl Drop for UringTarget {
         let mut done = Vec::with_capacity(BATCH_MAX);
         while self.in_flight_count > 0 {
             if self.lost.is_some() || self.enter(Wait::One).is_err() {
-                // The kernel may still write to these buffers and nobody can tell when it ends: never free them.
+                // The kernel may still write to these buffers, and there is no way to learn when it ends: never free
+                // them.
                 self.in_flight.drain(..).flatten().for_each(std::mem::forget);
                 return;
             }
@@ -238,7 +249,8 @@ impl Drop for UringTarget {
     }
 }
 
-/// A ring with the cheapest set-up the kernel offers. Kernels refuse flags they do not know, so the best is tried first.
+/// A ring with the cheapest set-up the kernel offers. Kernels refuse flags they do not know, so the best is tried
+/// first.
 fn cheapest_ring(depth: u32) -> io::Result<IoUring> {
     let entries = depth.next_power_of_two();
     let builder = || {

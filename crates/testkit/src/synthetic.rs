@@ -82,7 +82,7 @@ pub fn target(path: &str) -> TargetFacts {
             capacity_bytes: 4 << 30,
             span_bytes: 4 << 30,
             block_bytes: 512,
-            engine: "io_uring".into(),
+            engine: assay_spec::Engine::IoUring,
             direct: true,
             sync: false,
             content: Content::Prepared,
@@ -169,6 +169,7 @@ fn report_step(
         mismatch_count: 0,
         paths: vec![],
         writes: vec![],
+        workers: vec![],
     };
     let end_ns = measure_ns + longest + SECOND_NS / 100;
     report(end_ns, RunEvent::StepEnded(Box::new(end)));

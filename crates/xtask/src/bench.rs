@@ -4,6 +4,7 @@
 //! and ratios are printed, and no test depends on them.
 
 mod case;
+mod kinds;
 mod runners;
 mod servers;
 mod table;

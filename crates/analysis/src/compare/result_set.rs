@@ -260,7 +260,7 @@ pub fn facets(header: &RunHeader) -> Vec<Facet> {
     vec![
         Facet::new("target", addresses.join(", "), Subject),
         Facet::new("array", array, Subject),
-        Facet::new("I/O issued by", of(&|m| m.engine.clone()), Subject),
+        Facet::new("I/O issued by", of(&|m| m.engine.to_string()), Subject),
         Facet::new("semantics", format!("{:?}", header.plan.semantics).to_lowercase(), Breaks),
         Facet::new("span", of(&|m| Bytes(m.span_bytes).to_string()), Breaks),
         Facet::new("past the page cache", of(&|m| yes_no(m.direct).to_owned()), Breaks),

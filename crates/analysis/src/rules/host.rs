@@ -70,6 +70,10 @@ pub(super) fn late_timers(case: StepCase<'_>) -> Option<Fired> {
 pub(super) fn tester_bound(case: StepCase<'_>) -> Option<Fired> {
     // Against the null target the tester is what is measured.
     case.run.storage().next()?;
+    // A file in memory is served by the tester's own thread: `in-memory` says so already.
+    if case.run.header.targets.iter().any(|t| t.member.engine == assay_spec::Engine::Inline) {
+        return None;
+    }
     slow_turns(case).or_else(|| no_cpu_left(case))
 }
 

@@ -1,6 +1,6 @@
 //! About the queue: how many I/Os were really in flight, and where they went.
 
-use assay_spec::{Job, Semantics, units::MIB};
+use assay_spec::{Engine, Job, Semantics, units::MIB};
 
 use super::{Fired, StepCase};
 use crate::finding::{Evidence, Severity};
@@ -53,6 +53,9 @@ fn why_drained(case: StepCase<'_>) -> (String, &'static str) {
     }
     if jobs.iter().flat_map(|j| &j.mix).any(|a| a.delay.0 > 0) {
         return (": the plan pauses between bursts".into(), "");
+    }
+    if case.run.header.targets.iter().any(|t| t.member.engine == Engine::Inline) {
+        return (": the worker itself serves a file in memory, one I/O at a time".into(), "");
     }
     if case.step.errors > 0 {
         return (": the I/Os that failed are not counted".into(), "");

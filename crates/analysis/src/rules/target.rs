@@ -1,6 +1,7 @@
 //! About the targets: whether what was measured is the storage, and under which promise.
 
 use assay_record::{MemberFacts, MemberKind};
+use assay_spec::Engine;
 use assay_spec::units::{GIB, MIB};
 
 use super::{Fired, Run, list};
@@ -110,7 +111,7 @@ fn paths(members: &[&MemberFacts]) -> String {
 
 /// A file in memory: nothing of it is storage.
 pub(super) fn in_memory(run: Run<'_>) -> Option<Fired> {
-    let mut members = run.header.targets.iter().filter(|t| t.member.engine == "inline");
+    let mut members = run.header.targets.iter().filter(|t| t.member.engine == Engine::Inline);
     let first = members.next()?;
     let kind = first.member.filesystem.as_ref().map_or("a file system in memory", |fs| fs.kind.as_str());
     Some(Fired {

@@ -110,8 +110,8 @@ fn a_busy_host_counts_where_others_use_it() {
 fn a_changed_plan_and_a_target_in_memory_are_told() {
     assert!(fires("changed", |h, _| h.plan.changes = vec!["run=1s".into()]));
     assert!(!fires("changed", |h, _| h.plan.changes.clear()));
-    assert!(fires("in-memory", |h, _| h.targets[0].member.engine = "inline".into()));
-    assert!(!fires("in-memory", |h, _| h.targets[0].member.engine = "io_uring".into()));
+    assert!(fires("in-memory", |h, _| h.targets[0].member.engine = assay_spec::Engine::Inline));
+    assert!(!fires("in-memory", |h, _| h.targets[0].member.engine = assay_spec::Engine::IoUring));
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod errors;
 mod files;
 mod forum;
 mod interrupted;
+mod kinds;
 mod load;
 mod loop_device;
 mod releases;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use assay_iscsi::{Initiator, Transfer};
 use assay_spec::Address;
+use assay_testkit::loop_device::LoopDevice;
 use assay_testkit::story::{Story, json, printed, refused};
 use assay_testkit::{istgt, need, tgt};
 use serde_json::Value;
@@ -285,4 +286,33 @@ fn a_failed_io_is_reported_in_the_words_of_the_target() {
     let says = document["tests"][0]["failures"][0]["says"].as_str().unwrap();
     assert!(says.contains("medium error") && says.contains("sense 3/"), "{says}");
     assert!(document["findings"].to_string().contains(says), "{:#}", document["findings"]);
+}
+
+/// What the target has in flight is read where tgt keeps the LUN: from the kernel's count of requests to a loop device.
+#[test]
+fn a_lun_reaches_its_queue_depth_at_the_target() {
+    let Some(mut tgt) = tgt::start(1) else { return };
+    let story = Story::new();
+    let Some(device) = LoopDevice::over_empty(64 << 20) else { return };
+    let disk = device.text();
+    tgt.set(&format!("--op new --mode logicalunit --tid 1 --lun 2 --bsoflags direct -b {disk}")).unwrap();
+    let plan = story.write(
+        "plan.toml",
+        "size = \"16MiB\"\n[[test]]\nname = \"t\"\noutstanding = 16\nrun = \"2s\"\n\
+         access = [{ size = \"4KiB\", read = 100, random = 100 }]\n",
+    );
+    let lun = tgt.address("", "").replace("/1?", "/2?");
+    let mut running = story.start(&["run", &plan, &lun, "--json"]);
+    let inflight = format!("/sys/block/{}/inflight", device.name());
+    let mut most = 0;
+    while running.child().try_wait().unwrap().is_none() {
+        let counted = std::fs::read_to_string(&inflight).unwrap();
+        most = most.max(counted.split_whitespace().next().unwrap().parse::<u64>().unwrap());
+        std::thread::sleep(Duration::from_micros(200));
+    }
+    let document = json(&running.end(), 0);
+    assert_eq!(document["targets"][0]["member"]["engine"], "iscsi");
+    assert!((4..=16).contains(&most), "tgt had at most {most} reads in flight on its disk");
+    let said = document["tests"][0]["outstanding_effective"].as_f64().unwrap();
+    assert!(said > 12.0 && said <= 16.01, "{said}");
 }

@@ -148,6 +148,101 @@ fn a_reply_goes_the_other_way() {
     assert_eq!((reply.kind, reply.size_bytes, reply.offset_bytes), (OpKind::Write, 512, 4096));
 }
 
+/// Over NFS and through the page cache every byte can be addressed, and random I/O once went to any of them.
+#[test]
+fn iometer_aligns_to_the_sector_where_the_target_has_no_blocks() {
+    let mut line = access(4096, 100.0, 100.0);
+    line.align = Bytes(0);
+    let job = job(vec![line]);
+    let of_block = |block_bytes| {
+        let setup = PlannerSetup {
+            job: &job,
+            semantics: Semantics::Iometer,
+            spans: &[1 << 30],
+            block_bytes,
+            worker: 0,
+            workers: 1,
+            exclusive: false,
+            seed: 9,
+        };
+        offsets(&mut Planner::new(&setup), 1000)
+    };
+    for (block, sector) in [(1, 512), (512, 512), (4096, 4096)] {
+        let found = of_block(block);
+        assert!(found.iter().all(|offset| offset % sector == 0), "{block}");
+        assert!(found.iter().any(|offset| offset % (2 * sector) != 0), "{block}: and to nothing larger");
+    }
+}
+
+#[test]
+fn an_iometer_reply_is_kept_from_the_end_by_the_size_of_a_request() {
+    let mut request = access(8192, 100.0, 0.0);
+    (request.reply, request.align) = (Bytes(512), Bytes(512));
+    let job = job(vec![request]);
+    let mut planner = planner(&job, Semantics::Iometer, 12 << 10, 0, 1);
+    let draw = draws(&mut planner, 1)[0];
+    // 8192 + 512 would fit, 8192 + 8192 does not.
+    assert_eq!((draw.offset_bytes, planner.reply(0, draw.kind, 0).unwrap().offset_bytes), (0, 0));
+    // The next sequential request follows the reply.
+    assert_eq!(offsets(&mut planner, 1), [512]);
+}
+
+#[test]
+fn an_iometer_reply_is_placed_by_the_line_of_the_burst_under_way() {
+    let mut coarse = access(4096, 100.0, 0.0);
+    (coarse.weight, coarse.reply, coarse.align) = (50, Bytes(512), Bytes(64 << 10));
+    let mut fine = access(512, 100.0, 0.0);
+    (fine.weight, fine.align) = (50, Bytes(512));
+    let job = job(vec![coarse, fine]);
+    let mut planner = planner(&job, Semantics::Iometer, 1 << 30, 0, 1);
+    let mut seen = [0_u32; 2];
+    let mut last_end = 0;
+    for _ in 0..200 {
+        let draw = draws(&mut planner, 1)[0];
+        last_end = last_end.max(draw.offset_bytes + u64::from(draw.size_bytes));
+        // The reply to an I/O of the first line, while a burst of whichever line was drawn last is under way.
+        let reply = planner.reply(0, OpKind::Read, 0).unwrap();
+        let align = if draw.access == 0 { 64 << 10 } else { 512 };
+        assert_eq!(
+            reply.offset_bytes,
+            (draw.offset_bytes + u64::from(draw.size_bytes)).next_multiple_of(align)
+        );
+        seen[draw.access as usize] += 1;
+    }
+    assert!(seen.iter().all(|count| *count > 20), "{seen:?}");
+}
+
+/// What the low bits of Iometer's generator do to a stream that is not random (docs/method.md).
+#[test]
+fn iometers_generator_is_kept_with_its_weak_low_bits() {
+    let percent_of_writes = |read, seed| {
+        let job = job(vec![access(4096, read, 0.0)]);
+        let setup = PlannerSetup {
+            job: &job,
+            semantics: Semantics::Iometer,
+            spans: &[1 << 30],
+            block_bytes: 512,
+            worker: 0,
+            workers: 1,
+            exclusive: false,
+            seed,
+        };
+        let mut planner = Planner::new(&setup);
+        let writes = draws(&mut planner, 20_000).iter().filter(|draw| draw.kind == OpKind::Write).count();
+        writes as f64 / 200.0
+    };
+    for (read, even, odd) in [(99.0, 0.0, 2.0), (65.0, 34.0, 36.0)] {
+        let mut seen = [0_u32; 2];
+        for seed in 0..40 {
+            let found = percent_of_writes(read, seed);
+            let which = usize::from((found - even).abs() > (found - odd).abs());
+            assert!((found - [even, odd][which]).abs() < 1.0, "{read}: {found}");
+            seen[which] += 1;
+        }
+        assert!(seen.iter().all(|seeds| *seeds > 5), "{read}: {seen:?}");
+    }
+}
+
 #[test]
 fn lines_of_different_alignment_stay_inside_their_slices() {
     let mut one = access(10 << 10, 0.0, 50.0);

@@ -19,6 +19,8 @@ pub struct Seen {
     pub submitted: AtomicU64,
     pub failed: AtomicU64,
     pub reopened: AtomicU64,
+    /// How many operations had been submitted at each reopening.
+    pub reopened_after: Mutex<Vec<u64>>,
     /// The most operations in flight on one worker.
     pub depth_max: AtomicU64,
     /// Operations in flight on a member when it was reopened; must stay 0.
@@ -98,6 +100,7 @@ impl Target for WatchedTarget {
 
     fn reopen(&mut self, member: u32) -> Result<(), TargetLost> {
         self.seen.reopened.fetch_add(1, Ordering::Relaxed);
+        self.seen.reopened_after.lock().unwrap().push(self.seen.submitted.load(Ordering::Relaxed));
         self.seen.in_flight_at_reopen.fetch_add(self.in_flight[member as usize], Ordering::Relaxed);
         Ok(())
     }
@@ -132,7 +135,8 @@ pub fn run_on<T: Target>(
         host: HostFacts::default(),
         array: None,
     };
-    let request = RunRequest { header, targets: &targets, warnings: vec![], stop: stop.clone() };
+    let request =
+        RunRequest { header, targets: &targets, warnings: vec![], stop: stop.clone(), cpus: vec![] };
     run_with(request, &|r: &OpenRequest<'_>| Ok(opener(r)), sink)
 }
 

@@ -1,5 +1,5 @@
-//! A socket for ICMP echoes (RFC 792, RFC 4443) of chosen size and reach, and what comes back: the echo, or the word of a
-//! router on the way, which the kernel keeps in the socket's error queue.
+//! A socket for ICMP echoes (RFC 792, RFC 4443) of chosen size and reach, and what comes back: the echo, or the word of
+//! a router on the way, which the kernel keeps in the socket's error queue.
 
 use std::io::IoSliceMut;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -25,7 +25,7 @@ const TIME_EXCEEDED_V6: u8 = 3;
 /// Entries of the error queue that are looked at for one echo: others may be left from those before.
 const ENTRIES_MAX: usize = 64;
 
-/// What became of an echo.
+/// The result of an echo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Answer {
     /// It came back, after so long.
@@ -53,7 +53,7 @@ pub(super) struct Echo {
 }
 
 impl Echo {
-    /// From the given address of ours and through that interface, where they are given: routes may depend on both.
+    /// Source address and interface, where they are given: routes may depend on both.
     pub(super) fn open(to: SocketAddr, from: Option<IpAddr>, through: Option<&str>) -> std::io::Result<Self> {
         let is_v4 = to.is_ipv4();
         let (family, protocol) = match to {
@@ -93,7 +93,7 @@ impl Echo {
         })
     }
 
-    /// Whether its packets are of IPv4.
+    /// Returns true if its packets are of IPv4.
     pub(super) fn is_v4(&self) -> bool {
         self.is_v4
     }
@@ -138,7 +138,7 @@ impl Echo {
         }
     }
 
-    /// What the error queue holds about the last echo.
+    /// Returns what the error queue holds about the last echo.
     fn said_by_a_router(&self) -> Option<Answer> {
         for _ in 0..ENTRIES_MAX {
             // The start of the echo that it is about.

@@ -33,8 +33,8 @@ const HOPS_TOLD: u8 = 16;
 /// So many routers in a row that say nothing, and nobody further on is asked.
 const SILENT_MAX: u32 = 2;
 
-/// Finds out which frames pass to where `echo` goes, up to `mtu_bytes` of the interface that leads there; where some do not, and a
-/// router is on the way, how far they come.
+/// Finds out which frames pass to where `echo` goes, up to `mtu_bytes` of the interface that leads there; where some do
+/// not, and a router is on the way, how far they come.
 pub(super) fn probe(mut echo: Echo, mtu_bytes: u32, is_routed: bool) -> FrameFacts {
     let small = if echo.is_v4() { SMALL_BYTES } else { SMALL_V6_BYTES };
     probe_with(small, mtu_bytes, is_routed, &mut |bytes, hops, patience| echo.send(bytes, hops, patience))

@@ -1,5 +1,5 @@
-//! Interfaces as the kernel lists them, and what each stands on: a VLAN on its device, a bond on its members, a bridge on
-//! the port that leads to the address. Several of them may be one cable.
+//! Interfaces as the kernel lists them, and what each stands on: a VLAN on its device, a bond on its members, a bridge
+//! on the port that leads to the address. Several of them may be one cable.
 
 use std::io;
 use std::net::IpAddr;
@@ -96,7 +96,7 @@ pub(crate) struct LinkWatch {
 }
 
 impl LinkWatch {
-    /// `None` where there is nothing to follow, or the kernel tells nothing.
+    /// `None` where there is nothing to follow, or the kernel reports nothing.
     pub(crate) fn open(names: &[String]) -> Option<Self> {
         if names.is_empty() {
             return None;
@@ -107,7 +107,7 @@ impl LinkWatch {
         Some(Self { kernel, links })
     }
 
-    /// What each has counted since the call before. An interface that is gone is left out.
+    /// Returns what each has counted since the call before. An interface that is gone is left out.
     pub(crate) fn sample(&mut self) -> Vec<LinkSample> {
         let Self { kernel, links } = self;
         let sample = |(index, name, before): &mut (u32, String, InterfaceCounters)| {
@@ -151,7 +151,8 @@ fn add_info(link: &mut Link, infos: &[LinkInfo]) {
     }
 }
 
-/// What stands below the interface, layer by layer. `port` is that of a bridge through which the address is reached.
+/// Returns what stands below the interface, layer by layer. `port` is that of a bridge through which the address is
+/// reached.
 pub(super) fn stack(links: &[Link], index: u32, port: &dyn Fn(u32) -> Option<u32>) -> Option<InterfaceFacts> {
     links.iter().find(|link| link.index == index).map(|top| facts_of(links, top, port, LAYERS_MAX))
 }

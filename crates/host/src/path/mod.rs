@@ -1,4 +1,4 @@
-//! What stands between this host and an address: route, interface, frames that pass, and what TCP does each second.
+//! The network between this host and an address: route, interface, frames that pass, and what TCP does each second.
 //!
 //! Everything comes from the kernel over netlink (and sysfs, for what drivers put there), in the network namespace
 //! this process is in; frames are tried out by echoes. Nothing here loads the network: some packets per address.
@@ -101,7 +101,7 @@ fn net_path(way: &EchoRoute) -> NetPathFacts {
     facts
 }
 
-/// Echoes tell of the way of a connection only where they take the same one.
+/// Echoes describe the path of a connection only where they take the same one.
 fn probe(kernel: &mut Netlink, way: &EchoRoute, device: &str, mtu_bytes: u32) -> FrameFacts {
     let from = way.route.source.as_ref().and_then(|source| source.parse().ok());
     let mut goes_there = |through| {
@@ -131,7 +131,7 @@ fn interface(kernel: &mut Netlink, links: &[Link], index: u32, next_hop: IpAddr)
     Some(top)
 }
 
-/// What drivers and shapers say of an interface and of those below it.
+/// Returns what drivers and shapers say of an interface and of those below it.
 fn add_drivers(kernel: &mut Netlink, of: &mut InterfaceFacts, index_of: &dyn Fn(&str) -> Option<u32>) {
     // Of what lies in another namespace only the number is known.
     let Some(index) = index_of(&of.name) else { return };

@@ -49,7 +49,7 @@ pub(super) fn route_of(kernel: &mut Netlink, flow: Flow) -> io::Result<(RouteFac
     Ok((facts, index))
 }
 
-/// The way of an echo from that address of ours, by a socket that is bound to an interface or to none.
+/// The route of an echo from a local address, by a socket that is bound to an interface or to none.
 pub(super) fn route_of_echo(
     kernel: &mut Netlink,
     to: SocketAddr,
@@ -70,7 +70,7 @@ fn zone(to: SocketAddr) -> Option<u32> {
 }
 
 fn look_up(kernel: &mut Netlink, choice: &Choice) -> io::Result<(RouteFacts, u32, RouteType)> {
-    let none = || io::Error::new(io::ErrorKind::NetworkUnreachable, "there is no route");
+    let none = || io::Error::new(io::ErrorKind::NetworkUnreachable, "no route to the address");
     let message = ask(kernel, choice, RouteFlags::LookupTable)?.ok_or_else(none)?;
     if !matches!(message.header.kind, RouteType::Unicast | RouteType::Local) {
         return Err(none());

@@ -37,7 +37,7 @@ struct Connection {
 }
 
 impl TcpWatch {
-    /// `None` where there is nothing to follow, or the kernel tells nothing.
+    /// `None` where there is nothing to follow, or the kernel reports nothing.
     pub(crate) fn open(mut remotes: Vec<SocketAddr>) -> Option<Self> {
         remotes.sort_unstable();
         remotes.dedup();
@@ -113,8 +113,8 @@ fn question(is_v4: bool, socket_id: SocketId) -> InetRequest {
     }
 }
 
-/// What TCP agreed on for the connection between these two addresses; `None` where there is none, or the kernel does
-/// not tell.
+/// Returns what TCP agreed on for the connection between these two addresses; `None` where there is none, or the kernel
+/// does not tell.
 #[must_use]
 pub fn tcp_path(local: SocketAddr, remote: SocketAddr) -> Option<TcpPathFacts> {
     TcpFactsReader::open().ok()?.between(local, remote).ok().map(tcp_facts)
@@ -134,7 +134,7 @@ pub fn tcp_facts(of: TcpFacts) -> TcpPathFacts {
     }
 }
 
-/// The inode of a connection's socket, and what the kernel tells of the connection.
+/// The inode of a connection's socket, and what the kernel reports about the connection.
 fn tcp_info(response: &InetResponse) -> Option<(u32, TcpFacts)> {
     // The library's own reader refuses the shorter structure of older kernels.
     let info = response.nlas.iter().find_map(|nla| match nla {

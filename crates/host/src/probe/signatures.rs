@@ -35,10 +35,10 @@ struct Signature {
 pub(crate) fn holds(node: &Node, path: &Path) -> Result<Vec<Hold>, ProbeError> {
     let failed = |says: String| ProbeError::ToolFailed { path: path.to_owned(), says };
     let text = run(&program()?, path).map_err(failed)?;
-    let report = parse(&text).map_err(|error| failed(format!("its answer cannot be read: {error}")))?;
+    let report = parse(&text).map_err(|error| failed(format!("its output cannot be parsed: {error}")))?;
     let mut kinds: Vec<&str> = Vec::new();
     let mut found = Vec::new();
-    // A partition table has a backup, ZFS hundreds of labels: each kind is told once.
+    // A partition table has a backup, ZFS hundreds of labels: each kind is reported once.
     for signature in &report.signatures {
         if !kinds.contains(&signature.kind.as_str()) {
             kinds.push(&signature.kind);
@@ -67,7 +67,7 @@ fn sentence(node: &Node, path: &Path, signature: &Signature) -> String {
     )
 }
 
-/// What the names of libblkid mean, where they do not speak for themselves.
+/// Returns what the names of libblkid mean, where they do not speak for themselves.
 fn describe(kind: &str) -> String {
     let meaning = match kind {
         "gpt" | "dos" | "PMBR" | "sun" | "bsd" | "mac" | "sgi" | "atari" => "a partition table",
@@ -130,7 +130,7 @@ fn wait(child: &mut Child) -> io::Result<bool> {
         }
         if started.elapsed() > ANSWER_WITHIN {
             child.kill()?;
-            let says = format!("no answer within {} s; the device does not respond", ANSWER_WITHIN.as_secs());
+            let says = format!("no answer within {} s: the device does not respond", ANSWER_WITHIN.as_secs());
             return Err(io::Error::new(io::ErrorKind::TimedOut, says));
         }
         thread::sleep(Duration::from_millis(5));

@@ -20,7 +20,7 @@ pub(crate) fn holds(machine: &Machine, nodes: &[Node]) -> Result<Vec<Hold>, Prob
     for node in nodes {
         let subject = node.subject();
         for mount in &mounts {
-            // Btrfs mounts have a device number of their own; there the source tells.
+            // Btrfs mounts have a device number of their own; there the mount source names the device.
             if node.number == Some(mount.device) || is_node(machine, node, Path::new(&mount.source)) {
                 found.push(format!(
                     "{subject} is mounted at {} ({})",
@@ -88,7 +88,7 @@ fn backing_file_holds(machine: &Machine, node: &Node, loops: &[Loop], swaps: &[P
     found
 }
 
-/// What a regular file is in use as: the disk of a loop device, swap.
+/// Returns what a regular file is in use as: the disk of a loop device, swap.
 pub(crate) fn file_users(machine: &Machine, file: &Path) -> Vec<String> {
     let attached = loops(machine).into_iter().filter(|one| is_same_file(&one.file, file));
     let mut found: Vec<String> = attached
@@ -133,7 +133,7 @@ fn swaps(text: &str) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Whether a path is the node of this device, by number; by name where this process does not see that path.
+/// Returns true if a path is the node of this device, by number; by name where this process does not see that path.
 fn is_node(machine: &Machine, node: &Node, path: &Path) -> bool {
     if !path.starts_with("/dev") {
         return false;

@@ -1,4 +1,4 @@
-//! Hosts with several ways: the one that is told is the one that the packets of that connection take.
+//! Hosts with several ways: the one that is reported is the one that the packets of that connection take.
 
 use std::io::Write as _;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs as _};
@@ -47,7 +47,7 @@ fn two_ways(of: &str) -> Option<Namespaces> {
     Some(spaces)
 }
 
-/// A connection, from that address of ours where one is given.
+/// A connection, from a source address where one is given.
 fn connected(to: SocketAddr, from: Option<&str>) -> TcpStream {
     let Some(from) = from else { return TcpStream::connect(to).unwrap() };
     let open = socket(AddressFamily::Inet, SockType::Stream, SockFlag::empty(), None).unwrap();

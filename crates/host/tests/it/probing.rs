@@ -314,7 +314,7 @@ fn what_is_no_block_device_is_an_error_that_says_so() {
     for (path, says) in [
         ("/dev/null", "/dev/null is not a block device"),
         ("/", "/ is not a block device"),
-        ("/dev/no-such-device", "/dev/no-such-device cannot be looked at"),
+        ("/dev/no-such-device", "cannot read the metadata of /dev/no-such-device"),
     ] {
         let error = probe(Path::new(path)).unwrap_err().to_string();
         assert!(error.starts_with(says), "{error}");

@@ -270,7 +270,7 @@ pub(super) fn facts(
         capacity_bytes: place.file.map_or(0, |file| file.attributes.size_bytes).max(span_bytes),
         span_bytes,
         block_bytes: BLOCK_BYTES,
-        engine: "nfs".into(),
+        engine: assay_spec::Engine::Nfs,
         direct: true,
         sync: is_file_sync,
         filesystem: Some(filesystem(place)),

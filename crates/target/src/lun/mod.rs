@@ -115,7 +115,7 @@ impl LunTarget {
             members: vec![member.span_bytes],
             block_bytes: member.block_bytes,
             depth,
-            engine: "iscsi",
+            engine: assay_spec::Engine::Iscsi,
         };
         Ok(Self {
             geometry,

@@ -109,7 +109,7 @@ impl NfsTarget {
                 members: vec![member.span_bytes],
                 block_bytes: BLOCK_BYTES,
                 depth,
-                engine: "nfs",
+                engine: assay_spec::Engine::Nfs,
             },
             access: member.access,
             server: member.server.to_string(),

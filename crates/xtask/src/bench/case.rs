@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 
+use super::kinds::kinds;
 use super::runners::{
-    Load, Measured, assay_memory_mib, assay_null, assay_run, fio_lun, fio_nfs, fio_null, fio_run,
+    CpuUse, Load, Measured, assay_memory_mib, assay_null, assay_run, fio_lun, fio_nfs, fio_null, fio_run,
 };
 use super::table::{Goal, Row};
 use super::{BenchFolders, Options, servers};
@@ -22,6 +23,8 @@ pub(crate) enum Case {
     Nfs { name: String, load: Load, goals: RemoteGoals },
     /// What Assay takes beyond its buffers.
     Memory,
+    /// One load on every kind of target.
+    Kinds,
 }
 
 /// What is aimed at over the network.
@@ -45,9 +48,9 @@ const DEPTHS: [u32; 3] = [1, 32, 128];
 
 pub(crate) fn cases(options: &Options) -> Vec<Case> {
     let loads = [
-        ("4k random read QD32", Load { rw: "randread", block: 4096, depth: 32 }),
-        ("128k sequential read QD32", Load { rw: "read", block: 131_072, depth: 32 }),
-        ("4k random write QD32", Load { rw: "randwrite", block: 4096, depth: 32 }),
+        ("4k random read QD32", Load::new("randread", 4096, 32)),
+        ("128k sequential read QD32", Load::new("read", 131_072, 32)),
+        ("4k random write QD32", Load::new("randwrite", 4096, 32)),
     ];
     let media =
         [("tmpfs", PathBuf::from("/dev/shm"), Medium::Memory), ("disk", options.disk.clone(), Medium::Disk)];
@@ -58,8 +61,22 @@ pub(crate) fn cases(options: &Options) -> Vec<Case> {
             cases.push(Case::File { name, folder, load, medium });
         }
     }
-    let small = Load { rw: "randread", block: 4096, depth: 32 };
-    let large = Load { rw: "read", block: 262_144, depth: 8 };
+    // One I/O at a time shows where a tester runs: neither is told.
+    let free = [
+        ("disk 4k random read QD1, CPUs free", Load { cpu: CpuUse::Free, ..Load::new("randread", 4096, 1) }),
+        (
+            "disk 4k random read QD32, CPUs free",
+            Load { cpu: CpuUse::Free, ..Load::new("randread", 4096, 32) },
+        ),
+    ];
+    cases.extend(free.map(|(name, load)| Case::File {
+        name: name.to_owned(),
+        folder: options.disk.clone(),
+        load,
+        medium: Medium::Disk,
+    }));
+    let small = Load::new("randread", 4096, 32);
+    let large = Load::new("read", 262_144, 8);
     let luns = [("4k random read QD32", small, 0.7), ("256k sequential read QD8", large, 1.0)];
     cases.extend(luns.map(|(name, load, cpu)| {
         let goals = RemoteGoals { iops: Goal::RatioAtLeast(1.0), cpu: Goal::RatioAtMost(cpu) };
@@ -77,6 +94,7 @@ pub(crate) fn cases(options: &Options) -> Vec<Case> {
         Case::Nfs { name: format!("nfs {name}"), load, goals }
     }));
     cases.push(Case::Memory);
+    cases.push(Case::Kinds);
     cases
 }
 
@@ -86,6 +104,7 @@ impl Case {
             Self::Null => "null",
             Self::File { name, .. } | Self::Lun { name, .. } | Self::Nfs { name, .. } => name,
             Self::Memory => "memory",
+            Self::Kinds => "kinds",
         }
     }
 
@@ -102,6 +121,7 @@ impl Case {
             Self::Lun { name, load, goals } => lun(name, load, *goals, place, options),
             Self::Nfs { name, load, goals } => nfs(name, load, *goals, place, options),
             Self::Memory => memory(place, options),
+            Self::Kinds => kinds(place, options),
         }
     }
 }

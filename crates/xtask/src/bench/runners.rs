@@ -19,9 +19,24 @@ pub(crate) struct Load {
     pub(crate) block: u32,
     /// I/Os in flight.
     pub(crate) depth: u32,
+    pub(crate) cpu: CpuUse,
+}
+
+/// Where testers run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CpuUse {
+    /// Both on the first CPU: the same conditions, whatever each would choose.
+    First,
+    /// Where they choose, as for a user who says nothing.
+    Free,
 }
 
 impl Load {
+    /// On the first CPU.
+    pub(crate) fn new(rw: &'static str, block: u32, depth: u32) -> Self {
+        Self { rw, block, depth, cpu: CpuUse::First }
+    }
+
     /// Whether fio can have memory like ours. Assay's buffers of more than a page lie in transparent huge pages, which
     /// makes large I/Os cheaper for the device; fio takes huge pages only from the system's pool, which is empty unless
     /// somebody did `sysctl vm.nr_hugepages=8`.
@@ -50,7 +65,7 @@ pub(crate) struct Measured {
     pub(crate) p99_us: f64,
 }
 
-/// Warm-up of both, and the CPU both are bound to: Assay binds its first worker to the first CPU.
+/// Warm-up of both, and the CPU that both are bound to where they may not choose.
 const RAMP: &str = "200ms";
 const CPU: &str = "0";
 
@@ -66,7 +81,7 @@ pub(crate) fn assay_null(place: &BenchFolders, seconds: u32, depths: &[u32]) -> 
 }
 
 pub(crate) fn fio_null(depth: u32, seconds: u32) -> anyhow::Result<f64> {
-    let load = Load { rw: "randread", block: 4096, depth };
+    let load = Load::new("randread", 4096, depth);
     let document = json_of(fio(&load, seconds).args(["--ioengine=null", "--size=1t"]))?;
     number(&document, "/jobs/0/read/iops")
 }
@@ -108,7 +123,10 @@ fn assay(
     if !is_remote(path) {
         // The bench made this file under a name of its own; once fio has written to it, Assay no longer takes it for
         // its own.
-        command.args(["--io", "uring", "--overwrite"]).arg(path);
+        command.arg("--overwrite").arg(path);
+    }
+    if load.cpu == CpuUse::First {
+        command.args(["--cpus", CPU]);
     }
     Ok(command)
 }
@@ -118,7 +136,7 @@ fn is_remote(path: &Path) -> bool {
 }
 
 fn plan_text(load: &Load, workers: u32, seconds: u32, size_mib: u64) -> String {
-    let Load { rw, block, depth } = load;
+    let Load { rw, block, depth, .. } = load;
     let (read, random) =
         (if rw.ends_with("write") { 0 } else { 100 }, if rw.starts_with("rand") { 100 } else { 0 });
     let mut text = format!("name = \"bench\"\nsize = \"{size_mib}MiB\"\n[[test]]\nname = \"{rw}\"\n");
@@ -183,7 +201,10 @@ fn fio_at(program: &Path, load: &Load, seconds: u32) -> Command {
     let mut command = Command::new(program);
     command.args(["--name=bench", "--thread", "--time_based", "--norandommap", "--refill_buffers"]);
     command.args(["--lat_percentiles=1", "--output-format=json"]);
-    command.arg(format!("--ramp_time={RAMP}")).arg(format!("--cpus_allowed={CPU}"));
+    command.arg(format!("--ramp_time={RAMP}"));
+    if load.cpu == CpuUse::First {
+        command.arg(format!("--cpus_allowed={CPU}"));
+    }
     command.arg(format!("--rw={}", load.rw)).arg(format!("--bs={}", load.block));
     command.arg(format!("--iodepth={}", load.depth)).arg(format!("--runtime={seconds}"));
     command
@@ -192,7 +213,7 @@ fn fio_at(program: &Path, load: &Load, seconds: u32) -> Command {
 /// The peak of resident memory at 4 workers of 128, less the buffers, MiB.
 pub(crate) fn assay_memory_mib(place: &BenchFolders, path: &Path, options: &Options) -> anyhow::Result<f64> {
     const WORKERS: u32 = 4;
-    let load = Load { rw: "randread", block: 4096, depth: 128 };
+    let load = Load { cpu: CpuUse::Free, ..Load::new("randread", 4096, 128) };
     let mut command = assay(place, &load, path, options, WORKERS, options.seconds)?;
     let mut child =
         command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().context("cannot start assay")?;
@@ -219,7 +240,7 @@ fn peak_in(status: &str) -> u64 {
 }
 
 /// When a run's load is certainly on: fio starts for a third of a second, and both warm up.
-const SETTLED: Duration = Duration::from_millis(800);
+pub(crate) const SETTLED: Duration = Duration::from_millis(800);
 /// Clock ticks of /proc/PID/stat per second, on every architecture Linux offers to programs.
 const TICKS_PER_S: f64 = 100.0;
 
@@ -265,7 +286,7 @@ fn json_of(command: &mut Command) -> anyhow::Result<Value> {
     document_of(&program, &command.output().with_context(|| format!("cannot start {program}"))?)
 }
 
-fn document_of(program: &str, output: &Output) -> anyhow::Result<Value> {
+pub(crate) fn document_of(program: &str, output: &Output) -> anyhow::Result<Value> {
     if !output.status.success() {
         bail!("{program} ended with {}: {}", output.status, String::from_utf8_lossy(&output.stderr));
     }
@@ -275,7 +296,7 @@ fn document_of(program: &str, output: &Output) -> anyhow::Result<Value> {
     serde_json::from_str(&text[start..]).with_context(|| format!("{program} printed no JSON"))
 }
 
-fn number(document: &Value, pointer: &str) -> anyhow::Result<f64> {
+pub(crate) fn number(document: &Value, pointer: &str) -> anyhow::Result<f64> {
     document.pointer(pointer).and_then(Value::as_f64).with_context(|| format!("no number at {pointer}"))
 }
 
@@ -303,7 +324,7 @@ mod tests {
 
     #[test]
     fn a_plan_says_what_the_load_says() {
-        let text = plan_text(&Load { rw: "randwrite", block: 4096, depth: 7 }, 2, 3, 64);
+        let text = plan_text(&Load::new("randwrite", 4096, 7), 2, 3, 64);
         for part in ["outstanding = 7", "workers = 2", "read = 0, random = 100", "\"64MiB\"", "run = \"3s\""]
         {
             assert!(text.contains(part), "{part} is not in {text}");
