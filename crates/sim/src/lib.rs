@@ -26,7 +26,7 @@ use assay_target::{
 };
 
 use truth::KEPT_MAX;
-pub use truth::{Seen, Truth};
+pub use truth::{Truth, TruthStats};
 
 /// I/Os a simulated array takes at once, all workers together; a full one hands the next back.
 const IN_FLIGHT_MAX: usize = 8192;

@@ -113,13 +113,13 @@ const WORDS_MAX: usize = 32;
 
 /// I/Os that ended, until the engine takes them, and the first failures in words, which an error number does not hold.
 #[derive(Debug)]
-pub(crate) struct Ended {
+pub(crate) struct CompletionQueue {
     ready: VecDeque<Completion>,
     first_failure: Option<PathEvent>,
     failures: Vec<String>,
 }
 
-impl Ended {
+impl CompletionQueue {
     pub(crate) fn new(depth: u32) -> Self {
         Self { ready: VecDeque::with_capacity(depth as usize), first_failure: None, failures: Vec::new() }
     }

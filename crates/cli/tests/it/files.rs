@@ -95,7 +95,11 @@ fn a_file_is_not_filled_where_nobody_wants_that() {
     // The next run without it makes up for it.
     let run = assay(&story, &[]).ends(DONE);
     assert!(run.err.contains("filled t.dat"), "{}", run.err);
-    assay(&story, &["--no-fill", "--set", "verify=true"])
+    let verify =
+        "[[test]]\nname = \"t\"\naccess = [{ size = 4096, read = 50 }]\nrun = \"100ms\"\nverify = true\n";
+    story.write("verify.toml", verify);
+    story
+        .assay(&["run", "verify.toml", "t.dat", "--no-fill"])
         .refused(&["verify needs blocks", "leave out --no-fill"]);
 }
 

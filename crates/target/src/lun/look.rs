@@ -7,7 +7,7 @@ use assay_iscsi::scsi::{AccessState, Mapping, Provisioning, key};
 use assay_iscsi::{Command, CommandError, Initiator, IoError, Kind};
 use assay_spec::IscsiAddress;
 
-use super::there::explained;
+use super::alternatives::explained;
 use super::{Credentials, config};
 use crate::OpenError;
 use crate::remote::{PathChange, PathReport};
@@ -105,7 +105,7 @@ fn look_with(
     let words = |error: CommandError| error.to_string();
     let inquiry = initiator.inquiry().map_err(words)?;
     let pages = initiator.supported_pages().unwrap_or_default();
-    let serial = initiator.serial().ok().filter(|serial| !serial.is_empty());
+    let serial = initiator.serial().ok().flatten();
     let capacity = initiator.capacity();
     let block = u64::from(capacity.block_bytes);
     let limits = if pages.contains(&0xb0) { initiator.block_limits().ok() } else { None };

@@ -3,11 +3,11 @@
 //! Every worker has an initiator of its own, with all its sessions and paths: nothing is shared between threads, and
 //! the spread over paths is each worker's own.
 
+mod alternatives;
 mod hold;
 mod look;
 mod portals;
 mod secret;
-mod there;
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use assay_iscsi::scsi::{cdb::Fua, key, status};
 use assay_iscsi::{Command, Config, EventKind, FencedBy, Initiator, IoError, Kind, Policy};
 use assay_spec::{IscsiAddress, PathPolicy};
 
-use crate::remote::{Ended, Moment, PathChange, PathEvent, PathReport, RemoteReport};
+use crate::remote::{CompletionQueue, Moment, PathChange, PathEvent, PathReport, RemoteReport};
 use crate::{
     AccessMode, Completion, Durability, Geometry, IoBuf, IoFailure, Op, OpKind, OpenError, Target,
     TargetLost, Wait,
@@ -99,7 +99,7 @@ pub struct LunTarget {
     initiator: Initiator<IoBuf>,
     /// Straight from the initiator, which may give more at once than a poll may.
     given_back: Vec<assay_iscsi::Completion<IoBuf>>,
-    ended: Ended,
+    completed: CompletionQueue,
 }
 
 impl LunTarget {
@@ -123,7 +123,7 @@ impl LunTarget {
             fua: if member.durability == Durability::Sync { Fua::On } else { Fua::Off },
             initiator,
             given_back: Vec::with_capacity(depth as usize),
-            ended: Ended::new(depth),
+            completed: CompletionQueue::new(depth),
         })
     }
 
@@ -134,11 +134,11 @@ impl LunTarget {
                 // A short transfer is the engine's to judge, as with files.
                 Err(IoError::Short { transferred_bytes, .. }) => Ok(transferred_bytes),
                 Err(error) => {
-                    self.ended.failed(&error);
+                    self.completed.failed(&error);
                     Err(IoFailure { errno: errno(&error) })
                 }
             };
-            self.ended.settle(back.tag, outcome, back.buf);
+            self.completed.settle(back.tag, outcome, back.buf);
         }
     }
 }
@@ -150,7 +150,7 @@ impl Target for LunTarget {
 
     #[inline]
     fn submit(&mut self, op: Op) -> Result<(), Op> {
-        let Some(op) = self.ended.fence(self.access, op) else { return Ok(()) };
+        let Some(op) = self.completed.fence(self.access, op) else { return Ok(()) };
         let Op { tag, member, kind, size_bytes, offset_bytes, buf } = op;
         let (kind_of, fua) = match kind {
             OpKind::Read => (Kind::Read, Fua::Off),
@@ -170,9 +170,9 @@ impl Target for LunTarget {
 
     #[inline]
     fn poll(&mut self, wait: Wait, done: &mut Vec<Completion>) -> Result<(), TargetLost> {
-        let polled = self.initiator.poll(self.ended.patience(wait), &mut self.given_back);
+        let polled = self.initiator.poll(self.completed.patience(wait), &mut self.given_back);
         self.settle();
-        self.ended.hand_out(polled, done)
+        self.completed.hand_out(polled, done)
     }
 
     /// Keeps the sessions: closing and opening a disk does not log out of its target either, and a login per so
@@ -183,9 +183,9 @@ impl Target for LunTarget {
 
     fn remote_report(&mut self, _moment: Moment) -> Option<RemoteReport> {
         let mut events: Vec<PathEvent> = self.initiator.events().into_iter().map(event).collect();
-        events.extend(self.ended.first_failure());
+        events.extend(self.completed.first_failure());
         let paths = self.initiator.stats().into_iter().map(PathReport::from).collect();
-        Some(RemoteReport { paths, events, writes: None, failures: self.ended.failures() })
+        Some(RemoteReport { paths, events, writes: None, failures: self.completed.failures() })
     }
 }
 
@@ -225,7 +225,7 @@ fn event(event: assay_iscsi::Event) -> PathEvent {
         EventKind::AccessState(state) => format!("{path} is now {state:?}"),
         EventKind::UnitAttention(words) => format!("{path}: {words}"),
         EventKind::CommandAborted { after_ms } => format!("{path}: an I/O was aborted after {after_ms} ms"),
-        EventKind::TargetSays(words) => format!("{path}: {words}"),
+        EventKind::TargetSays(words) | EventKind::Deviation(words) => format!("{path}: {words}"),
         EventKind::AllPathsDown => "all paths are down; I/O waits".to_owned(),
         EventKind::Dropped { count } => format!("{count} events of paths were dropped"),
     };

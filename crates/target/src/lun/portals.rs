@@ -28,7 +28,7 @@ pub fn with_all_portals(
     }
     let found = targets_at(address, credentials)?;
     let Some(target) = found.iter().find(|target| target.name == address.target) else {
-        let list = super::there::targets(&address.portals[0], &found, &address.target);
+        let list = super::alternatives::targets(&address.portals[0], &found, &address.target);
         let why = format!("the portal has no target of this name{list}");
         return Err(OpenError::Lun { lun: address.to_string(), why });
     };

@@ -15,7 +15,7 @@ use assay_nfs::{Command, EventKind, File, FileConfig, IoError, Kind, Timeouts};
 use assay_spec::{NfsAddress, NfsSync};
 
 use crate::remote::{
-    Ended, Moment, PathChange, PathEvent, PathReport, RemoteReport, WriteReport, WriteStats,
+    CompletionQueue, Moment, PathChange, PathEvent, PathReport, RemoteReport, WriteReport, WriteStats,
 };
 use crate::{
     AccessMode, Completion, Durability, Geometry, IoBuf, IoFailure, Op, OpKind, OpenError, Target,
@@ -81,7 +81,7 @@ pub struct NfsTarget {
     file: File<IoBuf>,
     /// Straight from the client, which may give more at once than a poll may.
     given_back: Vec<assay_nfs::Completion<IoBuf>>,
-    ended: Ended,
+    completed: CompletionQueue,
 }
 
 impl NfsTarget {
@@ -115,17 +115,17 @@ impl NfsTarget {
             server: member.server.to_string(),
             file,
             given_back: Vec::with_capacity(depth as usize),
-            ended: Ended::new(depth),
+            completed: CompletionQueue::new(depth),
         })
     }
 
     fn settle(&mut self) {
         for back in self.given_back.drain(..) {
             let outcome = back.result.map_err(|error| {
-                self.ended.failed(&error);
+                self.completed.failed(&error);
                 IoFailure { errno: errno(&error) }
             });
-            self.ended.settle(back.tag, outcome, back.buf);
+            self.completed.settle(back.tag, outcome, back.buf);
         }
     }
 
@@ -160,7 +160,7 @@ impl Target for NfsTarget {
 
     #[inline]
     fn submit(&mut self, op: Op) -> Result<(), Op> {
-        let Some(op) = self.ended.fence(self.access, op) else { return Ok(()) };
+        let Some(op) = self.completed.fence(self.access, op) else { return Ok(()) };
         let Op { tag, member, kind, size_bytes, offset_bytes, buf } = op;
         let kind_of = match kind {
             OpKind::Read => Kind::Read,
@@ -173,9 +173,9 @@ impl Target for NfsTarget {
 
     #[inline]
     fn poll(&mut self, wait: Wait, done: &mut Vec<Completion>) -> Result<(), TargetLost> {
-        let polled = self.file.poll(self.ended.patience(wait), &mut self.given_back);
+        let polled = self.file.poll(self.completed.patience(wait), &mut self.given_back);
         self.settle();
-        self.ended.hand_out(polled, done)
+        self.completed.hand_out(polled, done)
     }
 
     /// Keeps the connections: NFS has no open and no close, and a kernel keeps its mount as well.
@@ -190,8 +190,8 @@ impl Target for NfsTarget {
         };
         let (paths, mut events) =
             (self.paths(), self.file.events().into_iter().map(event).collect::<Vec<_>>());
-        events.extend(self.ended.first_failure());
-        Some(RemoteReport { paths, events, writes, failures: self.ended.failures() })
+        events.extend(self.completed.first_failure());
+        Some(RemoteReport { paths, events, writes, failures: self.completed.failures() })
     }
 }
 

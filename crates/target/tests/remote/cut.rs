@@ -8,7 +8,6 @@ use assay_spec::{Address, NfsAddress};
 use assay_target::file::Marker;
 use assay_target::nfs::{NfsLocation, NfsMember, credentials, locate, mark};
 use assay_target::{AccessMode, Durability, OpenError};
-
 use assay_testkit::ganesha::{self, Ganesha};
 
 /// More calls than any of the sequences here takes.
