@@ -85,7 +85,7 @@ fn a_store_of_a_newer_version_is_refused_and_left_alone() {
     file.write_all_at(&99_u32.to_be_bytes(), 60).unwrap();
     drop(file);
     let before = story.read("store.sqlite");
-    assay(&story, &[]).refused(&["store.sqlite", "format 99", "newer assay"]);
+    assay(&story, &[]).refused(&["store.sqlite", "format 99", "newer version"]);
     story.assay(&["runs"]).refused(&["format 99"]);
     assert!(story.read("store.sqlite") == before);
 }
