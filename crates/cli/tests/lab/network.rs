@@ -35,7 +35,7 @@ fn a_router_whose_next_link_is_smaller_is_named_whether_it_speaks_or_not() {
     assert!(told.contains("A router between them answers nothing."), "{told}");
     let text = story.assay(&["check", &over(2)]);
     let text = String::from_utf8_lossy(&text.stdout);
-    assert!(text.contains("by the gateway 10.87.2.254, through c2"), "{text}");
+    assert!(text.contains("via 10.87.2.254, through c2"), "{text}");
     let wide: Vec<&str> = text.lines().skip(1).filter(|line| line.chars().count() > 80).collect();
     assert!(wide.is_empty(), "lines wider than 80: {wide:#?}");
 }

@@ -87,7 +87,8 @@ fn function_name(line: &str) -> Option<String> {
 
 #[test]
 fn lengths_are_counted_from_the_name_to_the_closing_brace() {
-    let text = "impl A {\n    pub(crate) fn long(\n        a: u8,\n    ) -> u8 {\n        a\n    }\n    fn short() {}\n}\n";
+    let text = "impl A {\n    pub(crate) fn long(\n        a: u8,\n    ) -> u8 {\n        a\n    }\n    fn short() \
+     {}\n}\n";
     let lengths: Vec<_> = functions(text).into_iter().map(|f| (f.name, f.line, f.length)).collect();
     assert_eq!(lengths, [("long".to_owned(), 2, 5), ("short".to_owned(), 7, 1)]);
 }
