@@ -148,7 +148,7 @@ fn of_load(case: &Case, index: usize, found: &[Found]) -> Option<Verdict> {
         whole(case.measured.iops),
         unsteady(&case.measured)
     );
-    let experiment = experiment(&suspects, load.facts.rotating);
+    let experiment = experiment(&suspects, load);
     let says = sentence(agreement, certainty, &suspects, &numbers, &experiment);
     Some(Verdict {
         says,
@@ -308,7 +308,7 @@ fn range(ceiling: Bounds) -> String {
 }
 
 /// Returns the experiment that changes one of the suspects and leaves the other as it is.
-fn experiment((first, second): &(Suspect, Option<Suspect>), is_rotating: bool) -> String {
+fn experiment((first, second): &(Suspect, Option<Suspect>), load: &Modelled) -> String {
     use ResourceKind as K;
     if matches!((first, second), (Suspect::Cache | Suspect::FasterArray, _)) {
         return "repeat on a span of several times the array's memory; a cache does not help there."
@@ -316,13 +316,14 @@ fn experiment((first, second): &(Suspect, Option<Suspect>), is_rotating: bool) -
     }
     let kinds = [first.kind(), second.as_ref().and_then(Suspect::kind)];
     let has = |kind: K| kinds.contains(&Some(kind));
+    let seeks = load.facts.rotating && load.random_pct() > 0.0;
     let words = if has(K::Latency) {
         "double the queue depth; the rate doubles if I/Os only waited, and stays if something is full."
     } else if has(K::SerialWrites) {
         "run reads only; they are much faster if random writes pass one at a time."
     } else if has(K::LinkRead) || has(K::LinkWrite) {
         "halve the I/O size; a full link keeps its MB/s, busy software keeps its IOPS."
-    } else if has(K::Members) && is_rotating {
+    } else if has(K::Members) && seeks {
         "repeat on a tenth of the span; shorter seeks make disks faster, software stays the same."
     } else if has(K::Members) {
         "run the same test on one drive directly, without the target; its rate times the drives is what they can give."
@@ -359,7 +360,7 @@ pub(crate) fn of_run(cases: &[Case], verdicts: &[Option<Verdict>]) -> Option<Run
         Agreement::Below => {
             let verb = if tests == 1 { "is" } else { "are" };
             format!(
-                "{} {verb} slower than expected, and the probable bottleneck is {}",
+                "{} {verb} slower than expected, and the first suspect is {}",
                 capital(&of),
                 commonest.limit
             )

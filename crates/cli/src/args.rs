@@ -145,7 +145,7 @@ fn label_text(text: &str) -> Result<String, String> {
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own on the command line")]
 pub(crate) struct IoArgs {
-    /// Allow to overwrite this: serial or WWID of a device or LUN, path of a file. Its content will be lost.
+    /// Allow to overwrite this: serial or WWID of a device or LUN, path or address of a file. Its content will be lost.
     #[arg(long, value_name = "SERIAL|WWID|FILE")]
     pub(crate) overwrite: Vec<String>,
     /// Go through the page cache instead of past it (the result says so).
@@ -157,7 +157,7 @@ pub(crate) struct IoArgs {
     /// How I/O is issued.
     #[arg(long, value_enum, default_value_t = Io::Auto)]
     pub(crate) io: Io,
-    /// Do not write a device before it is measured: never-written blocks may then look fast.
+    /// Do not fill targets before they are measured: blocks that were never written may then look fast.
     #[arg(long)]
     pub(crate) no_fill: bool,
     /// Keep the CPUs from idling while measuring: virtual CPUs that idle are woken late.

@@ -81,11 +81,12 @@ impl Progress {
     pub(crate) fn fill(&mut self, progress: &PrepareProgress) {
         if self.filling.as_ref().is_none_or(|(last, _)| last.path != progress.path) {
             self.filled();
+            let again = progress.why.as_ref().map(|why| format!(" again ({why})")).unwrap_or_default();
             if self.is_plain {
-                note!("filling {}: {}", progress.path.display(), HumanBytes(progress.total_bytes));
+                note!("filling {}{again}: {}", progress.path.display(), HumanBytes(progress.total_bytes));
             }
             let bar = bar(progress.total_bytes, "{wide_msg} [{bar:10}] {percent}% {prefix} {eta} left");
-            bar.set_message(format!("filling {}", progress.path.display()));
+            bar.set_message(format!("filling {}{again}", progress.path.display()));
             self.filling = Some((progress.clone(), bar));
         }
         if let Some((last, bar)) = &mut self.filling {
@@ -271,6 +272,7 @@ mod tests {
     #[test]
     fn a_fill_says_how_much_and_how_long() {
         let last = |done_bytes, us| PrepareProgress {
+            why: None,
             path: "t.dat".into(),
             done_bytes,
             total_bytes: 1 << 30,

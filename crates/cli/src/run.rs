@@ -8,13 +8,12 @@ use anyhow::{Context as _, bail};
 use assay_analysis::{Collector, Finding, Judgement, RunStatus, RunSummary, findings};
 use assay_engine::{RunRequest, RunTargets, StopSignal};
 use assay_host::AwakeGuard;
-use assay_prepare::{Closed, IoChoice, PrepareError, PrepareOptions, PreparedTargets, TooSmall};
+use assay_prepare::{FillChoice, IoChoice, PrepareError, PrepareOptions, PreparedTargets, TooSmall};
 use assay_record::{Event, MemberKind, RunHeader};
 use assay_sim::{SimulatedArrays, Truth};
 use assay_spec::units::SizeSpec;
 use assay_spec::{Address, Overrides, Plan, without_secret};
 use assay_store::{RunWriter, Store};
-use assay_target::nfs::{self, Removal};
 use assay_target::{Caching, Durability};
 
 use crate::args::{Io, IoArgs, RunArgs};
@@ -91,14 +90,14 @@ pub(crate) fn execute(
     let Measured { collector, failed } =
         measure(writer, &header, &mut targets, &simulated, stop.clone(), progress);
     drop(awake);
-    let paths = created_paths(&targets);
     let closed = targets.close()?;
     for warning in &closed.warnings {
         note!("{}", format!("{} {}", warning.says, warning.next).trim_end());
     }
     if io.remove {
-        remove(&paths)?;
-        remove_on_servers(&closed);
+        for kept in closed.remove()? {
+            note!("kept {}: {}", kept.name, kept.why);
+        }
     }
     Ok(Done { header, collector, truths: simulated.truths(), failed })
 }
@@ -218,7 +217,7 @@ fn prepare(
         caching: if args.cached { Caching::Cached } else { Caching::Direct },
         durability: if args.sync { Durability::Sync } else { Durability::Device },
         overwrite: args.overwrite.clone(),
-        fill_devices: !args.no_fill,
+        fill: if args.no_fill { FillChoice::Never } else { FillChoice::WhereNeeded },
         chap_secret: crate::secret::ask(addresses)?,
         too_small: order.too_small,
     };
@@ -307,44 +306,6 @@ fn chain(error: &dyn std::error::Error) -> String {
         cause = error.source();
     }
     text
-}
-
-fn created_paths(targets: &PreparedTargets) -> Vec<String> {
-    targets.facts().into_iter().map(|t| t.member.path).filter(|path| !path.is_empty()).collect()
-}
-
-/// Only files that carry Assay's mark of having created them are removed.
-fn remove(paths: &[String]) -> anyhow::Result<()> {
-    for path in paths {
-        if matches!(path.parse(), Ok(Address::Nfs(_))) {
-            continue;
-        }
-        let path = Path::new(path);
-        if path.is_file()
-            && !assay_target::file::remove(path)
-                .with_context(|| format!("cannot remove {}", path.display()))?
-        {
-            note!("kept {}: Assay did not create it", path.display());
-        }
-    }
-    Ok(())
-}
-
-/// As above, for files on NFS servers. A server that is gone must not take the results with it.
-fn remove_on_servers(closed: &Closed) {
-    for member in &closed.nfs_members {
-        let why = match nfs::remove(member) {
-            Ok(Removal::Removed) => continue,
-            Ok(Removal::NotOurs) => "Assay did not create it".to_owned(),
-            Ok(Removal::Elsewhere) => "its name leads to another file by now, or to none".to_owned(),
-            Ok(Removal::InUse) => "another run uses it".to_owned(),
-            Err(error) => error.to_string(),
-        };
-        note!("kept {}: {why}", member.address);
-    }
-    for (address, why) in &closed.nfs_kept {
-        note!("kept {address}: {why}");
-    }
 }
 
 /// The report first: whatever becomes of the terminal, it was asked for.

@@ -147,7 +147,7 @@ impl PlanFile {
                 .unwrap_or_default(),
         };
         let missing = top.complain("a plan needs at least one [[test]]");
-        // A field that is misspelt explains why another one is missing, so it is told first.
+        // A field that is misspelt explains why another one is missing, so it is reported first.
         top.finish()?;
         if plan.tests.is_empty() { Err(missing) } else { Ok(plan) }
     }

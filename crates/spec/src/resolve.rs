@@ -142,17 +142,17 @@ fn has_words(text: &str, part: &str) -> bool {
 
 fn unnamed(tests: &[Test], part: &str) -> String {
     let names: Vec<&str> = tests.iter().map(|t| t.name.as_str()).collect();
-    let mut says = format!("no test and no step has that in its name{}", suggest(part, &names));
+    let mut says = format!("no test or step has this in its name{}", suggest(part, &names));
     // Tests that sweep the same values are named together.
-    let mut told: Vec<(Vec<String>, Vec<&str>)> = Vec::new();
+    let mut sweeps: Vec<(Vec<String>, Vec<&str>)> = Vec::new();
     for test in tests.iter().filter(|test| test.steps.len() > 1) {
         let steps: Vec<String> = test.steps.iter().map(Step::label).collect();
-        match told.iter_mut().find(|(known, _)| *known == steps) {
+        match sweeps.iter_mut().find(|(known, _)| *known == steps) {
             Some((_, tests)) => tests.push(&test.name),
-            None => told.push((steps, vec![&test.name])),
+            None => sweeps.push((steps, vec![&test.name])),
         }
     }
-    for (steps, tests) in told {
+    for (steps, tests) in sweeps {
         says.push_str(&format!("; steps of {}: {}", tests.join(", "), steps.join(", ")));
     }
     says

@@ -67,8 +67,8 @@ pub trait Target {
     fn reopen(&mut self, member: u32) -> Result<(), TargetLost>;
 
     /// Returns what a target on another machine knows beyond the I/Os themselves; `None` for a local one. Called once
-    /// before the measured window, and once after it while nothing is in flight: then ([`Moment::End`]) the target first
-    /// makes durable what was written. Allocates: not to be called while measuring.
+    /// before the measured window, and once after it while nothing is in flight: then ([`Moment::End`]) the target
+    /// first makes durable what was written. Allocates: not to be called while measuring.
     fn remote_report(&mut self, _moment: Moment) -> Option<RemoteReport> {
         None
     }

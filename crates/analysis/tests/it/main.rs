@@ -6,9 +6,6 @@
     reason = "a panic in a test is a failed test, and the numbers are small and positive"
 )]
 
-#[path = "synthetic.rs"]
-mod synthetic;
-
 mod compare;
 mod model_rules;
 mod network;
@@ -18,6 +15,7 @@ mod wording;
 
 use assay_analysis::{Collector, Finding, RunSummary, findings};
 use assay_record::{Event, RunHeader};
+use assay_testkit::synthetic;
 
 /// What `told` amounts to.
 fn summarize(header: &RunHeader, told: &[Event]) -> RunSummary {

@@ -103,6 +103,13 @@ fn flash_neither_seeks_nor_rotates() {
     for (name, judgement) in all() {
         for (case, verdict) in judgement.cases.iter().zip(&judgement.verdicts) {
             let (Some(load), Some(verdict)) = (&case.load, verdict) else { continue };
+            if load.random_pct() == 0.0 {
+                assert!(
+                    !verdict.experiment.contains("seek"),
+                    "streams do not seek: {name}: {}",
+                    verdict.says
+                );
+            }
             if !load.facts.rotating {
                 seen += 1;
                 for word in ["seek", "revolution", "disk"] {

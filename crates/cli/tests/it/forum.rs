@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use crate::story::{DONE, Story, Told, count, is_slow_wanted, near, number, rules, tests};
+use crate::story::{DONE, ProgramOutput, Story, count, is_slow_wanted, near, number, rules, tests};
 
 const LATENCIES: [&str; 9] = ["mean", "min", "p50", "p90", "p95", "p99", "p99_9", "p99_99", "max"];
 
-fn forum(story: &Story, suite: &str, more: &[&str]) -> Told {
+fn forum(story: &Story, suite: &str, more: &[&str]) -> ProgramOutput {
     let mut args = vec!["run", suite, "t.dat", "--size", "64MiB", "--set", "run=1s", "--set", "warmup=0s"];
     args.extend(more);
     story.assay(&args).ends(DONE)

@@ -2,11 +2,11 @@
 
 use std::os::unix::fs::FileExt as _;
 
-use crate::story::{BAD_INPUT, DONE, Story, Told};
+use crate::story::{BAD_INPUT, DONE, ProgramOutput, Story};
 
 const RUN: [&str; 6] = ["run", "vmware", "null:", "--set", "ops=100", "--json"];
 
-fn assay(story: &Story, more: &[&str]) -> Told {
+fn assay(story: &Story, more: &[&str]) -> ProgramOutput {
     story.assay(&[&RUN[..], more].concat())
 }
 
