@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use assay_analysis::compare::{ResultSet, Side, compare as held};
+use assay_analysis::compare::{ResultSet, Side, Source, compare_with};
+use assay_record::Outcome;
 use assay_report::{compare as said, html, reading};
-use assay_store::Store;
+use assay_store::{RunRow, Store};
 
 use crate::args::CompareArgs;
 use crate::open_store::existing_store;
@@ -23,7 +24,7 @@ pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<Exit> {
     }
     let sides: Vec<Side> = args.results.iter().map(|name| side(&store, name)).collect::<Result<_, _>>()?;
     let sides = told_apart(sides);
-    let comparison = held(&sides);
+    let comparison = compare_with(&sides, &stored_repetitions(&store, &sides)?);
     if let Some(path) = &args.output {
         let page = html::comparison(&comparison);
         if path == Path::new("-") {
@@ -60,6 +61,42 @@ fn side(store: &anyhow::Result<Store>, typed: &str) -> anyhow::Result<Side> {
         (None, _) => typed.to_owned(),
     };
     Ok(Side { name, readings })
+}
+
+/// A spread needs no more repetitions of one label than this; reading a run takes time.
+const REPETITIONS_MAX: usize = 8;
+
+/// Stored runs that share label, plan and targets, where a side is one run: they show how far repetitions lie apart.
+fn stored_repetitions(store: &anyhow::Result<Store>, sides: &[Side]) -> anyhow::Result<Vec<Side>> {
+    let Ok(store) = store else { return Ok(Vec::new()) };
+    let single: Vec<&ResultSet> =
+        sides.iter().filter(|side| side.readings.len() == 1).map(|side| &side.readings[0]).collect();
+    let is_on_target = |row: &RunRow| {
+        let targets = row.targets.join(", ");
+        single.iter().any(|set| set.source == Source::Run && set.about.ends_with(&format!(" on {targets}")))
+    };
+    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
+    for row in store.runs()?.into_iter().filter(|row| row.status == Some(Outcome::Done) && is_on_target(row))
+    {
+        let Some(label) = &row.label else { continue };
+        let key = [label, &row.name, &row.targets.join(", ")].map(String::as_str).join("\n");
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, runs)) if runs.len() < REPETITIONS_MAX => runs.push(row.run),
+            Some(_) => {}
+            None => groups.push((key, vec![row.run])),
+        }
+    }
+    groups.retain(|(_, runs)| runs.len() > 1);
+    let read = |(name, runs): (String, Vec<String>)| {
+        let readings = runs.iter().map(|run| Ok(result_set(&Stored::read(store, run)?)));
+        Ok(Side { name, readings: readings.collect::<anyhow::Result<_>>()? })
+    };
+    groups.into_iter().map(read).collect()
+}
+
+fn result_set(stored: &Stored) -> ResultSet {
+    let Stored { header, summary, findings, judgement, .. } = stored;
+    ResultSet::of_run(header, summary, findings, judgement.as_ref())
 }
 
 /// Sides of one name are called by their ids.
@@ -101,9 +138,8 @@ fn readings_of(store: &anyhow::Result<Store>, name: &str) -> anyhow::Result<Foun
     let mut found = Found { label: None, readings: Vec::new() };
     for run in &runs {
         let stored = Stored::read(store, run)?;
-        let Stored { row, header, summary, findings, judgement } = &stored;
-        found.label = found.label.or(row.label.clone());
-        found.readings.push(ResultSet::of_run(header, summary, findings, judgement.as_ref()));
+        found.label = found.label.or(stored.row.label.clone());
+        found.readings.push(result_set(&stored));
     }
     Ok(found)
 }

@@ -1,10 +1,10 @@
 //! `assay predict`: a plan's table as expected, what limits it, and what changes would bring.
 
 use assay_model::array::{Array, set};
-use assay_model::from_plan::{Extent, StepPrediction, TOGETHER_IOS, predict_step, workloads};
+use assay_model::concurrent::what_if_concurrent;
+use assay_model::from_plan::{CONCURRENT_IOS, Extent, StepPrediction, predict_step, workloads};
 use assay_model::predict::Engines;
 use assay_model::resolved::Tables;
-use assay_model::together::what_if_together;
 use assay_model::whatif::{sweep, what_if};
 use assay_model::workload::Workload;
 use assay_report::prediction::{Expectation, Page, document, table};
@@ -63,7 +63,7 @@ fn rows(args: &PredictArgs, array: &Array, plan: &Plan, span: Bytes) -> anyhow::
                 left_out: Vec::new(),
             };
             match (&row.answer, &loads[..]) {
-                (StepPrediction::Alone(_), [load]) => changes(args, array, load, &mut row, &mut tables)?,
+                (StepPrediction::Single(_), [load]) => changes(args, array, load, &mut row, &mut tables)?,
                 _ => together(args, array, &loads, &mut row, &mut tables)?,
             }
             rows.push(row);
@@ -106,7 +106,7 @@ fn together(
     }));
     if !args.what_if.is_empty() {
         let changes: Vec<&str> = args.what_if.iter().map(String::as_str).collect();
-        row.what_ifs_together = what_if_together(array, loads, &changes, TOGETHER_IOS, tables)?;
+        row.what_ifs_together = what_if_concurrent(array, loads, &changes, CONCURRENT_IOS, tables)?;
     }
     Ok(())
 }

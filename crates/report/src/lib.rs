@@ -1,4 +1,4 @@
-//! Says what a run measured: as text, as JSON, as one HTML file with drawn charts.
+//! Results as text, as tables in several formats, as JSON, and as one HTML file with charts.
 //!
 //! Everything takes a run's header, its [`RunSummary`](assay_analysis::RunSummary) and its findings, and gives back
 //! text. Numbers come from `analysis`; this room rounds, aligns, colours and draws.
@@ -22,13 +22,13 @@ pub mod text;
 
 pub use listing::{RunListing, runs_json, runs_table};
 
-/// What the store knows of a run beside its events.
+/// Facts about a run that are not in its events.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Meta<'m> {
-    /// What somebody called it.
+    /// Label.
     pub label: Option<&'m str>,
-    /// What somebody noted of it.
+    /// Note.
     pub note: Option<&'m str>,
-    /// What the description of its array lets one say of it.
+    /// Expectations and verdicts, where an array file is known.
     pub judgement: Option<&'m assay_analysis::Judgement>,
 }

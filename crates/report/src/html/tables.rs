@@ -11,7 +11,9 @@ pub(super) fn summary(summary: &RunSummary) -> String {
     let (titles, rows) = forum_rows(summary);
     let texts = columns(&rows, titles.len() - 1);
     let mut text = String::from(
-        "<div class=\"scroll\"><table>\n<caption>MiB/s is 2<sup>20</sup> bytes per second: the “MB/s” of forum tables. Outst.: I/Os in flight on average, IOPS × mean latency. Latency under an open load is response time.</caption>\n<thead><tr>",
+        "<div class=\"scroll\"><table>\n<caption>MiB/s is 2<sup>20</sup> bytes per second: the “MB/s” of forum \
+         tables. Outst.: I/Os in flight on average, IOPS × mean latency. Latency under an open load is response \
+         time.</caption>\n<thead><tr>",
     );
     titles.iter().for_each(|t| text.push_str(&format!("<th>{}</th>", escape(t))));
     text.push_str("</tr></thead>\n<tbody>\n");

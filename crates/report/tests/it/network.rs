@@ -69,7 +69,7 @@ fn what_paths_have_in_common_is_told_once() {
     let names = |index: usize| groups[index].facts.iter().map(|(name, _)| *name).collect::<Vec<_>>();
     assert!(["interface", "counters", "TCP", "ceiling"].iter().all(|n| names(0).contains(n)), "{groups:#?}");
     assert_eq!((groups.len(), names(1)), (5, vec!["addresses", "route"]));
-    assert_eq!(groups[2].facts[1].1, "on the link, through eth2", "the source is in the addresses");
+    assert_eq!(groups[2].facts[1].1, "on-link, through eth2", "the source is in the addresses");
 
     paths[2].net.as_mut().unwrap().interface.as_mut().unwrap().mtu_bytes = 9000;
     let groups = path_groups(&paths);
