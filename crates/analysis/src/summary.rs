@@ -118,6 +118,9 @@ pub struct StepSummary {
     pub turns: TurnStats,
     /// Why the step was left out, where it was.
     pub skipped: Option<String>,
+    /// Why there is no result although the step began: its window did not begin, or was cut off within its first second.
+    /// Counts and rates are then zero; errors, mismatches and what became of writes stay.
+    pub unmeasured: Option<String>,
     /// Why it ended; `None` while it runs, or where the run was killed in it.
     pub reason: Option<StepReason>,
     /// Whether it ran to its end.
@@ -274,6 +277,12 @@ impl OpSummary {
             service: stats.service.clone(),
             response: stats.response.clone(),
         }
+    }
+
+    /// The same without I/Os and rates: of a window that is too short to be a result. Errors stay.
+    #[must_use]
+    pub fn errors_only(&self) -> Self {
+        Self { errors: self.errors, ..Self::default() }
     }
 
     /// Several jobs in one: counts, rates and distributions added.

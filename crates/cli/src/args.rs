@@ -12,6 +12,21 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) verb: Verb,
+    /// Whether to use colours. NO_COLOR in the environment switches them off.
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = ColorChoice::Auto)]
+    pub(crate) color: ColorChoice,
+}
+
+/// When to use colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum ColorChoice {
+    /// On a terminal.
+    #[default]
+    Auto,
+    /// Also into files and pipes.
+    Always,
+    /// Not at all.
+    Never,
 }
 
 #[derive(Debug, Subcommand)]

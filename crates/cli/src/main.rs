@@ -49,6 +49,7 @@ const BAD_INPUT: u8 = 2;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    output::set_color(cli.color);
     let result = match cli.verb {
         Verb::Run(args) => run::run(&args),
         Verb::Suites(args) => suites::suites(&args),

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{IsTerminal as _, Read as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use anyhow::{Context as _, bail};
 use assay_analysis::{Finding, RunSummary};
@@ -10,6 +11,7 @@ use assay_record::RunHeader;
 use assay_report::Meta;
 use assay_report::text::{Color, TextOptions};
 
+use crate::args::ColorChoice;
 use crate::say;
 
 /// Says something on standard error; a reader that is gone, or a full disk behind it, must not end a run.
@@ -113,13 +115,36 @@ pub(crate) fn write_report(
     Ok(())
 }
 
-/// Colours and width as the terminal has them; plain text into files and pipes.
+/// Width and colours of standard output: those of the terminal; plain text into files and pipes.
 pub(crate) fn text_options() -> TextOptions {
-    let is_terminal = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    match terminal_size::terminal_size_of(std::io::stdout()) {
-        Some((terminal_size::Width(width), _)) if is_terminal => {
-            TextOptions { color: Color::Ansi, width: width.into() }
-        }
-        _ => TextOptions::default(),
+    let stdout = std::io::stdout();
+    options_of(stdout.is_terminal(), terminal_size::terminal_size_of(stdout))
+}
+
+/// The same of standard error, where the display of a run is.
+pub(crate) fn error_options() -> TextOptions {
+    let stderr = std::io::stderr();
+    options_of(stderr.is_terminal(), terminal_size::terminal_size_of(stderr))
+}
+
+fn options_of(is_terminal: bool, size: Option<(terminal_size::Width, terminal_size::Height)>) -> TextOptions {
+    let is_wanted = match COLOR.get().copied().unwrap_or_default() {
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        ColorChoice::Auto => is_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+    };
+    let color = if is_wanted { Color::Ansi } else { Color::Never };
+    match size.filter(|_| is_terminal) {
+        Some((terminal_size::Width(width), _)) => TextOptions { color, width: width.into() },
+        None => TextOptions { color, ..TextOptions::default() },
     }
+}
+
+/// What `--color` says, once it is read.
+static COLOR: OnceLock<ColorChoice> = OnceLock::new();
+
+/// Keeps what `--color` says for everything that is printed.
+pub(crate) fn set_color(choice: ColorChoice) {
+    // It is read once; a second call would say the same.
+    let _ = COLOR.set(choice);
 }

@@ -19,7 +19,7 @@ use assay_target::{Caching, Durability};
 use crate::args::{Io, IoArgs, RunArgs};
 use crate::open_store::open_store;
 use crate::output::{check_report_path, is_same, note, text_options, write_report};
-use crate::progress::Progress;
+use crate::progress::{Progress, note_above};
 use crate::simulated::SimulatedArrays;
 use crate::suites::plan_file;
 use crate::targets::array_of_run;
@@ -195,7 +195,7 @@ pub(crate) fn stop_on_signals() -> anyhow::Result<StopSignal> {
                 std::process::exit(Exit::Interrupted as i32);
             }
             stop.stop();
-            note!("\nstopping: what was measured is kept; Ctrl-C again stops at once");
+            note_above("stopping: what was measured is kept; Ctrl-C again stops at once");
         }
     };
     ctrlc::set_handler(handler).context("cannot listen for Ctrl-C")?;
@@ -268,7 +268,7 @@ fn measure(
     let mut is_first = true;
     let mut sink = |event: Event| {
         collector.add(&event);
-        progress.event(&event);
+        progress.event(&event, &collector);
         // The store wrote the first event itself when it began the run.
         if std::mem::take(&mut is_first) { Ok(()) } else { writer.append(&event).map_err(|e| chain(&e)) }
     };

@@ -8,7 +8,7 @@ use crate::text::{columns, forum_rows};
 
 /// The forum table.
 pub(super) fn summary(summary: &RunSummary) -> String {
-    let (titles, rows) = forum_rows(summary);
+    let (titles, rows) = forum_rows(&summary.steps);
     let texts = columns(&rows, titles.len() - 1);
     let mut text = String::from(
         "<div class=\"scroll\"><table>\n<caption>MiB/s is 2<sup>20</sup> bytes per second: the “MB/s” of forum tables. Outst.: I/Os in flight on average, IOPS × mean latency. Latency under an open load is response time.</caption>\n<thead><tr>",
