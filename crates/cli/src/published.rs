@@ -39,7 +39,7 @@ pub(crate) fn show(name: &str, as_json: bool) -> anyhow::Result<Exit> {
         return Ok(Exit::Done);
     }
     let options = text_options();
-    say(&expected::published_table(&table))?;
+    say(&expected::published_table(&table, options.width.min(110)))?;
     say(&assay_report::text::findings(&judgement.findings, options))?;
     say(&expected::text(&judgement, options.width.min(110)))?;
     say(

@@ -5,15 +5,16 @@ use assay_analysis::estimate::Estimate;
 use assay_model::quantity::Bounds;
 use serde_json::{Value, json};
 
-use crate::layout::{left, wrap};
+use crate::layout::wrap;
 use crate::number::{rounded, short};
 use crate::prediction::{interval, interval_json};
+use crate::table::{self, Column, Decimals, Format, Narrow, Row, Table};
 use crate::text::{TextOptions, mark};
 
 /// Name and version of the JSON document's form.
 pub const SCHEMA: &str = "assay.compare/1";
-/// Columns of a side's name in the table.
-const NAME_COLUMNS: usize = 13;
+/// Columns of a side's letter and name that narrow text keeps.
+const NAME_COLUMNS: usize = 12;
 /// Sentences are wrapped here.
 const WIDTH_MAX: usize = 100;
 
@@ -23,11 +24,9 @@ pub fn table(comparison: &Comparison, options: TextOptions) -> String {
     let width = options.width.min(WIDTH_MAX);
     let mut text = sides(comparison, width);
     text.push_str(&differences(comparison, width));
-    text.push_str(&heading());
-    let (shared, lone) = shared_and_lone(comparison);
-    let blocks: Vec<String> = shared.iter().map(|test| block(comparison, test, width)).collect();
-    text.push_str(&blocks.join("\n"));
-    for says in lone {
+    text.push('\n');
+    text.push_str(&result_table(comparison, Reader::Person).render(Format::Text(width)));
+    for says in shared_and_lone(comparison).1 {
         text.push_str(&format!("\n{}\n", wrap(&says, width, "  ")));
     }
     text.push_str(&findings(comparison, width));
@@ -97,43 +96,83 @@ fn differences(comparison: &Comparison, width: usize) -> String {
     text
 }
 
-fn heading() -> String {
-    format!(
-        "\n{}{:>9}{:>9}{:>9}{:>9}  {}\n{}\n",
-        left("Test", NAME_COLUMNS + 3),
-        "IOPS",
-        "MiB/s",
-        "mean ms",
-        "p99 ms",
-        "against A (95 %)",
-        "-".repeat(80)
-    )
+/// Which columns a table of results has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reader {
+    /// A ratio with its interval and its word in one column; remarks below each test.
+    Person,
+    /// One number for each column.
+    Program,
 }
 
-fn block(comparison: &Comparison, test: &TestPair, width: usize) -> String {
-    let mut text = wrap(&name_of(test), width, "  ");
-    text.push('\n');
-    for (index, cell) in test.cells.iter().enumerate() {
-        let name = left(&comparison.sides[index].name, NAME_COLUMNS);
-        let Some(cell) = cell else {
-            text.push_str(&format!("{}  {name}  no such test\n", letter(index)));
-            continue;
-        };
-        let number = |value: Option<f64>| value.map_or("-".to_owned(), short);
-        let line = format!(
-            "{}  {name}{:>9}{:>9}{:>9}{:>9}  {}",
-            letter(index),
-            short(cell.iops),
-            short(cell.mib_per_s),
-            number(cell.mean_ms),
-            number(cell.p99_ms),
-            against_text(test, cell)
-        );
-        text.push_str(line.trim_end());
-        text.push('\n');
+/// Returns the tests of several sides: a group for each test, a row for each side.
+pub(crate) fn result_table(comparison: &Comparison, reader: Reader) -> Table {
+    let number = |title: &str, unit: &str| Column::number(title, unit).decimals(Decimals::Each);
+    let side = Column::text("Side").narrow(Narrow::Cut(NAME_COLUMNS));
+    let mut columns =
+        vec![side, number("IOPS", ""), number("MiB/s", ""), number("mean", "ms"), number("p99", "ms")];
+    match reader {
+        Reader::Person => columns.push(Column::text("against A (95 %)").narrow(Narrow::Keep)),
+        Reader::Program => {
+            for name in ["IOPS", "p50", "p99"] {
+                columns.push(Column::text(&format!("{name} change")));
+                columns.extend(["ratio", "low", "high"].map(|end| number(&format!("{name} {end}"), "")));
+            }
+        }
     }
-    text.push_str(&remarks(comparison, test, width));
-    text
+    let mut table = Table::new(columns);
+    table.group = "Test".to_owned();
+    for test in shared_and_lone(comparison).0 {
+        table.rows.push(Row::Group(name_of(test)));
+        for (index, cell) in test.cells.iter().enumerate() {
+            let name = format!("{}  {}", letter(index), comparison.sides[index].name);
+            let Some(cell) = cell else {
+                table.rows.push(Row::Words { name, words: "no such test".to_owned() });
+                continue;
+            };
+            let mut cells: Vec<table::Cell> = vec![
+                name.into(),
+                cell.iops.into(),
+                cell.mib_per_s.into(),
+                cell.mean_ms.into(),
+                cell.p99_ms.into(),
+            ];
+            match reader {
+                Reader::Person => cells.push(against_text(test, cell).into()),
+                Reader::Program => cells.extend(against_cells(cell)),
+            }
+            table.rows.push(Row::Cells(cells));
+        }
+        table.rows.extend(remark_lines(comparison, test).into_iter().map(Row::Note));
+    }
+    table
+}
+
+/// Word, ratio and ends of IOPS, p50 and p99.
+fn against_cells(cell: &Cell) -> Vec<table::Cell> {
+    let Some(against) = &cell.against else { return vec![table::Cell::Empty; 12] };
+    let of = |change: Change, ratio: Estimate| -> [table::Cell; 4] {
+        [change.says().into(), ratio.value.into(), ratio.lo.into(), ratio.hi.into()]
+    };
+    let judged =
+        |judged: Option<Judged>| judged.map_or([const { table::Cell::Empty }; 4], |j| of(j.change, j.ratio));
+    [of(against.change, against.iops), judged(against.p50), judged(against.p99)].concat()
+}
+
+/// Returns the comparison in a format: the page of [`table`] as text, else the tests, and below them what came out.
+#[must_use]
+pub fn rendered(comparison: &Comparison, format: Format) -> String {
+    match format {
+        Format::Text(width) => table(comparison, TextOptions { width, ..TextOptions::default() }),
+        Format::Csv => result_table(comparison, Reader::Program).render(format),
+        Format::Markdown | Format::BbCode => {
+            let says = comparison.says.join("\n\n");
+            let sides: String = (0..comparison.sides.len())
+                .map(|i| format!("{}: {}\n\n", letter(i), comparison.sides[i].about))
+                .collect();
+            format!("{sides}{}\n{says}\n", result_table(comparison, Reader::Person).render(format))
+        }
+    }
 }
 
 /// Test and swept values, and what decides where it is not the IOPS.
@@ -242,13 +281,6 @@ fn expected_line(comparison: &Comparison, cells: &[(usize, &Cell)]) -> Option<St
         Some(format!("{} against A {}", letter(*i), ratio_text(Estimate::bare(ratio))))
     });
     Some(format!("expected IOPS: {}", each.chain(ratios).collect::<Vec<_>>().join("; ")))
-}
-
-fn remarks(comparison: &Comparison, test: &TestPair, width: usize) -> String {
-    remark_lines(comparison, test)
-        .iter()
-        .map(|line| wrap(&format!("   {line}"), width, "     ") + "\n")
-        .collect()
 }
 
 fn findings(comparison: &Comparison, width: usize) -> String {

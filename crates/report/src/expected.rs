@@ -6,10 +6,11 @@ use assay_model::quantity::Bounds;
 use assay_model::resolved::Software;
 use serde_json::{Value, json};
 
-use crate::layout::{left, wrap};
+use crate::layout::wrap;
 use crate::number::{rounded, short};
-use crate::prediction::{grid, interval, prediction_json, simulated_json};
+use crate::prediction::{interval, prediction_json, simulated_json};
 use crate::svg::escape;
+use crate::table::{self, Align, Column, Decimals, Format, Narrow, Table};
 
 /// Names in the table are cut to this, so that it fits 80 columns.
 const NAME_COLUMNS: usize = 28;
@@ -22,20 +23,8 @@ pub fn text(judgement: &Judgement, columns: usize) -> String {
         return String::new();
     }
     let of = if judgement.array.is_empty() { String::new() } else { format!(" of {}", judgement.array) };
-    let mut rows = vec![["Expected", "IOPS", "p99 ms", "ratio", "", ""].map(str::to_owned).to_vec()];
-    rows.extend(judged.iter().map(|(case, verdict)| {
-        let expected = expected_of(case);
-        let bound = expected.is_bound;
-        vec![
-            left(&case.measured.name, NAME_COLUMNS).trim_end().to_owned(),
-            if bound { format!("at most {}", short(expected.iops.hi)) } else { interval(expected.iops) },
-            expected.p99_ms.filter(|_| !bound).map_or("-".to_owned(), interval),
-            format!("{:.2}", verdict.ratio),
-            standing_words(verdict.standing).to_owned(),
-            String::new(),
-        ]
-    }));
-    let mut text = format!("\nWhat the array file{of} lets one expect:\n{}\n", grid(&rows));
+    let table = expectation_table(&judged).render(Format::Text(columns));
+    let mut text = format!("\nExpected{of}:\n{table}\n");
     for (case, verdict, others) in grouped(&judged) {
         let more = match others {
             0 => String::new(),
@@ -52,11 +41,44 @@ pub fn text(judgement: &Judgement, columns: usize) -> String {
     text
 }
 
+/// Returns measured beside expected rates, a row for each judged load.
+fn expectation_table(judged: &[(&Case, &Verdict)]) -> Table {
+    let mut table = Table::new(vec![
+        Column::text("Test").narrow(Narrow::Cut(NAME_COLUMNS)),
+        Column::number("Measured", "IOPS").decimals(Decimals::Each),
+        Column::text("Expected IOPS").align(Align::Right).narrow(Narrow::Keep),
+        Column::text("p99 ms").align(Align::Right).narrow(Narrow::Drop(1)),
+        Column::number("Ratio", "").decimals(Decimals::Fixed(2)),
+        Column::text("").narrow(Narrow::Keep),
+    ]);
+    for (case, verdict) in judged {
+        let expected = expected_of(case);
+        table.push([
+            case.measured.name.clone().into(),
+            case.measured.iops.into(),
+            expected.iops_words().into(),
+            expected.p99_ms.filter(|_| !expected.is_bound).map(interval).unwrap_or_default().into(),
+            verdict.ratio.into(),
+            standing_words(verdict.standing).into(),
+        ]);
+    }
+    table
+}
+
 /// What a case was expected to be.
 struct Expected {
     iops: Bounds,
     p99_ms: Option<Bounds>,
     is_bound: bool,
+}
+
+impl Expected {
+    fn iops_words(&self) -> String {
+        match self.is_bound {
+            true => format!("at most {}", short(self.iops.hi)),
+            false => interval(self.iops),
+        }
+    }
 }
 
 fn expected_of(case: &Case) -> Expected {
@@ -123,20 +145,8 @@ pub(crate) fn html(judgement: &Judgement) -> String {
     if let Some(verdict) = &judgement.verdict {
         text.push_str(&format!("<p><strong>Verdict:</strong> {}</p>\n", escape(&verdict.says)));
     }
-    text.push_str("<table>\n<thead><tr><th>Test</th><th>Expected IOPS</th><th>Measured</th><th>Ratio</th><th>Limit</th></tr></thead>\n<tbody>\n");
-    for (case, verdict) in &judged {
-        let all = expected_of(case);
-        let expected =
-            if all.is_bound { format!("at most {}", short(all.iops.hi)) } else { interval(all.iops) };
-        text.push_str(&format!(
-            "<tr><td>{}</td><td>{expected}</td><td>{}</td><td>{:.2}</td><td>{}</td></tr>\n",
-            escape(&case.measured.name),
-            short(case.measured.iops),
-            verdict.ratio,
-            escape(&verdict.limit)
-        ));
-    }
-    text.push_str("</tbody>\n</table>\n<ul class=\"findings\">\n");
+    text.push_str(&format!("<div class=\"scroll\">{}</div>\n", expectation_table(&judged).html("")));
+    text.push_str("<ul class=\"findings\">\n");
     for (case, verdict) in &judged {
         let words = format!("{}: {}", case.measured.name, verdict.says);
         text.push_str(&format!("<li class=\"info\">{}</li>\n", escape(&words)));
@@ -145,39 +155,40 @@ pub(crate) fn html(judgement: &Judgement) -> String {
     text
 }
 
-/// The rows of a published table as a run's are printed; findings and expectations go below.
+/// Returns a published table with where it comes from; findings and expectations go below.
 #[must_use]
-pub fn published_table(table: &Published) -> String {
-    let mut text =
-        format!("{}\n{}\n{}\n\n", table.system, wrap(&table.source, 110, ""), wrap(&table.setup, 110, ""));
-    let titles = ["Test", "MiB/s", "IOPS", "Avg ms", "Max ms", "Outst.", "", ""];
-    let mut rows = vec![titles.map(str::to_owned).to_vec()];
-    let number = |value: Option<f64>| value.map_or("-".to_owned(), short);
-    rows.extend(table.rows.iter().map(|row| {
-        let mib = row.mib_s.or(row.mb_s.map(|mb| mb * 1e6 / 1_048_576.0));
-        vec![
-            row.test.clone(),
-            number(mib),
-            number(row.measured_iops()),
-            number(row.mean_ms),
-            number(row.max_ms),
-            number(row.iops.zip(row.mean_ms).map(|(x, r)| x * r / 1e3)),
-            String::new(),
-            String::new(),
-        ]
-    }));
-    let lines = grid(&rows);
-    let mut lines = lines.lines();
-    lines.by_ref().take(2).for_each(|line| text.push_str(&format!("{}\n", line.trim_end())));
-    for (index, (line, row)) in lines.zip(&table.rows).enumerate() {
-        text.push_str(&format!("{line}\n"));
+pub fn published_table(published: &Published, width: usize) -> String {
+    let heading = [&published.system, &published.source, &published.setup].map(|line| wrap(line, width, ""));
+    format!("{}\n\n{}", heading.join("\n"), published_rows(published).render(Format::Text(width)))
+}
+
+/// Returns the rows of a published table, with the remarks on them.
+#[must_use]
+pub fn published_rows(published: &Published) -> Table {
+    let mut table = Table::new(vec![
+        Column::text("Test").narrow(Narrow::Cut(NAME_COLUMNS)),
+        Column::number("MiB/s", "").decimals(Decimals::Each),
+        Column::number("IOPS", "").decimals(Decimals::Each),
+        Column::number("Avg", "ms").decimals(Decimals::Each),
+        Column::number("Max", "ms").decimals(Decimals::Each),
+        Column::number("Outst.", "").decimals(Decimals::Each),
+    ]);
+    for (index, row) in published.rows.iter().enumerate() {
+        table.push([
+            row.test.clone().into(),
+            row.mib_s.or(row.mb_s.map(|mb| mb * 1e6 / 1_048_576.0)).into(),
+            row.measured_iops().into(),
+            row.mean_ms.into(),
+            row.max_ms.into(),
+            row.iops.zip(row.mean_ms).map(|(x, r)| x * r / 1e3).into(),
+        ]);
         // Rows of one set-up follow each other; what is to be said of it is said once, below the last of them.
         let says = remark(row);
-        if !says.is_empty() && table.rows.get(index + 1).is_none_or(|next| remark(next) != says) {
-            text.push_str(&format!("{}\n", wrap(&format!("    {says}"), 100, "    ")));
+        if !says.is_empty() && published.rows.get(index + 1).is_none_or(|next| remark(next) != says) {
+            table.rows.push(table::Row::Note(says));
         }
     }
-    text
+    table
 }
 
 fn remark(row: &Row) -> String {

@@ -17,6 +17,7 @@ mod number;
 pub mod prediction;
 pub mod reading;
 mod svg;
+pub mod table;
 pub mod text;
 
 pub use listing::{RunListing, runs_json, runs_table};

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::layout::wrap;
 use crate::number::{rounded, short, size};
+use crate::table::{Align, Cell, Column, Format, Narrow, Row, Table};
 
 /// Name and version of the JSON document's form.
 pub const SCHEMA: &str = "assay.predict/1";
@@ -20,8 +21,6 @@ const CURVE_ROWS: usize = 24;
 const BAR_COLUMNS: f64 = 40.0;
 /// Sentences are wrapped here.
 const TEXT_COLUMNS: usize = 80;
-/// Columns of a number with its interval.
-const NUMBER_COLUMNS: usize = 19;
 
 /// A step as expected.
 #[derive(Debug, Clone)]
@@ -63,7 +62,7 @@ pub fn table(page: Page<'_>) -> String {
         array.title,
         size(span_bytes)
     );
-    text.push_str(&numbers(rows));
+    text.push_str(&numbers(rows).render(Format::Text(TEXT_COLUMNS)));
     text.push_str(
         "\nBest guess (lowest to highest, from the ranges in the array file). MiB/s is\n2^20 bytes per second.\n",
     );
@@ -92,33 +91,79 @@ fn is_bound(row: &Expectation) -> bool {
     software == Software::Unknown
 }
 
-/// Two lines for each load: its name with what limits it, and its numbers.
-fn numbers(rows: &[Expectation]) -> String {
-    let line = |cells: [&str; 4]| {
-        let cells: String = cells.iter().map(|cell| format!("{cell:>NUMBER_COLUMNS$}")).collect();
-        format!("{cells}\n")
-    };
-    let mut text = line(["IOPS", "MiB/s", "Mean ms", "p99 ms"]);
-    text.push_str(&"-".repeat(4 * NUMBER_COLUMNS));
-    text.push('\n');
+/// Returns a group for each load, named with what limits it, with its numbers below.
+#[must_use]
+pub fn numbers(rows: &[Expectation]) -> Table {
+    let mut table = Table::new(["IOPS", "MiB/s", "Mean ms", "p99 ms"].map(number_column).to_vec());
+    table.group = "Test".to_owned();
     for row in rows {
         match &row.answer {
             StepPrediction::Alone(p) => {
-                let title = format!("{}: limited by {}; p99 {}", row.name, p.limit_name(), p99_is(p));
-                text.push_str(&wrap(&title, TEXT_COLUMNS, "  "));
-                text.push('\n');
-                text.push_str(&line(alone_cells(p).each_ref().map(String::as_str)));
+                let name = format!("{}: limited by {}; p99 {}", row.name, p.limit_name(), p99_is(p));
+                table.rows.push(Row::Group(name));
+                table.push(alone_cells(p).map(Cell::from));
             }
             StepPrediction::Together(together) => {
                 for job in &together.jobs {
-                    text.push_str(&wrap(&format!("{}: beside the others", job.name), TEXT_COLUMNS, "  "));
-                    text.push('\n');
-                    text.push_str(&line(job_cells(job, together).each_ref().map(String::as_str)));
+                    table.rows.push(Row::Group(format!("{}: beside the others", job.name)));
+                    table.push(job_cells(job, together).map(Cell::from));
                 }
             }
         }
     }
-    text
+    table
+}
+
+fn number_column(title: &str) -> Column {
+    Column::text(title).align(Align::Right).narrow(Narrow::Keep)
+}
+
+/// Returns the plain numbers for programs: a row for each load, the ends of each interval in columns of their own.
+#[must_use]
+pub fn plain_numbers(rows: &[Expectation]) -> Table {
+    let mut columns = vec![Column::text("Test"), Column::text("Limited by")];
+    for title in ["IOPS", "MiB/s", "Mean ms", "p99 ms"] {
+        columns.push(Column::number(title, ""));
+        columns.extend(["low", "high"].map(|end| Column::number(&format!("{title} {end}"), "")));
+    }
+    columns.push(Column::text("Software"));
+    let mut table = Table::new(columns);
+    let ends = |bounds: Option<Bounds>| {
+        bounds.map_or([const { Cell::Empty }; 3], |b| [b.value, b.lo, b.hi].map(Cell::from))
+    };
+    let mut push = |name: &str, limit: &str, bounds: [Option<Bounds>; 4], software| {
+        let mut cells: Vec<Cell> = vec![name.into(), limit.into()];
+        cells.extend(bounds.into_iter().flat_map(ends));
+        cells.push(software_name(software).into());
+        table.rows.push(Row::Cells(cells));
+    };
+    for row in rows {
+        match &row.answer {
+            StepPrediction::Alone(p) => {
+                let bounds = [Some(p.iops), Some(p.mib_s), Some(p.mean_ms), p.p99_ms];
+                push(&row.name, &p.limit_name(), bounds, p.software);
+            }
+            StepPrediction::Together(together) => {
+                let limit = together.shared.first().map_or("", |shared| shared.name.as_str());
+                for job in &together.jobs {
+                    let s = &job.simulated;
+                    let bounds = [Some(s.iops), None, Some(s.mean_ms), Some(s.p99_ms)];
+                    push(&job.name, limit, bounds, together.software);
+                }
+            }
+        }
+    }
+    table
+}
+
+/// Returns a prediction in a format: the page of [`table`] as text, else its numbers.
+#[must_use]
+pub fn rendered(page: Page<'_>, format: Format) -> String {
+    match format {
+        Format::Text(_) => table(page),
+        Format::Csv => plain_numbers(page.rows).render(format),
+        Format::Markdown | Format::BbCode => numbers(page.rows).render(format),
+    }
 }
 
 fn p99_is(p: &Prediction) -> &'static str {
@@ -134,6 +179,14 @@ fn job_cells(job: &Beside, together: &Together) -> [String; 4] {
     let (most, least) = words_of(together.software);
     let s = &job.simulated;
     [most(s.iops), "-".to_owned(), least(s.mean_ms), least(s.p99_ms)]
+}
+
+fn software_name(software: Software) -> &'static str {
+    match software {
+        Software::None => "none",
+        Software::Known => "known",
+        Software::Unknown => "unknown",
+    }
 }
 
 /// How an interval is said.
@@ -154,33 +207,6 @@ fn words_of(software: Software) -> (Words, Words) {
 pub fn interval(i: Bounds) -> String {
     let (lo, value, hi) = (short(i.lo), short(i.value), short(i.hi));
     if lo == value && value == hi { value } else { format!("{value} ({lo}..{hi})") }
-}
-
-/// Columns as wide as their widest cell: the first and the last two to the left, numbers to the right.
-pub(crate) fn grid(rows: &[Vec<String>]) -> String {
-    let columns = rows.first().map_or(0, Vec::len);
-    let width = |i: usize| rows.iter().map(|r| r[i].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..columns).map(width).collect();
-    let mut text = String::new();
-    for (index, row) in rows.iter().enumerate() {
-        let cells: Vec<String> = row
-            .iter()
-            .zip(&widths)
-            .enumerate()
-            .map(
-                |(i, (cell, w))| {
-                    if i == 0 || i + 2 >= columns { format!("{cell:<w$}") } else { format!("{cell:>w$}") }
-                },
-            )
-            .collect();
-        text.push_str(cells.join("  ").trim_end());
-        text.push('\n');
-        if index == 0 {
-            text.push_str(&"-".repeat(widths.iter().sum::<usize>() + 2 * (columns - 1)));
-            text.push('\n');
-        }
-    }
-    text
 }
 
 fn details(row: &Expectation) -> String {
@@ -327,11 +353,7 @@ fn row_json(row: &Expectation) -> Value {
 pub fn prediction_json(p: &Prediction) -> Value {
     json!({
         "is_bound": p.software == Software::Unknown,
-        "software": match p.software {
-            Software::None => "none",
-            Software::Known => "known",
-            Software::Unknown => "unknown",
-        },
+        "software": software_name(p.software),
         "iops": interval_json(p.iops),
         "mib_per_s": interval_json(p.mib_s),
         "mean_ms": interval_json(p.mean_ms),

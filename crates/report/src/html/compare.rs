@@ -3,8 +3,7 @@
 use assay_analysis::compare::{Cell, Comparison, TestPair, Weight};
 
 use super::{page_end, page_start};
-use crate::compare::{judged, legend, letter, name_of, ratio_text, remark_lines, shared_and_lone};
-use crate::number::short;
+use crate::compare::{Reader, judged, legend, letter, result_table, shared_and_lone};
 use crate::svg::{BarSeries, Bars, Star, Whisker, WhiskerSeries, Whiskers, escape};
 
 /// The chart of ratios is as narrow as the others up to so many tests.
@@ -55,50 +54,11 @@ fn sides(comparison: &Comparison) -> String {
 }
 
 fn table(comparison: &Comparison) -> String {
-    let first = escape(&comparison.sides[0].name);
-    let mut text = format!(
-        "<h2>Test by test</h2>\n<div class=\"scroll\"><table>\n<caption>{}</caption>\n<thead><tr><th>Test</th><th>IOPS</th><th>MiB/s</th><th>mean ms</th><th>p99 ms</th><th>against {first}</th><th></th></tr></thead>\n<tbody>\n",
-        escape(&legend(comparison))
-    );
-    let (shared, lone) = shared_and_lone(comparison);
-    for test in shared {
-        text.push_str(&format!(
-            "<tr><td colspan=\"7\"><strong>{}</strong></td></tr>\n",
-            escape(&name_of(test))
-        ));
-        for (index, cell) in test.cells.iter().enumerate() {
-            let name = format!("{} {}", letter(index), comparison.sides[index].name);
-            text.push_str(&line(&name, test, cell.as_ref()));
-        }
-        for remark in remark_lines(comparison, test) {
-            text.push_str(&format!("<tr><td class=\"w soft\" colspan=\"7\">{}</td></tr>\n", escape(&remark)));
-        }
-    }
-    text.push_str("</tbody></table></div>\n");
+    let (_, lone) = shared_and_lone(comparison);
+    let table = result_table(comparison, Reader::Person).html(&escape(&legend(comparison)));
+    let mut text = format!("<h2>Test by test</h2>\n<div class=\"scroll\">{table}</div>\n");
     lone.iter().for_each(|says| text.push_str(&format!("<p class=\"soft\">{}</p>\n", escape(says))));
     text
-}
-
-fn line(name: &str, test: &TestPair, cell: Option<&Cell>) -> String {
-    let Some(cell) = cell else {
-        return format!(
-            "<tr><td>{}</td><td class=\"w\" colspan=\"6\">no such test</td></tr>\n",
-            escape(name)
-        );
-    };
-    let number = |value: Option<f64>| value.map_or("-".to_owned(), short);
-    let (ratio, change) = cell
-        .against
-        .as_ref()
-        .map_or_else(Default::default, |a| (ratio_text(judged(test, a)), a.change.says().to_owned()));
-    format!(
-        "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{ratio}</td><td>{change}</td></tr>\n",
-        escape(name),
-        short(cell.iops),
-        short(cell.mib_per_s),
-        number(cell.mean_ms),
-        number(cell.p99_ms)
-    )
 }
 
 /// The ratios of all tests in one picture, then the throughput of each sweep and of the tests that sweep nothing.

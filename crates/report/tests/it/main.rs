@@ -14,6 +14,7 @@ mod html;
 mod json;
 mod listing;
 mod network;
+mod table;
 mod text;
 
 use assay_analysis::{Collector, Finding, RunSummary, findings};

@@ -1,0 +1,178 @@
+//! A table as CSV, Markdown, BBCode and HTML.
+
+use super::{Align, Cell, Column, Row, Table};
+use crate::number::rounded;
+use crate::svg::escape;
+
+/// One line of a marked-up table, whatever the markup.
+enum Line<'t> {
+    /// Cells as people read them, the name of a part indented.
+    Cells(Vec<String>),
+    /// A name and words for all other columns.
+    Words(&'t str, &'t str),
+    /// The name of the rows below.
+    Group(&'t str),
+}
+
+impl Table {
+    /// Returns the table as CSV: numbers plain, groups in a column of their own, no notes.
+    pub(super) fn csv(&self) -> String {
+        let has_groups = self.rows.iter().any(|row| matches!(row, Row::Group(_)));
+        let mut titles: Vec<String> = self.columns.iter().map(Column::heading).collect();
+        if has_groups {
+            titles.insert(0, self.group.clone());
+        }
+        let mut text = csv_line(&titles);
+        let mut group = String::new();
+        for row in &self.rows {
+            let mut cells: Vec<String> = match row {
+                Row::Cells(cells) => cells.iter().map(plain).collect(),
+                Row::Part(cells) => cells.iter().map(|cell| plain(cell).trim().to_owned()).collect(),
+                Row::Words { name, words } => vec![name.clone(), words.clone()],
+                Row::Group(name) => {
+                    group.clone_from(name);
+                    continue;
+                }
+                Row::Note(_) => continue,
+            };
+            cells.resize(self.columns.len(), String::new());
+            if has_groups {
+                cells.insert(0, group.clone());
+            }
+            text.push_str(&csv_line(&cells));
+        }
+        text
+    }
+
+    /// Returns the table as Markdown, its notes in a list below.
+    pub(super) fn markdown(&self) -> String {
+        let cell = |text: &str| text.replace('\\', "\\\\").replace('|', "\\|").replace('\n', " ");
+        let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+        let titles: Vec<String> = self.columns.iter().map(|c| cell(&c.heading())).collect();
+        let rules: Vec<String> = self
+            .columns
+            .iter()
+            .map(|column| if column.align == Align::Left { "---" } else { "--:" }.to_owned())
+            .collect();
+        let mut text = line(&titles) + &line(&rules).replace(' ', "");
+        let mut notes = String::new();
+        for row in self.lines() {
+            let mut cells: Vec<String> = match row {
+                Line::Cells(cells) => cells.iter().map(|c| cell(c)).collect(),
+                Line::Words(name, words) => vec![cell(name), cell(words)],
+                Line::Group(name) => vec![format!("**{}**", cell(name))],
+            };
+            cells.resize(self.columns.len(), String::new());
+            text.push_str(&line(&cells));
+        }
+        for says in self.notes() {
+            notes.push_str(&format!("* {}\n", says.replace('\n', " ")));
+        }
+        if notes.is_empty() { text } else { format!("{text}\n{notes}") }
+    }
+
+    /// Returns the table as BBCode, its notes below.
+    pub(super) fn bbcode(&self) -> String {
+        // A bracket in a name would open a tag; a full-width one looks alike and does not.
+        let cell = |text: &str| text.replace('[', "［").replace(']', "］").replace('\n', " ");
+        let tag = |name: &str, cells: &[String]| -> String {
+            cells.iter().map(|text| format!("[{name}]{}[/{name}]", cell(text))).collect()
+        };
+        let titles: Vec<String> = self.columns.iter().map(Column::heading).collect();
+        let mut text = format!("[table]\n[tr]{}[/tr]\n", tag("th", &titles));
+        for row in self.lines() {
+            let mut cells: Vec<String> = match row {
+                Line::Cells(cells) => cells,
+                Line::Words(name, words) => vec![name.to_owned(), words.to_owned()],
+                Line::Group(name) => vec![name.to_owned()],
+            };
+            cells.resize(self.columns.len(), String::new());
+            text.push_str(&format!("[tr]{}[/tr]\n", tag("td", &cells)));
+        }
+        text.push_str("[/table]\n");
+        self.notes().for_each(|says| text.push_str(&format!("{}\n", cell(says))));
+        text
+    }
+
+    /// Returns the table as an HTML `<table>` with a caption, which is HTML already.
+    pub(crate) fn html(&self, caption: &str) -> String {
+        let titles: String =
+            self.columns.iter().map(|c| format!("<th>{}</th>", escape(&c.heading()))).collect();
+        let caption =
+            if caption.is_empty() { String::new() } else { format!("<caption>{caption}</caption>\n") };
+        let mut text = format!("<table>\n{caption}<thead><tr>{titles}</tr></thead>\n<tbody>\n");
+        let count = self.columns.len();
+        for (row, cells) in self.rows.iter().zip(self.written()) {
+            let cell = |(index, text): (usize, &String)| match (index, self.columns[index].align) {
+                (1.., Align::Left) => format!("<td class=\"w\">{}</td>", escape(text)),
+                _ => format!("<td>{}</td>", escape(text.trim())),
+            };
+            let cells: String = cells.iter().enumerate().map(cell).collect();
+            text.push_str(&match row {
+                Row::Cells(_) => format!("<tr>{cells}</tr>\n"),
+                Row::Part(_) => format!("<tr class=\"job\">{cells}</tr>\n"),
+                Row::Words { name, words } => format!(
+                    "<tr><td>{}</td><td class=\"w\" colspan=\"{}\">{}</td></tr>\n",
+                    escape(name),
+                    count.saturating_sub(1),
+                    escape(words)
+                ),
+                Row::Group(name) => {
+                    format!("<tr><td colspan=\"{count}\"><strong>{}</strong></td></tr>\n", escape(name))
+                }
+                Row::Note(says) => {
+                    format!("<tr><td class=\"w soft\" colspan=\"{count}\">{}</td></tr>\n", escape(says))
+                }
+            });
+        }
+        text.push_str("</tbody></table>\n");
+        text
+    }
+
+    /// Rows without the notes.
+    fn lines(&self) -> impl Iterator<Item = Line<'_>> {
+        self.rows.iter().zip(self.written()).filter_map(|(row, cells)| match row {
+            Row::Cells(_) => Some(Line::Cells(cells)),
+            Row::Part(_) => {
+                let part = |(index, cell): (usize, String)| match index {
+                    0 => format!("– {}", cell.trim()),
+                    _ => cell,
+                };
+                Some(Line::Cells(cells.into_iter().enumerate().map(part).collect()))
+            }
+            Row::Words { name, words } => Some(Line::Words(name, words)),
+            Row::Group(name) => Some(Line::Group(name)),
+            Row::Note(_) => None,
+        })
+    }
+
+    /// What stands below the table: each remark once.
+    fn notes(&self) -> impl Iterator<Item = &str> {
+        let mut seen: Vec<&str> = Vec::new();
+        self.rows.iter().filter_map(move |row| match row {
+            Row::Note(says) if !seen.contains(&says.as_str()) => {
+                seen.push(says);
+                Some(says.as_str())
+            }
+            _ => None,
+        })
+    }
+}
+
+/// A cell as programs read it.
+fn plain(cell: &Cell) -> String {
+    match cell {
+        Cell::Empty => String::new(),
+        Cell::Text(text) => text.clone(),
+        Cell::Number(value) => rounded(*value).map_or_else(String::new, |v| v.to_string()),
+    }
+}
+
+/// RFC 4180: what holds a comma, a quote or an end of line is quoted, and quotes in it are doubled.
+fn csv_line(cells: &[String]) -> String {
+    let quoted = |cell: &String| {
+        let is_plain = !cell.contains([',', '"', '\n', '\r']);
+        if is_plain { cell.clone() } else { format!("\"{}\"", cell.replace('"', "\"\"")) }
+    };
+    format!("{}\n", cells.iter().map(quoted).collect::<Vec<_>>().join(","))
+}
