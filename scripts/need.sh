@@ -1,16 +1,17 @@
 #!/bin/sh
-# Sees to it that commands which tests need are there: scripts/need.sh NAME...
-# Checks by command; as root it installs the Debian package that has it; else it says what is missing and skipped.
-# Never fails: a test that finds its command missing says so itself.
+# Installs commands that tests need: scripts/need.sh NAME...
+# Checks by command; as root it installs the Debian package that has it, otherwise it names what is missing.
+# With CI=true a command that is still missing is a failure; elsewhere the tests that need it are skipped, and counted.
 set -u
 
 # Command and the package that has it. The one list of what tests use beyond Rust, gcc and make.
 package_of() {
     case $1 in
-        losetup) echo mount ;;
-        chrt | taskset | unshare | wipefs | mkswap) echo util-linux ;;
+        losetup | mount | umount) echo mount ;;
+        chrt | taskset | unshare | wipefs | mkswap | swapon | partx | addpart) echo util-linux ;;
         sfdisk) echo fdisk ;;
         mkfs.ext4) echo e2fsprogs ;;
+        mkfs.btrfs) echo btrfs-progs ;;
         tgtd | tgtadm) echo tgt ;;
         ip | tc) echo iproute2 ;;
         ganesha.nfsd) echo nfs-ganesha nfs-ganesha-vfs ;;
@@ -20,13 +21,19 @@ package_of() {
 }
 
 PATH="$PATH:/usr/sbin:/sbin"
-missing=""
-packages=""
-for name in "$@"; do
-    command -v "$name" >/dev/null 2>&1 && continue
-    missing="$missing $name"
-    packages="$packages $(package_of "$name")"
-done
+
+# Sets `missing` to those of the commands that are not installed, and `packages` to the packages that have them.
+look() {
+    missing=""
+    packages=""
+    for name in "$@"; do
+        command -v "$name" >/dev/null 2>&1 && continue
+        missing="$missing $name"
+        packages="$packages $(package_of "$name")"
+    done
+}
+
+look "$@"
 [ -z "$missing" ] && exit 0
 
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
@@ -34,7 +41,11 @@ if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
     # shellcheck disable=SC2086 # a list of words
     { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends $packages; } \
         >/dev/null || echo "could not be installed:$packages"
-else
-    echo "missing:$missing; tests that need them are skipped. To run them: apt-get install$packages"
+    look "$@"
+    [ -z "$missing" ] && exit 0
 fi
-exit 0
+if [ "${CI:-}" = true ]; then
+    echo "missing:$missing; with CI=true all of them must be installed: apt-get install$packages" >&2
+    exit 1
+fi
+echo "missing:$missing; tests that need them are skipped. To run them: apt-get install$packages"

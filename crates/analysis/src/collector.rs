@@ -171,7 +171,7 @@ impl Collector {
         let seconds = jobs.iter().map(|j| j.seconds).fold(0.0, f64::max);
         let unmeasured = unmeasured(state, seconds);
         if unmeasured.is_some() {
-            jobs.iter_mut().for_each(forget_counts);
+            jobs.iter_mut().for_each(|job| forget_rates(job, state));
         }
         let sum_of =
             |part: fn(&JobSummary) -> &OpSummary| OpSummary::sum(&jobs.iter().map(part).collect::<Vec<_>>());
@@ -303,11 +303,15 @@ fn unmeasured(state: &StepState, seconds: f64) -> Option<String> {
 }
 
 /// Takes away what a window of less than a second would pass off as a result.
-fn forget_counts(job: &mut JobSummary) {
+fn forget_rates(job: &mut JobSummary, state: &StepState) {
+    let is_fault = matches!(
+        state.end.as_ref().map(|e| &e.reason),
+        Some(StepReason::ErrorLimit | StepReason::TargetLost(_))
+    );
     for part in [&mut job.total, &mut job.read, &mut job.write] {
-        *part = part.errors_only();
+        *part = if is_fault { part.without_rates() } else { part.errors_only() };
     }
-    (job.outstanding_effective, job.reconnects) = (0.0, 0);
+    job.outstanding_effective = 0.0;
 }
 
 fn common_load(jobs: &[JobSummary]) -> Load {

@@ -119,7 +119,7 @@ pub struct StepSummary {
     /// Why the step was left out, where it was.
     pub skipped: Option<String>,
     /// Why there is no result although the step began: its window did not begin, or was cut off within its first second.
-    /// Counts and rates are then zero; errors, mismatches and what became of writes stay.
+    /// Rates are then zero, and so are counts unless errors ended it.
     pub unmeasured: Option<String>,
     /// Why it ended; `None` while it runs, or where the run was killed in it.
     pub reason: Option<StepReason>,
@@ -283,6 +283,12 @@ impl OpSummary {
     #[must_use]
     pub fn errors_only(&self) -> Self {
         Self { errors: self.errors, ..Self::default() }
+    }
+
+    /// The same without rates: of a window that errors ended too soon. What succeeded is counted.
+    #[must_use]
+    pub fn without_rates(&self) -> Self {
+        Self { iops: 0.0, mib_per_s: 0.0, mb_per_s: 0.0, ..self.clone() }
     }
 
     /// Several jobs in one: counts, rates and distributions added.

@@ -2,7 +2,7 @@
 
 use anyhow::anyhow;
 use assay_analysis::{CEILING_IO_BYTES, ceiling, ceiling_together, lossy_frames, path_faults, unreachable};
-use assay_engine::LunInspection;
+use assay_prepare::LunInspection;
 use assay_record::{FrameProbe, LunFacts, NetPathFacts, PathFacts};
 use assay_spec::units::{Bytes, MIB};
 use assay_spec::{Address, IscsiAddress};
@@ -22,7 +22,7 @@ const INDENT: &str = "                       ";
 /// Logs in, looks, and tells: as JSON and as text.
 pub(crate) fn tell(address: &IscsiAddress) -> anyhow::Result<(Value, String)> {
     let typed = crate::secret::ask(&[Address::Iscsi(Box::new(address.clone()))])?;
-    let found = assay_engine::inspect_lun(address, typed.as_ref())
+    let found = assay_prepare::inspect_lun(address, typed.as_ref())
         .map_err(|error| anyhow!("{error}{}", between(&address.portals)))?;
     let lun = found.facts.lun.as_deref().expect("the inspection of a LUN gives its facts");
     let told = Told { address, found: &found, lun, hurts: hurts(lun, found.aligned_lba) };
@@ -39,7 +39,7 @@ struct Told<'t> {
 
 /// Where nothing could be opened, what stands between here and each portal; a sentence a line.
 pub(crate) fn between(portals: &[String]) -> String {
-    let networks = assay_engine::portal_networks(portals);
+    let networks = assay_prepare::portal_networks(portals);
     let line = |(portal, net): &(String, Option<NetPathFacts>)| {
         let says = match net.as_ref().and_then(|net| net.interface.as_ref().map(|of| (net, of))) {
             Some((net, of)) if net.frames.how == FrameProbe::Echo => format!(

@@ -3,7 +3,7 @@
 
 use anyhow::{Context as _, anyhow};
 use assay_analysis::{CEILING_IO_BYTES, Ceiling, nfs_ceiling, path_faults};
-use assay_engine::NfsInspection;
+use assay_prepare::NfsInspection;
 use assay_record::NfsFacts;
 use assay_spec::NfsAddress;
 use assay_spec::units::Bytes;
@@ -20,7 +20,7 @@ const SHARED: &str = "all connections share one way: it counts once, however man
 
 /// Mounts, looks, and tells: as JSON and as text.
 pub(crate) fn tell(address: &NfsAddress) -> anyhow::Result<(Value, String)> {
-    let found = assay_engine::inspect_nfs(address)
+    let found = assay_prepare::inspect_nfs(address)
         .map_err(|error| anyhow!("{error}{}", between(std::slice::from_ref(&address.host))))?;
     // A server may keep its list to itself; the rest is told all the same.
     let exports = assay_target::nfs::exports(address);

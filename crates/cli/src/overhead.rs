@@ -1,7 +1,8 @@
-//! `assay overhead`: the null target under the real engine; what remains is the tester's own cost.
+//! `assay overhead`: the real engine on the null target, which leaves the tester's own cost.
 
 use assay_analysis::Collector;
-use assay_engine::{IoChoice, PrepareOptions, RunRequest, StopSignal, TooSmall};
+use assay_engine::{RunRequest, StopSignal};
+use assay_prepare::{FillChoice, IoChoice, PrepareOptions, TooSmall};
 use assay_record::RunHeader;
 use assay_spec::units::Nanos;
 use assay_spec::{Address, Overrides, Plan, PlanFile};
@@ -11,7 +12,7 @@ use serde_json::json;
 use crate::args::OverheadArgs;
 use crate::{Exit, say};
 
-/// Random 4 KiB reads over 1 TiB by one worker, with full latency recording: nothing is left out for the figure.
+/// Random 4 KiB reads over 1 TiB by one worker, with full latency recording.
 const PLAN: &str = r#"
 name = "overhead"
 [[test]]
@@ -21,7 +22,7 @@ warmup = "100ms"
 sweep = { outstanding = [1, 32, 128] }
 "#;
 
-/// One depth's figures.
+/// The cost at one queue depth.
 struct Cost {
     outstanding: u64,
     ns_per_io: f64,
@@ -64,24 +65,25 @@ fn measure(plan: &Plan) -> anyhow::Result<Vec<Cost>> {
         caching: Caching::Direct,
         durability: Durability::Device,
         overwrite: Vec::new(),
-        fill_devices: false,
+        fill: FillChoice::Never,
         too_small: TooSmall::Refuse,
         chap_secret: None,
     };
     let host = assay_host::host_facts();
     let addresses: [Address; 1] = ["null:".parse()?];
-    let mut targets = assay_engine::prepare(plan, &addresses, &options, &host, &stop, &mut |_| {})?;
+    let prepared = assay_prepare::open(plan, &addresses, &options, &host)?.fill(&|| false, &mut |_| {})?;
+    let targets = crate::run::run_targets(&prepared);
     let header = RunHeader {
         run: "overhead".into(),
         version: env!("CARGO_PKG_VERSION").into(),
         started_unix_ms: 0,
         plan: plan.clone(),
-        targets: targets.facts(),
+        targets: prepared.facts(),
         host,
         array: None,
     };
     let mut collector = Collector::new(&header);
-    let request = RunRequest { header, targets: &mut targets, warnings: Vec::new(), stop };
+    let request = RunRequest { header, targets: &targets, warnings: Vec::new(), stop };
     assay_engine::run(request, &mut |event| {
         collector.add(&event);
         Ok(())

@@ -6,9 +6,9 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use assay_analysis::{Collector, StepSummary};
-use assay_engine::PrepareProgress;
+use assay_prepare::PrepareProgress;
 use assay_record::{Event, Phase, RunEvent, StepId};
-use assay_report::text::{rows, step_line};
+use assay_report::text::{rows, step_line, wrap};
 use assay_spec::Plan;
 use assay_spec::units::MIB;
 use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -49,6 +49,8 @@ pub(crate) struct Progress {
     table: Option<ProgressBar>,
     running: Option<Running>,
     ended: Vec<StepSummary>,
+    /// The newest warning.
+    warning: Option<String>,
 }
 
 /// The step that is going on.
@@ -90,17 +92,18 @@ impl Progress {
             }
         }
         let is_plain = !std::io::stderr().is_terminal();
-        Self { steps, is_plain, filling: None, table: None, running: None, ended: Vec::new() }
+        Self { steps, is_plain, filling: None, table: None, running: None, ended: Vec::new(), warning: None }
     }
 
     pub(crate) fn fill(&mut self, progress: &PrepareProgress) {
         if self.filling.as_ref().is_none_or(|(last, _)| last.path != progress.path) {
             self.filled();
+            let again = progress.why.as_ref().map(|why| format!(" again ({why})")).unwrap_or_default();
             if self.is_plain {
-                note!("filling {}: {}", progress.path.display(), HumanBytes(progress.total_bytes));
+                note!("filling {}{again}: {}", progress.path.display(), HumanBytes(progress.total_bytes));
             }
             let bar = bar(progress.total_bytes, "{wide_msg} [{bar:10}] {percent}% {prefix} {eta} left");
-            bar.set_message(format!("filling {}", progress.path.display()));
+            bar.set_message(format!("filling {}{again}", progress.path.display()));
             show(Some(&bar));
             self.filling = Some((progress.clone(), bar));
         }
@@ -135,7 +138,12 @@ impl Progress {
                 }
             }
             RunEvent::Warning(warning) => {
-                note_above(format!("warning: {} {}", warning.says, warning.next).trim_end());
+                let says = format!("warning: {} {}", warning.says, warning.next).trim_end().to_owned();
+                // On a terminal the result will have it; until then it stands under the table.
+                match self.is_plain || !std::io::stdout().is_terminal() {
+                    true => note_above(&says),
+                    false => self.warning = Some(says),
+                }
             }
             _ => {}
         }
@@ -176,7 +184,10 @@ impl Progress {
             return bar.set_message(rows(&steps, options).trim_end().to_owned());
         };
         steps.extend(collector.step_so_far(self.steps[running.index].id));
-        let text = format!("{}{}", rows(&steps, options), self.status(running, at_ns));
+        let mut text = format!("{}{}", rows(&steps, options), self.status(running, at_ns));
+        if let Some(warning) = &self.warning {
+            text.push_str(&format!("\n{}", wrap(warning, options.width, "  ")));
+        }
         bar.set_message(text);
     }
 
@@ -264,6 +275,7 @@ mod tests {
     #[test]
     fn a_fill_says_how_much_and_how_long() {
         let last = |done_bytes, us| PrepareProgress {
+            why: None,
             path: "t.dat".into(),
             done_bytes,
             total_bytes: 1 << 30,

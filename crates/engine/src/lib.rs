@@ -1,9 +1,8 @@
 //! Makes it happen.
 //!
-//! [`prepare`] turns addresses into targets that are safe to use and filled with real data; [`run`] goes through a
-//! plan's steps. For each step, worker threads are started, one [`Target`](assay_target::Target) each, and driven
-//! through the phases warm-up, measure and drain; the calling thread coordinates and tells every
-//! [`Event`](assay_record::Event) to whoever listens.
+//! [`run`] goes through a plan's steps on [`RunTargets`], which somebody else has prepared. For each step, worker threads
+//! are started, one [`Target`](assay_target::Target) each, and driven through the phases warm-up, measure and drain; the
+//! calling thread coordinates and tells every [`Event`](assay_record::Event) to whoever listens.
 //!
 //! Architecture invariant: threads, no async; between measure and drain a worker allocates nothing, locks nothing
 //! and logs nothing (a test with a counting allocator holds it to that).
@@ -19,20 +18,16 @@ mod pacer;
 mod paths;
 mod planner;
 mod prefilled;
-mod preparation;
 mod rng;
 mod run;
 mod stamp;
 mod step;
 mod tally;
+mod targets;
 mod worker;
 
 pub use clock::Clock;
 pub use control::StopSignal;
 pub use events::{RunError, Sink};
-pub use paths::portal_networks;
-pub use preparation::{
-    Closed, IoChoice, LunInspection, NfsInspection, PrepareError, PrepareOptions, PrepareProgress,
-    PreparedTarget, PreparedTargets, TooSmall, inspect_lun, inspect_nfs, prepare, targets_at,
-};
 pub use run::{RunRequest, run, run_with};
+pub use targets::{Misfit, RunTargets, check_fit};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use assay_host::{Sampler, Watched};
+use assay_host::Sampler;
 use assay_record::{Outcome, RunEvent, RunHeader, StepEnd, StepId, StepReason, Warning};
 use assay_spec::{Plan, Step};
 use assay_target::{AnyTarget, OpenError, OpenRequest, Target};
@@ -11,15 +11,15 @@ use crate::clock::Clock;
 use crate::control::StopSignal;
 use crate::events::{Emitter, RunError, Sink};
 use crate::fit::{Fit, fit};
-use crate::preparation::{JobTarget, PreparedTargets};
 use crate::step::{StepContext, run_step};
+use crate::targets::{JobTarget, RunTargets};
 
 /// What a run needs.
 pub struct RunRequest<'r> {
     /// The first event: plan, targets, host.
     pub header: RunHeader,
-    /// As [`crate::prepare`] made them.
-    pub targets: &'r mut PreparedTargets,
+    /// Those of the header, ready to be opened.
+    pub targets: &'r RunTargets,
     /// Found before the run began, for its record.
     pub warnings: Vec<Warning>,
     /// Asks the run to stop.
@@ -39,12 +39,7 @@ pub fn run_with<T: Target>(
 ) -> Result<Outcome, RunError> {
     let clock = Clock::start();
     let plan = request.header.plan.clone();
-    let watched = Watched {
-        devices: request.targets.disk_names(),
-        remotes: request.targets.remotes(),
-        interfaces: request.targets.interfaces(),
-    };
-    let sampler = Sampler::start(watched, clock.epoch(), Duration::from_secs(1));
+    let sampler = Sampler::start(request.targets.watched(), clock.epoch(), Duration::from_secs(1));
     let mut emitter = Emitter::new(clock, sink, sampler);
     emitter.emit(RunEvent::Started(Box::new(request.header)))?;
     for warning in request.warnings {
@@ -65,18 +60,19 @@ pub fn run_with<T: Target>(
 
 fn run_steps<T: Target>(
     plan: &Plan,
-    targets: &PreparedTargets,
+    targets: &RunTargets,
     stop: &StopSignal,
     opener: &(impl Fn(&OpenRequest<'_>) -> Result<T, OpenError> + Sync),
     emitter: &mut Emitter<'_>,
 ) -> Result<Outcome, RunError> {
+    let stamps = targets.stamps(plan);
     for (test_index, test) in (0..).zip(&plan.tests) {
         for (step_index, step) in (0..).zip(&test.steps) {
             if stop.is_set() {
                 return Ok(Outcome::Interrupted);
             }
             let id = StepId { test: test_index, step: step_index };
-            match fit(step, targets.semantics(), &targets.job_targets(step)) {
+            match fit(step, plan.semantics, &targets.job_targets(step)) {
                 Fit::Fits => {}
                 // One size of a sweep may be too small for a device; that must not cost the other results.
                 Fit::Misfit(why) => {
@@ -84,7 +80,9 @@ fn run_steps<T: Target>(
                     continue;
                 }
             }
-            let end = one_step(plan, id, step, targets, stop, opener, emitter)?;
+            let job_targets: Vec<JobTarget> =
+                step.jobs.iter().map(|job| targets.of_job(job, &stamps)).collect();
+            let end = one_step(plan, id, step, &job_targets, stop, opener, emitter)?;
             let reason = end.reason.clone();
             emitter.emit(RunEvent::StepEnded(Box::new(end)))?;
             match reason {
@@ -101,20 +99,13 @@ fn one_step<T: Target>(
     plan: &Plan,
     id: StepId,
     step: &Step,
-    targets: &PreparedTargets,
+    targets: &[JobTarget],
     stop: &StopSignal,
     opener: &(impl Fn(&OpenRequest<'_>) -> Result<T, OpenError> + Sync),
     emitter: &mut Emitter<'_>,
 ) -> Result<StepEnd, RunError> {
     emitter.emit(RunEvent::StepStarted(id))?;
-    let job_targets: Vec<JobTarget> = step.jobs.iter().map(|job| targets.of_job(job)).collect();
-    let context = StepContext {
-        id,
-        step,
-        semantics: plan.semantics,
-        seed: plan.seed,
-        stop: stop.clone(),
-        targets: &job_targets,
-    };
+    let context =
+        StepContext { id, step, semantics: plan.semantics, seed: plan.seed, stop: stop.clone(), targets };
     run_step(&context, opener, emitter)
 }

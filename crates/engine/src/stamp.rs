@@ -1,21 +1,15 @@
-//! Verify mode: every 512 bytes that are written carry a stamp, and reads check it.
+//! Verify mode: every 512 bytes that are written carry a [stamp](assay_target::stamp), and reads check it.
 //!
-//! ```text
-//! byte 0        8        16       24          32         36                 512
-//!      "ASSAY\0\0\1"  offset   run     sequence   CRC-32C   random bytes …
-//! ```
-//! All numbers are little-endian; the checksum covers the 512 bytes with its own field zero. A read block must carry
-//! its own offset and a right checksum; if this run wrote it, also this run and the sequence of the last write that
-//! was acknowledged: so flipped bytes, misplaced writes and lost writes all show.
+//! A read block must carry its own offset and a right checksum; if this run wrote it, also this run and the sequence of
+//! the last write that was acknowledged: so flipped bytes, misplaced writes and lost writes all show.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use assay_record::Stamp;
+use assay_target::stamp::{Header, SEQUENCE_BYTES, UNIT_BYTES, read_stamp, write_stamp};
 
-/// Bytes of one stamped unit.
-pub(crate) const UNIT_BYTES: usize = 512;
-const MAGIC: [u8; 8] = *b"ASSAY\0\0\x01";
-const CHECKSUM: std::ops::Range<usize> = 32..36;
+const _: () =
+    assert!(size_of::<AtomicU32>() == SEQUENCE_BYTES, "memory is reckoned with so much for each unit");
 
 /// The sequence of a unit that nothing is known about: not written by this run.
 const UNKNOWN: u32 = 0;
@@ -40,16 +34,6 @@ pub(crate) struct Wrong {
 }
 
 impl StampTable {
-    /// Memory that the tables of so large a span take, bytes.
-    pub(crate) fn bytes_for(span_bytes: u64) -> u64 {
-        span_bytes / UNIT_BYTES as u64 * size_of::<AtomicU32>() as u64
-    }
-
-    /// The span whose tables take so much memory, bytes.
-    pub(crate) fn span_for(memory_bytes: u64) -> u64 {
-        memory_bytes / size_of::<AtomicU32>() as u64 * UNIT_BYTES as u64
-    }
-
     pub(crate) fn new(run: u64, span_bytes: u64) -> Self {
         let units =
             usize::try_from(span_bytes / UNIT_BYTES as u64).expect("spans in verify mode fit the memory");
@@ -65,7 +49,7 @@ impl StampTable {
                 last => last + 1,
             };
             sequence.store(next, Ordering::Relaxed);
-            write_stamp(unit, offset, self.run, u64::from(next));
+            write_stamp(unit, &Header { offset_bytes: offset, run: self.run, sequence: u64::from(next) });
         }
     }
 
@@ -109,39 +93,12 @@ fn index(offset_bytes: u64) -> usize {
     usize::try_from(offset_bytes / UNIT_BYTES as u64).expect("offsets lie in the span")
 }
 
-/// Writes a stamp over the first bytes of a unit whose other bytes are final.
-pub(crate) fn write_stamp(unit: &mut [u8], offset: u64, run: u64, sequence: u64) {
-    unit[..8].copy_from_slice(&MAGIC);
-    unit[8..16].copy_from_slice(&offset.to_le_bytes());
-    unit[16..24].copy_from_slice(&run.to_le_bytes());
-    unit[24..32].copy_from_slice(&sequence.to_le_bytes());
-    unit[CHECKSUM].fill(0);
-    let checksum = crc32c::crc32c(unit);
-    unit[CHECKSUM].copy_from_slice(&checksum.to_le_bytes());
-}
-
-/// Whether a unit was ever stamped.
-pub(crate) fn has_stamp(unit: &[u8; UNIT_BYTES]) -> bool {
-    unit[..8] == MAGIC
-}
-
-/// The stamp of a unit and what its checksum should be; `None` without the magic. Leaves the checksum field zero.
-fn read_stamp(unit: &mut [u8]) -> Option<(Stamp, u32)> {
-    if unit[..8] != MAGIC {
-        return None;
-    }
-    let number = |range: std::ops::Range<usize>| {
-        u64::from_le_bytes(unit[range].try_into().expect("the ranges are eight bytes long"))
-    };
-    let (offset_bytes, run, sequence) = (number(8..16), number(16..24), number(24..32));
-    let checksum = u32::from_le_bytes(unit[CHECKSUM].try_into().expect("the range is four bytes long"));
-    unit[CHECKSUM].fill(0);
-    Some((Stamp { offset_bytes, run, sequence, checksum }, crc32c::crc32c(unit)))
-}
-
 /// `expected` is the run and sequence of the last acknowledged write; `None`: any valid stamp for this place will do.
 fn check_unit(unit: &mut [u8], offset: u64, expected: Option<(u64, u64)>) -> Result<(), Wrong> {
-    let found = read_stamp(unit);
+    let found = read_stamp(unit).map(|found| {
+        let Header { offset_bytes, run, sequence } = found.header;
+        (Stamp { offset_bytes, run, sequence, checksum: found.checksum }, found.checksum_right)
+    });
     let (run, sequence) = expected.unwrap_or(match found {
         Some((stamp, _)) => (stamp.run, stamp.sequence),
         None => (0, 0),

@@ -19,9 +19,9 @@ use crate::flights::depth;
 use crate::paths;
 use crate::planner::{Planner, PlannerSetup};
 use crate::prefilled::{PrefilledBuffers, size_max, spare_buffers};
-use crate::preparation::JobTarget;
 use crate::rng::derive;
 use crate::tally::{INTERVAL_NS, Tally, TallyDrain, add};
+use crate::targets::JobTarget;
 use crate::worker::{Worker, WorkerEnd, WorkerSetup};
 
 /// How often the coordinator looks: often enough for a live display, too rarely to be felt.
@@ -163,16 +163,7 @@ fn work<T: Target>(
     let depth = depth(seat.context.semantics, job, target.spans.len());
     let (size_max, spare) = (size_max(job), spare_buffers(job, depth));
     let mut buffers: Vec<IoBuf> = IoBuf::many(depth + spare, size_max);
-    let request = OpenRequest {
-        members: &target.members,
-        null_members: &target.null_members,
-        simulated: &target.simulated,
-        luns: &target.luns,
-        nfs: &target.nfs,
-        depth,
-        engine: target.engine,
-        buffers: &buffers,
-    };
+    let request = OpenRequest { members: &target.members, depth, engine: target.engine, buffers: &buffers };
     let opened = match opener(&request) {
         Ok(opened) => opened,
         Err(error) => {
@@ -372,7 +363,7 @@ fn paths_of(context: &StepContext<'_>, ends: &mut [WorkerEnd]) -> (Vec<PathEnd>,
     for end in ends {
         let member = context.targets[end.job as usize].names.first().map_or("", String::as_str);
         paths::add(&mut paths, end.job, member, &end.paths);
-        events.extend(end.paths.events.drain(..).map(|event| (member.to_owned(), event)));
+        events.extend(end.paths.take_events().into_iter().map(|event| (member.to_owned(), event)));
     }
     (paths, events)
 }
@@ -381,9 +372,9 @@ fn paths_of(context: &StepContext<'_>, ends: &mut [WorkerEnd]) -> (Vec<PathEnd>,
 fn writes_of(context: &StepContext<'_>, ends: &[WorkerEnd]) -> Vec<WriteEnd> {
     let mut sums: Vec<WriteEnd> = Vec::new();
     for end in ends {
-        let Some(report) = &end.paths.writes else { continue };
+        let Some(report) = end.paths.writes() else { continue };
         let member = context.targets[end.job as usize].names.first().map_or("", String::as_str);
-        let one = paths::write_end(end.job, member, report, end.paths.writes_before.unwrap_or_default());
+        let one = paths::write_end(end.job, member, report, end.paths.writes_before());
         match sums.iter_mut().find(|sum| sum.job == one.job) {
             None => sums.push(one),
             Some(sum) => sum.merge(&one),

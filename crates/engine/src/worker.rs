@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use assay_record::{Failure, Interval, Mismatch, StepEnd};
 use assay_spec::{Job, Semantics};
-use assay_target::remote::PathChange;
+use assay_target::remote::{Moment, PathChange};
 use assay_target::{BATCH_MAX, Completion, IoBuf, Op, OpKind, Target, TargetLost, Wait};
 
 use crate::control::{Control, Ticket};
@@ -224,10 +224,10 @@ impl<'s, T: Target> Worker<'s, T> {
 
     /// What went over the paths before the measured window does not count; that they came up is no news.
     fn look_at_paths(&mut self) {
-        self.paths.before = self.target.paths();
-        self.paths.writes_before = self.target.writes();
-        self.paths.events = self.target.path_events();
-        self.paths.events.retain(|event| event.change == PathChange::Other);
+        self.paths.before = self.target.remote_report(Moment::Begin);
+        if let Some(before) = &mut self.paths.before {
+            before.events.retain(|event| event.change == PathChange::Other);
+        }
     }
 
     fn warm_up(&mut self, started_ns: u64) -> Result<(), TargetLost> {
@@ -599,9 +599,8 @@ impl<'s, T: Target> Worker<'s, T> {
         let control = self.setup.control;
         let now_ns = control.clock.now_ns();
         // After the window: what it takes is told beside the results, and is part of none.
-        self.paths.writes = self.target.make_durable();
-        self.paths.after = self.target.paths();
-        self.paths.events.extend(self.target.path_events());
+        self.paths.after = self.target.remote_report(Moment::End);
+        self.paths.quote(&mut self.trouble.failures);
         let end_ns = match self.setup.semantics {
             Semantics::Assay => self.window.last_ns.max(self.window.closed_ns),
             Semantics::Iometer => self.window.closed_ns.min(now_ns),

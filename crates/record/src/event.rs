@@ -1,5 +1,5 @@
-//! What happened, in order. One stream feeds the progress line, the store and the page alike; a stored run is
-//! these events, and reading it is going through them again.
+//! What happened, in order. The progress line, the store and the report read the same stream of events; showing a
+//! stored run replays it.
 
 use assay_spec::Plan;
 use serde::{Deserialize, Serialize};
@@ -8,10 +8,10 @@ use crate::host::{HostFacts, HostSample, TargetFacts, TcpPathFacts};
 use crate::latency::Latency;
 use crate::stats::Interval;
 
-/// An event with its time.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// An event with its time. Its JSON begins with the [version](crate::EVENT_VERSION) of its form.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Event {
-    /// Since the run began, ns.
+    /// Time since the start of the run, ns.
     pub at_ns: u64,
     /// What happened.
     pub what: RunEvent,
@@ -54,17 +54,17 @@ pub enum RunEvent {
 /// Everything needed to repeat the run, and to judge its results.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunHeader {
-    /// Which run.
+    /// Its id.
     pub run: String,
-    /// Version of Assay.
+    /// Version of Assay that ran it.
     pub version: String,
     /// Start, ms since 1970 UTC.
     pub started_unix_ms: u64,
     /// What to do, resolved.
     pub plan: Plan,
-    /// Where, as it was at the start.
+    /// The targets as they were at the start.
     pub targets: Vec<TargetFacts>,
-    /// By whom.
+    /// The machine that ran it.
     pub host: HostFacts,
     /// The description of the array that the targets are on, as the text of an array file; `None` where nobody gave
     /// one.
@@ -100,7 +100,7 @@ pub enum Phase {
 pub struct Warning {
     /// Stable name: `unwritten`, `psync-fallback`, …
     pub rule: String,
-    /// What is the matter, a full sentence.
+    /// The observation, a full sentence.
     pub says: String,
     /// What to do about it, a full sentence; may be empty.
     pub next: String,
@@ -126,7 +126,7 @@ pub struct StepEnd {
     /// What went over each path, for targets that have paths.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<PathEnd>,
-    /// What became of writes, for targets that may hold them in memory.
+    /// Durability of writes, for targets that may hold them in memory.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub writes: Vec<crate::WriteEnd>,
 }
@@ -178,7 +178,7 @@ impl StepEnd {
 pub enum StepReason {
     /// It reached its end.
     Done,
-    /// Somebody asked to stop; what was measured until then counts.
+    /// It was stopped; what was measured until then counts.
     Interrupted,
     /// More I/Os failed than the plan's error limit allows.
     ErrorLimit,
@@ -264,7 +264,7 @@ pub struct Mismatch {
 pub enum Outcome {
     /// Every step was done.
     Done,
-    /// Somebody stopped it.
+    /// It was stopped.
     Interrupted,
     /// A step ended by errors.
     Failed,

@@ -65,11 +65,11 @@ pub struct MemberFacts {
     /// Where the bytes in it come from.
     pub content: Content,
     /// Bytes in the span that were never written (holes and unwritten extents) when the run began; `None` where
-    /// the file system cannot tell.
+    /// the file system does not report them.
     pub unwritten_bytes: Option<u64>,
-    /// Extents of the file in the span, where the file system can tell.
+    /// Extents of the file in the span, where the file system reports them.
     pub extents: Option<u64>,
-    /// Where it lies on its device; `None` where nobody can tell.
+    /// Where it lies on its device; `None` where that is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placement: Option<Placement>,
     /// The file system the file is on.

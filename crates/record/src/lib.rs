@@ -1,8 +1,8 @@
 //! What happened, as data.
 //!
-//! An engine counts into [`OpStats`], cuts time into [`Interval`]s and tells everything as [`Event`]s; a stored run
-//! is its events. [`Latency`] holds whole distributions: percentiles are computed by whoever reads. [`HostFacts`] and
-//! [`HostSample`] say where it happened.
+//! An engine counts into [`OpStats`], cuts time into [`Interval`]s and reports everything as [`Event`]s; a stored run
+//! is its events. [`Latency`] holds whole distributions, from which readers compute percentiles. [`HostFacts`] and
+//! [`HostSample`] describe the machine it ran on.
 //!
 //! Architecture invariant: data only, no I/O and no clock; every `merge` is associative and free of order.
 #![forbid(unsafe_code)]
@@ -13,6 +13,7 @@ mod latency;
 mod nfs;
 mod path;
 mod stats;
+mod version;
 
 pub use event::{
     Event, Failure, JobEnd, Mismatch, Outcome, PathEnd, Phase, RunEvent, RunHeader, Stamp, StepCpu, StepEnd,
@@ -30,3 +31,4 @@ pub use path::{
     RouteFacts, ShaperFacts, TcpSample,
 };
 pub use stats::{AccessStats, Interval, OpStats, TurnStats};
+pub use version::EVENT_VERSION;

@@ -1,4 +1,4 @@
-//! A file on an NFS server: where it is, what the server says of itself, and what became of writes.
+//! A file on an NFS server: its address, the limits of the server, and the durability of writes.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,9 +11,9 @@ pub struct NfsFacts {
     pub export: String,
     /// Path of the file on the server.
     pub path: String,
-    /// User that we say we are.
+    /// User id sent with each call.
     pub uid: u32,
-    /// Group that we say we are in.
+    /// Group id sent with each call.
     pub gid: u32,
     /// TCP connections of each worker.
     pub connections: u8,
@@ -29,13 +29,13 @@ pub struct NfsFacts {
     pub write_bytes_preferred: u32,
     /// Median round trip of a few calls that do nothing, before the run, µs.
     pub round_trip_us: u64,
-    /// The way to the server, which all connections share; none where nobody looked.
+    /// The network path to the server, which all connections share; empty where it was not probed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<crate::PathFacts>,
 }
 
-/// What became of the writes of a job over NFS in the measured window, all workers together. Restarts of the server and
-/// what it may have forgotten count from the opening of the target: lost is lost, in the warm-up too.
+/// How durable the writes of a job over NFS became in the measured window, all workers together. Restarts of the server
+/// and the writes that they may have lost count from the opening of the target, the warm-up included.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct WriteEnd {
     /// Index of the job in the step.
@@ -57,7 +57,7 @@ pub struct WriteEnd {
     /// Bytes of the warm-up that the same COMMITs had to make durable, in the same time.
     #[serde(default)]
     pub committed_before_bytes: u64,
-    /// Times the server restarted, as its write verifier told.
+    /// Times the server restarted, as its write verifier shows.
     pub restarts: u64,
     /// Unstable writes that were not committed when it restarted: they may be lost.
     pub uncertain: u64,

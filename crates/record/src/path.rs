@@ -1,4 +1,4 @@
-//! What stands between this host and a portal, and what its TCP connections did each second. The room `host` fills
+//! The network between this host and a portal, and what its TCP connections did each second. The room `host` fills
 //! these in.
 
 use serde::{Deserialize, Serialize};
@@ -68,15 +68,15 @@ pub struct InterfaceFacts {
     pub lower: Vec<InterfaceFacts>,
 }
 
-/// Interfaces stand on each other at most so deep: a VLAN on a bridge on a VLAN on a bond is five.
+/// Largest depth of interfaces on interfaces: a VLAN on a bridge on a VLAN on a bond is five.
 const STACK_MAX: usize = 8;
 
 impl InterfaceFacts {
     /// The `kind` of an interface that lies in another network namespace, where this process sees nothing of it.
     pub const ELSEWHERE: &'static str = "elsewhere";
 
-    /// What carries its packets in the end: itself where it stands on nothing. Members of a bond that are down carry
-    /// nothing, and of a bond that keeps spares only one member does.
+    /// Returns the physical links that carry its packets: itself where it has no lower interface. Of a bond, only
+    /// members that are up count; of an active-backup bond, only the active one.
     #[must_use]
     pub fn carriers(&self) -> Vec<&InterfaceFacts> {
         self.carriers_within(STACK_MAX)
@@ -279,7 +279,7 @@ pub struct FrameFacts {
 /// A router's word that a packet is too large for its next link (ICMP "fragmentation needed", "packet too big").
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct FrameRefusal {
-    /// The router's address; empty where the kernel does not tell.
+    /// The router's address; empty where the kernel does not report it.
     pub by: String,
     /// What its next link takes, IP packet in bytes; 0 where it did not say.
     pub mtu_bytes: u32,
@@ -328,11 +328,11 @@ pub enum FrameProbe {
 pub struct FrameTry {
     /// IP packet, bytes.
     pub bytes: u32,
-    /// What became of it.
+    /// How it ended.
     pub outcome: FrameOutcome,
 }
 
-/// What became of a frame.
+/// The fate of a probe frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FrameOutcome {

@@ -11,7 +11,7 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Address {
-    /// A file, a directory or a device node; which one only the host can tell.
+    /// A file, a directory or a device node; only the host knows which.
     Path(PathBuf),
     /// `null:` or `null:SIZE`: I/O that completes at once and goes nowhere; measures the tester itself.
     Null {
@@ -36,7 +36,7 @@ const NULL_CAPACITY: u64 = 1 << 40;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum AddressError {
     /// Nothing was given.
-    #[error("a target must not be empty; give a file, a directory, a device or null:")]
+    #[error("the target is empty; give a file, a directory, a block device or null:")]
     Empty,
     /// `sim:` without the array.
     #[error("sim: needs an array, like sim:ix4-200d or sim:my-nas.toml")]
@@ -54,7 +54,7 @@ pub enum AddressError {
     )]
     Smb(String),
     /// Nearly the address of something on a network; as a path it would make a local file, and measure that.
-    #[error("that is no file, but looks like {what}; write {like} (a file of that name: ./{text})")]
+    #[error("`{text}` looks like {what}, not a file; write {like}, or ./{text} for a file of that name")]
     MeantNetwork {
         /// As given.
         text: String,
@@ -64,7 +64,7 @@ pub enum AddressError {
         like: String,
     },
     /// A word that is nearly the null target.
-    #[error("`null` is not a target; did you mean `null:`? (a file of that name: ./null)")]
+    #[error("`null` is not a target; did you mean `null:`? Write ./null for a file of that name")]
     NullWithoutColon,
     /// The size after `null:` could not be read.
     #[error("null target: {0}")]

@@ -147,7 +147,7 @@ impl PlanFile {
                 .unwrap_or_default(),
         };
         let missing = top.complain("a plan needs at least one [[test]]");
-        // A field that is misspelt explains why another one is missing, so it is told first.
+        // A field that is misspelt explains why another one is missing, so it is reported first.
         top.finish()?;
         if plan.tests.is_empty() { Err(missing) } else { Ok(plan) }
     }
@@ -366,7 +366,9 @@ pub(crate) fn sweep_override(assignment: &str) -> Result<Option<(SweepKey, Vec<S
     let Some((name, values)) = assignment.split_once('=').filter(|(_, values)| values.contains(',')) else {
         return Ok(None);
     };
-    let Some((_, key)) = SweepKey::ALL.iter().find(|(known, _)| *known == name.trim()) else { return Ok(None) };
+    let Some((_, key)) = SweepKey::ALL.iter().find(|(known, _)| *known == name.trim()) else {
+        return Ok(None);
+    };
     let values: Vec<String> = values.split(',').map(|value| value.trim().to_owned()).collect();
     for value in &values {
         sweep_value(*key, value, &mut Settings::default())

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
+use crate::address_part::{self, PartError, Result, number, wrong, yes_or_no};
+
 /// A logical unit of an iSCSI target. Holds no secret: a CHAP secret comes from a file, the environment or a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IscsiAddress {
@@ -47,7 +49,7 @@ pub struct IscsiPortal {
 
 impl IscsiPortal {
     /// Reads what stands after `iscsi://`; `None` where a target is named, rightly or not.
-    pub fn parse(text: &str) -> Option<Result<Self>> {
+    pub fn parse(text: &str) -> Option<std::result::Result<Self, IscsiAddressError>> {
         let (place, query) = text.split_once('?').unwrap_or((text, ""));
         let authority = place.strip_suffix('/').unwrap_or(place);
         if authority.is_empty() || authority.contains('/') {
@@ -102,15 +104,36 @@ const PORTALS_MAX: usize = 64;
 const NO_PATH_S: u32 = 60;
 const EVERY_IO: PathPolicy = PathPolicy::RoundRobin { ios: 1, bytes: u64::MAX };
 
-type Result<T> = std::result::Result<T, IscsiAddressError>;
+/// Every key of the query.
+const KEYS: [&str; 13] = [
+    "portal",
+    "portals",
+    "sessions",
+    "policy",
+    "rr_ios",
+    "rr_bytes",
+    "header_digest",
+    "data_digest",
+    "initial_r2t",
+    "immediate_data",
+    "initiator",
+    "chap_file",
+    "no_path",
+];
 
-fn wrong<T>(part: &'static str, why: impl Into<String>) -> Result<T> {
-    Err(IscsiAddressError { part, why: why.into() })
+impl From<PartError> for IscsiAddressError {
+    fn from(PartError { part, why }: PartError) -> Self {
+        Self { part, why }
+    }
 }
 
 impl IscsiAddress {
     /// Reads what stands after `iscsi://`.
-    pub fn parse(text: &str) -> Result<Self> {
+    pub fn parse(text: &str) -> std::result::Result<Self, IscsiAddressError> {
+        Ok(Self::read(text)?)
+    }
+
+    fn read(text: &str) -> Result<Self> {
         let (place, query) = text.split_once('?').unwrap_or((text, ""));
         let (authority, path) = match place.split_once('/') {
             Some(split) => split,
@@ -146,13 +169,7 @@ impl IscsiAddress {
 
     fn read_query(&mut self, query: &str) -> Result<()> {
         let (mut policy, mut ios, mut bytes) = (None, None, None);
-        let mut seen: Vec<&str> = Vec::new();
-        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-            if key != "portal" && seen.contains(&key) {
-                return wrong("query", format!("`{key}` is given twice"));
-            }
-            seen.push(key);
+        for (key, value) in address_part::query(query, &KEYS, "portal")? {
             match key {
                 "portal" if self.portals.len() == PORTALS_MAX => {
                     return wrong("portal", format!("there are more than {PORTALS_MAX}"));
@@ -172,16 +189,7 @@ impl IscsiAddress {
                 "chap_file" if value.is_empty() => return wrong("chap_file", "the path is missing"),
                 "chap_file" => self.chap_file = Some(PathBuf::from(value)),
                 "no_path" => self.no_path_s = number("no_path", value, 1, 3600)?,
-                // The value may be a secret that somebody put in the wrong place, so it is not repeated.
-                _ => {
-                    return wrong(
-                        "query",
-                        format!(
-                            "there is no key `{key}`; known are portal, portals, sessions, policy, rr_ios, rr_bytes, \
-                             header_digest, data_digest, initial_r2t, immediate_data, initiator, chap_file, no_path"
-                        ),
-                    );
-                }
+                other => unreachable!("{other} is not among the keys"),
             }
         }
         self.policy = combine(policy, ios, bytes)?;
@@ -260,10 +268,7 @@ fn portal(part: &'static str, text: &str) -> Result<String> {
         return wrong(part, why);
     }
     if let Some(port) = port {
-        number::<u16>(part, port, 1, u16::MAX).map_err(|_| IscsiAddressError {
-            part,
-            why: format!("`{port}` is no port number (an IPv6 address goes into brackets)"),
-        })?;
+        address_part::port(part, port)?;
     }
     Ok(text.to_owned())
 }
@@ -277,27 +282,6 @@ fn name(part: &'static str, text: &str) -> Result<String> {
         return wrong(part, format!("`{text}` is no iSCSI name (iqn.…, eui.… or naa.…)"));
     }
     Ok(text.to_owned())
-}
-
-fn number<N: TryFrom<u64> + PartialOrd + fmt::Display + Copy>(
-    part: &'static str,
-    text: &str,
-    least: N,
-    most: N,
-) -> Result<N> {
-    let read = text.parse::<u64>().ok().and_then(|value| N::try_from(value).ok());
-    match read.filter(|value| *value >= least && *value <= most) {
-        Some(value) => Ok(value),
-        None => wrong(part, format!("`{text}` is not a number from {least} to {most}")),
-    }
-}
-
-fn yes_or_no(part: &'static str, text: &str) -> Result<bool> {
-    match text {
-        "yes" => Ok(true),
-        "no" => Ok(false),
-        _ => wrong(part, format!("`{text}` is neither yes nor no")),
-    }
 }
 
 /// What [`IscsiAddress::parse`] reads again.
@@ -356,7 +340,9 @@ mod tests {
         }
     }
 
-    fn read(text: &str) -> Result<IscsiAddress> {
+    type Read<T> = std::result::Result<T, IscsiAddressError>;
+
+    fn read(text: &str) -> Read<IscsiAddress> {
         IscsiAddress::parse(text.strip_prefix("iscsi://").unwrap())
     }
 

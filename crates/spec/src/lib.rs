@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod address;
+mod address_part;
 mod file;
 mod iscsi_address;
 mod nfs_address;

@@ -4,6 +4,8 @@ use std::fmt;
 
 use thiserror::Error;
 
+use crate::address_part::{self, PartError, Result, number, wrong};
+
 /// A file or directory on an NFSv3 server. What is exported of the path, the server says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NfsAddress {
@@ -50,15 +52,22 @@ const TIMEOUT_S: u32 = 60;
 /// The longest path of the MOUNT protocol, bytes.
 const PATH_BYTES_MAX: usize = 1024;
 
-type Result<T> = std::result::Result<T, NfsAddressError>;
+/// Every key of the query.
+const KEYS: [&str; 7] = ["port", "mountport", "connections", "sync", "uid", "gid", "timeout"];
 
-fn wrong<T>(part: &'static str, why: impl Into<String>) -> Result<T> {
-    Err(NfsAddressError { part, why: why.into() })
+impl From<PartError> for NfsAddressError {
+    fn from(PartError { part, why }: PartError) -> Self {
+        Self { part, why }
+    }
 }
 
 impl NfsAddress {
     /// Reads what stands after `nfs://`.
-    pub fn parse(text: &str) -> Result<Self> {
+    pub fn parse(text: &str) -> std::result::Result<Self, NfsAddressError> {
+        Ok(Self::read(text)?)
+    }
+
+    fn read(text: &str) -> Result<Self> {
         let (place, query) = text.split_once('?').unwrap_or((text, ""));
         let Some((authority, path)) = place.split_once('/') else {
             return wrong("path", "the path is missing after the host");
@@ -81,7 +90,7 @@ impl NfsAddress {
 
     /// Reads what stands after `nfs://` where it names a server alone, with `/` for its path; `None` where a path follows.
     #[must_use]
-    pub fn parse_server(text: &str) -> Option<Result<Self>> {
+    pub fn parse_server(text: &str) -> Option<std::result::Result<Self, NfsAddressError>> {
         let (place, query) = text.split_once('?').unwrap_or((text, ""));
         let authority = place.trim_end_matches('/');
         let is_alone = !authority.contains('/');
@@ -89,13 +98,7 @@ impl NfsAddress {
     }
 
     fn read_query(&mut self, query: &str) -> Result<()> {
-        let mut seen: Vec<&str> = Vec::new();
-        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-            if seen.contains(&key) {
-                return wrong("query", format!("`{key}` is given twice"));
-            }
-            seen.push(key);
+        for (key, value) in address_part::query(query, &KEYS, "")? {
             match key {
                 "port" if self.port.is_some() => return wrong("port", "it stands behind the host already"),
                 "port" => self.port = Some(number("port", value, 1, u16::MAX)?),
@@ -105,14 +108,7 @@ impl NfsAddress {
                 "uid" => self.uid = Some(number("uid", value, 0, u32::MAX)?),
                 "gid" => self.gid = Some(number("gid", value, 0, u32::MAX)?),
                 "timeout" => self.timeout_s = number("timeout", value, 1, 3600)?,
-                _ => {
-                    return wrong(
-                        "query",
-                        format!(
-                            "there is no key `{key}`; known are port, mountport, connections, sync, uid, gid, timeout"
-                        ),
-                    );
-                }
+                other => unreachable!("{other} is not among the keys"),
             }
         }
         Ok(())
@@ -143,13 +139,7 @@ fn authority_of(text: &str) -> Result<(String, Option<u16>)> {
     if let Some(why) = crate::address::lacks_zone(host) {
         return wrong("host", why);
     }
-    let port = match port {
-        None => None,
-        Some(port) => Some(number::<u16>("port", port, 1, u16::MAX).map_err(|_| NfsAddressError {
-            part: "port",
-            why: format!("`{port}` is no port number (an IPv6 address goes into brackets)"),
-        })?),
-    };
+    let port = port.map(|port| address_part::port("port", port)).transpose()?;
     Ok((host.to_owned(), port))
 }
 
@@ -183,19 +173,6 @@ fn sync_named(name: &str) -> Result<NfsSync> {
     }
 }
 
-fn number<N: TryFrom<u64> + PartialOrd + fmt::Display + Copy>(
-    part: &'static str,
-    text: &str,
-    least: N,
-    most: N,
-) -> Result<N> {
-    let read = text.parse::<u64>().ok().and_then(|value| N::try_from(value).ok());
-    match read.filter(|value| *value >= least && *value <= most) {
-        Some(value) => Ok(value),
-        None => wrong(part, format!("`{text}` is not a number from {least} to {most}")),
-    }
-}
-
 impl fmt::Display for NfsAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "nfs://{}", self.host)?;
@@ -220,7 +197,7 @@ impl fmt::Display for NfsAddress {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Result<NfsAddress> {
+    fn read(text: &str) -> std::result::Result<NfsAddress, NfsAddressError> {
         NfsAddress::parse(text.strip_prefix("nfs://").unwrap())
     }
 

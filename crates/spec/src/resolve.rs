@@ -33,9 +33,9 @@ pub struct Overrides {
     /// `--set KEY=VALUE,VALUE`: what is swept in place of what the plan sweeps.
     pub(crate) sweep: Vec<(SweepKey, Vec<String>)>,
     /// Keys that were set, each once.
-    keys: Vec<String>,
+    pub(crate) keys: Vec<String>,
     /// Whether `--rate` makes every job an open loop.
-    is_open: bool,
+    pub(crate) is_open: bool,
     /// `--size`: how much of each target is used.
     pub size: Option<SizeSpec>,
     /// `--seed`.
@@ -97,7 +97,9 @@ impl PlanFile {
         let semantics = if over.is_open { Semantics::Assay } else { written };
         let mut notes = self.notes.clone();
         if semantics != written {
-            notes.push("With --rate this plan runs with Assay semantics: Iometer has no open loop.".to_owned());
+            notes.push(
+                "With --rate this plan runs with Assay semantics: Iometer has no open loop.".to_owned(),
+            );
         }
         let mut tests = Vec::new();
         for (index, file) in self.tests.iter().enumerate() {
@@ -189,17 +191,17 @@ fn has_words(text: &str, part: &str) -> bool {
 
 fn unnamed(tests: &[Test], part: &str) -> String {
     let names: Vec<&str> = tests.iter().map(|t| t.name.as_str()).collect();
-    let mut says = format!("no test and no step has that in its name{}", suggest(part, &names));
+    let mut says = format!("no test or step has this in its name{}", suggest(part, &names));
     // Tests that sweep the same values are named together.
-    let mut told: Vec<(Vec<String>, Vec<&str>)> = Vec::new();
+    let mut sweeps: Vec<(Vec<String>, Vec<&str>)> = Vec::new();
     for test in tests.iter().filter(|test| test.steps.len() > 1) {
         let steps: Vec<String> = test.steps.iter().map(Step::label).collect();
-        match told.iter_mut().find(|(known, _)| *known == steps) {
+        match sweeps.iter_mut().find(|(known, _)| *known == steps) {
             Some((_, tests)) => tests.push(&test.name),
-            None => told.push((steps, vec![&test.name])),
+            None => sweeps.push((steps, vec![&test.name])),
         }
     }
-    for (steps, tests) in told {
+    for (steps, tests) in sweeps {
         says.push_str(&format!("; steps of {}: {}", tests.join(", "), steps.join(", ")));
     }
     says
@@ -214,9 +216,9 @@ fn resolve_test(
     let mut settings = defaults.clone();
     file.settings.lay_over(&mut settings);
     // What `--set` fixes is no longer swept.
-    let is_set = |key: SweepKey| over.settings.fixes(key) || over.sweep.iter().any(|(swept, _)| *swept == key);
-    let sweep: Vec<_> =
-        over.sweep.iter().chain(file.sweep.iter().filter(|(key, _)| !is_set(*key))).collect();
+    let is_set =
+        |key: SweepKey| over.settings.fixes(key) || over.sweep.iter().any(|(swept, _)| *swept == key);
+    let sweep: Vec<_> = over.sweep.iter().chain(file.sweep.iter().filter(|(key, _)| !is_set(*key))).collect();
     let steps = unroll(&file.place, &sweep)?
         .iter()
         .map(|swept| resolve_step(file, &settings, swept, semantics, over))

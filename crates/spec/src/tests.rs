@@ -138,7 +138,7 @@ fn only_keeps_the_named_tests() {
     assert_eq!(resolve(SUITES[0].text, &only("reallife")).unwrap().tests.len(), 1);
     assert_eq!(resolve(SUITES[0].text, &only("max thr")).unwrap().tests.len(), 2);
     let message = resolve(SUITES[0].text, &only("bogus")).unwrap_err();
-    assert!(message.starts_with("--only bogus: no test and no step has that in its name"), "{message}");
+    assert!(message.starts_with("--only bogus: no test or step has this in its name"), "{message}");
 }
 
 #[test]

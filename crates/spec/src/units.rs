@@ -89,6 +89,11 @@ impl Bytes {
     }
 }
 
+/// Number of characters of the number in front of a unit.
+fn number_len(text: &str) -> usize {
+    text.trim_end_matches(|c: char| c.is_ascii_alphabetic()).len()
+}
+
 const SIZE_UNITS: &str = "B, KiB, MiB, GiB, TiB, KB, MB, GB, TB, k, m, g, t";
 const TIME_UNITS: &str = "ns, us, ms, s, min, h, d";
 const RATE_UNITS: &str = "/s, /min, /h";
@@ -122,7 +127,7 @@ impl fmt::Display for Bytes {
             .iter()
             .find(|(factor, _)| self.0 >= *factor && self.0.is_multiple_of(*factor))
             .map(|(factor, name)| format!("{}{name}", self.0 / factor))
-            .filter(|decimal| decimal.len() < binary.len());
+            .filter(|decimal| number_len(decimal) < number_len(&binary));
         f.write_str(&decimal.unwrap_or(binary))
     }
 }
@@ -380,18 +385,16 @@ mod tests {
 
     #[test]
     fn sizes_print_in_their_shortest_exact_form() {
-        for (value, expected) in
-            [
-                (512, "512B"),
-                (32_768, "32KiB"),
-                (1_610_612_736, "1.5GiB"),
-                (1_000_000, "1MB"),
-                (10_000_000_000_000, "10TB"),
-                (512_000, "500KiB"),
-                (1_001, "1001B"),
-                (0, "0B"),
-            ]
-        {
+        for (value, expected) in [
+            (512, "512B"),
+            (32_768, "32KiB"),
+            (1_610_612_736, "1.5GiB"),
+            (1_000_000, "1MB"),
+            (10_000_000_000_000, "10TB"),
+            (512_000, "500KiB"),
+            (1_001, "1001B"),
+            (0, "0B"),
+        ] {
             assert_eq!(Bytes(value).to_string(), expected);
         }
     }

@@ -1,17 +1,18 @@
-//! What can go wrong with a store, always with its path.
+//! Errors of the store. Each names its path.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use rusqlite::ErrorCode;
 use thiserror::Error;
 
 use crate::find::FindError;
 
-/// Why something could not be kept or read.
+/// Why a run could not be stored or read.
 #[derive(Debug, Error)]
 pub enum StoreError {
     /// Neither XDG_DATA_HOME nor HOME says where data goes.
     #[error(
-        "no data folder: neither XDG_DATA_HOME nor HOME is set; name the store with --store PATH or ASSAY_STORE"
+        "cannot choose a folder for the store: neither XDG_DATA_HOME nor HOME is set; set --store PATH or ASSAY_STORE"
     )]
     NoDataFolder,
     /// The folder of the store could not be made.
@@ -42,7 +43,7 @@ pub enum StoreError {
     },
     /// The file is a database of something else.
     #[error(
-        "{path} is a database, but not a store of Assay; choose another with --store PATH or ASSAY_STORE"
+        "{path} is an SQLite database of another program, not a store of Assay; choose another with --store PATH or ASSAY_STORE"
     )]
     Foreign {
         /// Of the file.
@@ -50,7 +51,7 @@ pub enum StoreError {
     },
     /// The store was written by a later version.
     #[error(
-        "the store {path} has format {found}, and this version knows up to {known}: use the newer assay that wrote it, or another --store"
+        "the store {path} has format {found}, but this version of Assay reads formats up to {known}; use the newer version that wrote it, or another store with --store PATH"
     )]
     Newer {
         /// Of the store.
@@ -70,13 +71,55 @@ pub enum StoreError {
     },
     /// A write failed.
     #[error(
-        "cannot write to the store {path}: {source}; see whether its disk is full, or choose another with --store PATH"
+        "cannot write to the store {path}: {source}; check its file system, or choose another store with --store PATH"
     )]
     Write {
         /// Of the store.
         path: PathBuf,
         /// Why.
         source: rusqlite::Error,
+    },
+    /// The file system of the store is full.
+    #[error(
+        "no space left on the file system of the store {path}; make room, or choose another store with --store PATH"
+    )]
+    Full {
+        /// Of the store.
+        path: PathBuf,
+        /// What SQLite said.
+        source: rusqlite::Error,
+    },
+    /// The file is not a sound database any more.
+    #[error(
+        "the store {path} is damaged; restore it from a backup, or save what can be read: sqlite3 {path} .recover"
+    )]
+    Corrupt {
+        /// Of the store.
+        path: PathBuf,
+        /// What SQLite found.
+        source: rusqlite::Error,
+    },
+    /// Events of a run are missing, or are not what was written.
+    #[error(
+        "run {run} in the store {path} is damaged: {why}; restore the store from a backup, or remove the run: assay rm {run}"
+    )]
+    Damaged {
+        /// Of the store.
+        path: PathBuf,
+        /// Which run.
+        run: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// An earlier event of the run could not be stored, so that no later one is.
+    #[error("events of run {run} are already lost, as the store {path} could not keep one before: {why}")]
+    AlreadyLost {
+        /// Of the store.
+        path: PathBuf,
+        /// Which run.
+        run: String,
+        /// Why the first one was lost.
+        why: String,
     },
     /// An event has no JSON form.
     #[error("cannot encode an event for the store {path}")]
@@ -87,7 +130,7 @@ pub enum StoreError {
         source: serde_json::Error,
     },
     /// A stored event does not read back.
-    #[error("event {sequence} of run {run} in the store {path} does not read back")]
+    #[error("cannot read event {sequence} of run {run} in the store {path}")]
     Decode {
         /// Of the store.
         path: PathBuf,
@@ -99,7 +142,7 @@ pub enum StoreError {
         source: serde_json::Error,
     },
     /// A run of that id is there already.
-    #[error("the store {path} already holds a run {run}")]
+    #[error("the store {path} already contains run {run}")]
     RunExists {
         /// Of the store.
         path: PathBuf,
@@ -107,15 +150,13 @@ pub enum StoreError {
         run: String,
     },
     /// The run is going on.
-    #[error(
-        "run {run} is still going on; wait for its end or stop it (Ctrl-C where it runs), then remove it"
-    )]
+    #[error("run {run} is still in progress; wait until it ends, or stop it with Ctrl-C, then remove it")]
     Running {
         /// Which run.
         run: String,
     },
     /// The run cannot be marked as going on.
-    #[error("cannot lock {path}, which tells running runs from killed ones")]
+    #[error("cannot lock {path}, by which runs in progress are distinguished from killed ones")]
     Live {
         /// Of the file beside the store.
         path: PathBuf,
@@ -123,7 +164,7 @@ pub enum StoreError {
         source: std::io::Error,
     },
     /// No free run id was found.
-    #[error("the store {path} has no free run id left for today")]
+    #[error("the store {path} has no free run id left for today; use another with --store PATH")]
     NoFreeId {
         /// Of the store.
         path: PathBuf,
@@ -136,4 +177,27 @@ pub enum StoreError {
         /// Why.
         source: FindError,
     },
+}
+
+impl StoreError {
+    pub(crate) fn opening(path: &Path, source: rusqlite::Error) -> Self {
+        Self::special(path, source).unwrap_or_else(|source| Self::Open { path: path.to_owned(), source })
+    }
+
+    pub(crate) fn reading(path: &Path, source: rusqlite::Error) -> Self {
+        Self::special(path, source).unwrap_or_else(|source| Self::Read { path: path.to_owned(), source })
+    }
+
+    pub(crate) fn writing(path: &Path, source: rusqlite::Error) -> Self {
+        Self::special(path, source).unwrap_or_else(|source| Self::Write { path: path.to_owned(), source })
+    }
+
+    /// What has its own remedy, whatever was being done.
+    fn special(path: &Path, source: rusqlite::Error) -> Result<Self, rusqlite::Error> {
+        match source.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => Ok(Self::Full { path: path.to_owned(), source }),
+            Some(ErrorCode::DatabaseCorrupt) => Ok(Self::Corrupt { path: path.to_owned(), source }),
+            _ => Err(source),
+        }
+    }
 }

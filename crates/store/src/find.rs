@@ -1,4 +1,4 @@
-//! What people call a run: its id or a part of it, its label, or `last`.
+//! Names of a run: its id or a part of it, its label, or `last`.
 
 use thiserror::Error;
 
@@ -22,7 +22,7 @@ pub enum FindError {
         hint: String,
     },
     /// Several runs go by that name.
-    #[error("`{name}` may be any of {candidates}; give more of the id")]
+    #[error("`{name}` matches several runs: {candidates}; type more of the id")]
     Several {
         /// What was asked for.
         name: String,
@@ -101,6 +101,7 @@ mod tests {
             note: None,
             started_unix_ms: 0,
             targets: vec![],
+            lost: None,
         };
         vec![
             run("261122-aaaa", Some("after")),
@@ -134,10 +135,13 @@ mod tests {
     #[test]
     fn what_is_unknown_or_ambiguous_lists_the_candidates() {
         check("last~4", "no run is called `last~4`; there are 4 runs, so the oldest is last~3");
-        check("261121", "`261121` may be any of 261121-k7f2 (before), 261121-k9b2; give more of the id");
+        check(
+            "261121",
+            "`261121` matches several runs: 261121-k7f2 (before), 261121-k9b2; type more of the id",
+        );
         check(
             "before",
-            "`before` may be any of 261121-k7f2 (before), 261120-zzzz (before); give more of the id",
+            "`before` matches several runs: 261121-k7f2 (before), 261120-zzzz (before); type more of the id",
         );
         check(
             "nope",

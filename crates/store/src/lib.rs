@@ -1,7 +1,7 @@
 //! Keeps runs.
 //!
 //! A [`Store`] is one SQLite file; [`Store::begin_run`] gives a [`RunWriter`], to which events are appended as they
-//! happen. A stored run is its events: [`Store::load`] gives them back in order, also those of a run that was killed.
+//! happen. A stored run is its events: [`Store::load`] returns them in order, also those of a run that was killed.
 //!
 //! # What survives what
 //! Every [`RunWriter::append`] is one committed transaction in SQLite's write-ahead log with `synchronous = NORMAL`.
@@ -10,7 +10,8 @@
 //! survive that, at the price of a flush each second on what may be the very disk under test, which is why it is not
 //! used; the log is flushed at the end of each step and of the run, when no load is measured.
 //!
-//! A run that is going on holds a lock (`live.rs`), so that it is told from one that was killed, and is not removed.
+//! A run in progress holds a lock (`live.rs`): that distinguishes it from one that was killed, and keeps it from being
+//! removed. Once an event could not be stored, none after it is: what is stored of a run has no gap.
 //!
 //! Architecture invariant: this room does not know what events mean beyond the first and the last one.
 #![forbid(unsafe_code)]

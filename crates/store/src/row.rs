@@ -2,6 +2,9 @@
 
 use assay_record::Outcome;
 
+/// What [`read`] reads, in its order.
+pub(crate) const COLUMNS: &str = "run, name, outcome, label, note, started_unix_ms, targets, lost";
+
 /// A stored run in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunRow {
@@ -21,9 +24,11 @@ pub struct RunRow {
     pub started_unix_ms: u64,
     /// Addresses of its targets.
     pub targets: Vec<String>,
+    /// Why the store could not keep its events from some moment on; `None`: it kept all.
+    pub lost: Option<String>,
 }
 
-/// Of the columns id, name, outcome, label, note, start and targets.
+/// Reads the columns of [`COLUMNS`].
 pub(crate) fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<RunRow> {
     let started: i64 = row.get(5)?;
     let outcome: Option<String> = row.get(2)?;
@@ -37,6 +42,7 @@ pub(crate) fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<RunRow> {
         note: row.get(4)?,
         started_unix_ms: u64::try_from(started).unwrap_or(0),
         targets: json(6, &targets)?,
+        lost: row.get(7)?,
     })
 }
 

@@ -11,7 +11,7 @@ const APPLICATION_ID: i64 = 0x4173_6179;
 
 /// Each entry takes the store from the format of its index to the next one. Never change an entry that was released:
 /// add one.
-const MIGRATIONS: [&str; 2] = [
+const MIGRATIONS: [&str; 3] = [
     "
     CREATE TABLE run (
         id              INTEGER PRIMARY KEY,
@@ -37,14 +37,18 @@ const MIGRATIONS: [&str; 2] = [
         array   TEXT NOT NULL                     -- text of the array file
     ) STRICT;
 ",
+    "
+    ALTER TABLE event ADD COLUMN crc32c INTEGER;  -- of the body; NULL in events from before there was one
+    ALTER TABLE run ADD COLUMN lost TEXT;         -- why events from some moment on are missing; NULL: none is
+",
 ];
 
-/// The format this version writes.
+/// The format that this version writes.
 pub(crate) const FORMAT: i64 = MIGRATIONS.len() as i64;
 
 /// Brings the store at `path` to [`FORMAT`]. Two processes may do so at once: the second finds it done.
 pub(crate) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
-    let open = |source| StoreError::Open { path: path.to_owned(), source };
+    let open = |source| StoreError::opening(path, source);
     let found = format_of(connection).map_err(open)?;
     if found > FORMAT {
         return Err(StoreError::Newer { path: path.to_owned(), found, known: FORMAT });

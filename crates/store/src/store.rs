@@ -1,4 +1,4 @@
-//! The store: one file, opened, read, and told to begin a run.
+//! The store: one file that holds runs, their labels and notes, and the arrays of targets.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use nix::unistd::AccessFlags;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
 
 use crate::error::StoreError;
-use crate::row::{self, RunRow};
+use crate::row::{self, COLUMNS, RunRow};
 use crate::writer::RunWriter;
 use crate::{find, id, live, schema};
 
@@ -45,24 +45,24 @@ impl Store {
         Ok(Self { path, connection })
     }
 
-    /// Opens the store at `path`; `None` where nothing is.
+    /// Opens the store at `path`; returns `None` where there is no file.
     pub fn open_existing(path: impl AsRef<Path>) -> Result<Option<Self>, StoreError> {
         let path = path.as_ref();
         if std::fs::symlink_metadata(path).is_err() { Ok(None) } else { Self::open(path).map(Some) }
     }
 
-    /// Where it is.
+    /// Returns its path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// An id like `261121-k7f2` that no run in this store has yet.
+    /// Returns an id like `261121-k7f2` that no run in this store has yet.
     pub fn new_run_id(&self, now_unix_ms: u64, random: u64) -> Result<String, StoreError> {
         for attempt in 0..ID_ATTEMPTS {
             // An odd step visits every id, and far ones first.
             let run = id::new_run_id(now_unix_ms, random.wrapping_add(attempt.wrapping_mul(0x9_E379)));
-            if self.id_of(&run)?.is_none() {
+            if self.id_and_end(&run)?.is_none() {
                 return Ok(run);
             }
         }
@@ -79,17 +79,12 @@ impl Store {
         RunWriter::begin(self.path.clone(), connect(&self.path)?, header, label, note)
     }
 
-    /// Every run, the newest first.
+    /// Returns every run, the newest first.
     pub fn runs(&self) -> Result<Vec<RunRow>, StoreError> {
         let read = |source| self.read_error(source);
-        let mut query = self
-            .connection
-            .prepare(
-                "SELECT run, name, outcome, label, note, started_unix_ms, targets, id FROM run
-                 ORDER BY started_unix_ms DESC, id DESC",
-            )
-            .map_err(read)?;
-        let rows = query.query_map([], |of| Ok((row::read(of)?, of.get::<_, i64>(7)?))).map_err(read)?;
+        let text = format!("SELECT {COLUMNS}, id FROM run ORDER BY started_unix_ms DESC, run.id DESC");
+        let mut query = self.connection.prepare(&text).map_err(read)?;
+        let rows = query.query_map([], |of| Ok((row::read(of)?, of.get::<_, i64>("id")?))).map_err(read)?;
         let rows: Vec<_> = rows.collect::<Result<_, _>>().map_err(read)?;
         let (mut rows, ids): (Vec<RunRow>, Vec<i64>) = rows.into_iter().unzip();
         for (row, is_live) in rows.iter_mut().zip(live::are_live(&self.path, &ids)) {
@@ -98,59 +93,77 @@ impl Store {
         Ok(rows)
     }
 
-    /// The run of that name in a list: [`find::find`] says what a name may be.
+    /// Returns the id of the run that `name` stands for: an id or a part of it, a label, `last` or `last~N`.
     pub fn find(&self, name: &str) -> Result<String, StoreError> {
         find::find(&self.runs()?, name).map_err(|source| StoreError::Find { path: self.path.clone(), source })
     }
 
-    /// The row of the run with exactly that id.
+    /// Returns the row of the run with exactly that id.
     pub fn row(&self, run: &str) -> Result<RunRow, StoreError> {
         self.runs()?.into_iter().find(|row| row.run == run).ok_or_else(|| self.unknown(run))
     }
 
-    /// Every event of the run with exactly that id, in order. The first is [`RunEvent::Started`].
+    /// Returns every event of the run with exactly that id, in order. The first is [`RunEvent::Started`]; the last is
+    /// [`RunEvent::Ended`] where the run came to its end.
+    ///
+    /// # Errors
+    /// Where an event is missing between others, or is not what was written: results of a part of a run never look
+    /// like those of a whole one.
     pub fn load(&self, run: &str) -> Result<Vec<Event>, StoreError> {
         let read = |source| self.read_error(source);
-        let id = self.id_of(run)?.ok_or_else(|| self.unknown(run))?;
+        // One look at both tables: a run may end between two.
+        let _snapshot = self.connection.unchecked_transaction().map_err(read)?;
+        let (id, has_ended) = self.id_and_end(run)?.ok_or_else(|| self.unknown(run))?;
         let mut query = self
             .connection
-            .prepare("SELECT sequence, body FROM event WHERE run_id = ?1 ORDER BY sequence")
+            .prepare("SELECT sequence, body, crc32c FROM event WHERE run_id = ?1 ORDER BY sequence")
             .map_err(read)?;
         let mut rows = query.query([id]).map_err(read)?;
-        let mut events = Vec::new();
+        let mut events: Vec<Event> = Vec::new();
         while let Some(row) = rows.next().map_err(read)? {
-            let sequence = row.get(0).map_err(read)?;
-            let body: String = row.get(1).map_err(read)?;
-            events.push(self.decode(run, sequence, &body)?);
+            let (sequence, expected) = (row.get::<_, i64>(0).map_err(read)?, events.len());
+            if usize::try_from(sequence) != Ok(expected) {
+                return Err(
+                    self.damaged(run, &format!("event {expected} is missing before event {sequence}"))
+                );
+            }
+            events.push(self.decode(run, row)?);
         }
-        Ok(events)
+        let is_ended = matches!(events.last(), Some(Event { what: RunEvent::Ended(_), .. }));
+        match (events.first(), has_ended == is_ended) {
+            (Some(Event { what: RunEvent::Started(_), .. }), true) => Ok(events),
+            (Some(Event { what: RunEvent::Started(_), .. }), false) => {
+                Err(self
+                    .damaged(run, &format!("its last events, after event {}, are missing", events.len() - 1)))
+            }
+            _ => Err(self.damaged(run, "its first event is missing")),
+        }
     }
 
-    /// The header of the run with exactly that id.
+    /// Returns the header of the run with exactly that id.
     pub fn header(&self, run: &str) -> Result<RunHeader, StoreError> {
-        let id = self.id_of(run)?.ok_or_else(|| self.unknown(run))?;
-        let query = "SELECT body FROM event WHERE run_id = ?1 AND sequence = 0";
-        let body: String = self
-            .connection
-            .query_row(query, [id], |row| row.get(0))
-            .map_err(|source| self.read_error(source))?;
-        match self.decode(run, 0, &body)?.what {
-            RunEvent::Started(header) => Ok(*header),
-            _ => Err(self.unknown(run)),
+        let (id, _) = self.id_and_end(run)?.ok_or_else(|| self.unknown(run))?;
+        let query = "SELECT sequence, body, crc32c FROM event WHERE run_id = ?1 AND sequence = 0";
+        let mut query = self.connection.prepare(query).map_err(|source| self.read_error(source))?;
+        let mut rows = query.query([id]).map_err(|source| self.read_error(source))?;
+        let first = rows.next().map_err(|source| self.read_error(source))?;
+        match first.map(|row| self.decode(run, row)).transpose()? {
+            Some(Event { what: RunEvent::Started(header), .. }) => Ok(*header),
+            _ => Err(self.damaged(run, "its first event is missing")),
         }
     }
 
-    /// Calls the run `label` from now on; `None` takes its label away.
+    /// Sets the label of a run; `None` removes it.
     pub fn set_label(&self, run: &str, label: Option<&str>) -> Result<(), StoreError> {
         self.change(run, "UPDATE run SET label = ?2 WHERE run = ?1", params![run, label])
     }
 
-    /// Notes something of the run; `None` takes its note away.
+    /// Sets the note of a run; `None` removes it.
     pub fn set_note(&self, run: &str, note: Option<&str>) -> Result<(), StoreError> {
         self.change(run, "UPDATE run SET note = ?2 WHERE run = ?1", params![run, note])
     }
 
-    /// Forgets the run and all its events; refused while it is going on.
+    /// Removes the run and all its events; refused while it is in progress.
     pub fn remove(&self, run: &str) -> Result<(), StoreError> {
         if self.row(run)?.is_running {
             return Err(StoreError::Running { run: run.to_owned() });
@@ -158,9 +171,9 @@ impl Store {
         self.change(run, "DELETE FROM run WHERE run = ?1", params![run])
     }
 
-    /// Says which array a target is on, as the text of an array file; `None` forgets it.
+    /// Sets the array that a target is on, as the text of an array file; `None` removes it.
     pub fn set_target_array(&self, address: &str, array: Option<&str>) -> Result<(), StoreError> {
-        let write = |source| StoreError::Write { path: self.path.clone(), source };
+        let write = |source| StoreError::writing(&self.path, source);
         let result = match array {
             Some(text) => self.connection.execute(
                 "INSERT INTO target (address, array) VALUES (?1, ?2)
@@ -172,14 +185,14 @@ impl Store {
         result.map(drop).map_err(write)
     }
 
-    /// The text of the array that a target is on, where somebody said so.
+    /// Returns the text of the array that a target is on, where one is set.
     pub fn target_array(&self, address: &str) -> Result<Option<String>, StoreError> {
         let query = "SELECT array FROM target WHERE address = ?1";
         let found = self.connection.query_row(query, [address], |row| row.get(0)).optional();
         found.map_err(|source| self.read_error(source))
     }
 
-    /// Every target with an array: address and text, by address.
+    /// Returns every target with an array: address and text, sorted by address.
     pub fn target_arrays(&self) -> Result<Vec<(String, String)>, StoreError> {
         let read = |source| self.read_error(source);
         let mut query =
@@ -189,20 +202,33 @@ impl Store {
     }
 
     fn change(&self, run: &str, sql: &str, parameters: impl rusqlite::Params) -> Result<(), StoreError> {
-        let write = |source| StoreError::Write { path: self.path.clone(), source };
+        let write = |source| StoreError::writing(&self.path, source);
         match self.connection.execute(sql, parameters).map_err(write)? {
             0 => Err(self.unknown(run)),
             _ => Ok(()),
         }
     }
 
-    fn id_of(&self, run: &str) -> Result<Option<i64>, StoreError> {
-        let found = self.connection.query_row("SELECT id FROM run WHERE run = ?1", [run], |row| row.get(0));
+    /// Returns the number of the run's row, and whether the run came to its end.
+    fn id_and_end(&self, run: &str) -> Result<Option<(i64, bool)>, StoreError> {
+        let found = self.connection.query_row(
+            "SELECT id, outcome IS NOT NULL FROM run WHERE run = ?1",
+            [run],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        );
         found.optional().map_err(|source| self.read_error(source))
     }
 
-    fn decode(&self, run: &str, sequence: i64, body: &str) -> Result<Event, StoreError> {
-        serde_json::from_str(body).map_err(|source| StoreError::Decode {
+    /// Reads the columns sequence, body and crc32c.
+    fn decode(&self, run: &str, row: &rusqlite::Row<'_>) -> Result<Event, StoreError> {
+        let read = |source| self.read_error(source);
+        let sequence = row.get(0).map_err(read)?;
+        let body: String = row.get(1).map_err(read)?;
+        let checksum: Option<u32> = row.get(2).map_err(read)?;
+        if checksum.is_some_and(|checksum| checksum != crc32c::crc32c(body.as_bytes())) {
+            return Err(self.damaged(run, &format!("event {sequence} does not match its checksum")));
+        }
+        serde_json::from_str(&body).map_err(|source| StoreError::Decode {
             path: self.path.clone(),
             run: run.to_owned(),
             sequence,
@@ -210,8 +236,12 @@ impl Store {
         })
     }
 
+    fn damaged(&self, run: &str, why: &str) -> StoreError {
+        StoreError::Damaged { path: self.path.clone(), run: run.to_owned(), why: why.to_owned() }
+    }
+
     fn read_error(&self, source: rusqlite::Error) -> StoreError {
-        StoreError::Read { path: self.path.clone(), source }
+        StoreError::reading(&self.path, source)
     }
 
     fn unknown(&self, run: &str) -> StoreError {
@@ -222,7 +252,7 @@ impl Store {
 
 /// Opens and prepares a connection of its own.
 fn connect(path: &Path) -> Result<Connection, StoreError> {
-    let open = |source| StoreError::Open { path: path.to_owned(), source };
+    let open = |source| StoreError::opening(path, source);
     let mut connection = Connection::open(path).map_err(open)?;
     connection.busy_timeout(BUSY_TIMEOUT).map_err(open)?;
     // A newer or foreign file is refused before anything in it is changed, the journal mode included.
@@ -233,22 +263,22 @@ fn connect(path: &Path) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
-/// What SQLite's own words do not say: that it is a matter of rights, and whose.
+/// Returns the error where this user lacks a permission, which SQLite's own message does not say.
 fn not_allowed(path: &Path) -> Option<StoreError> {
     let may_write = |of: &Path| nix::unistd::access(of, AccessFlags::W_OK).is_ok();
     let folder = path.parent().filter(|f| !f.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let why = if path.exists() && !may_write(path) {
-        "this user may not write to it".to_owned()
+        "permission denied: this user cannot write to the file".to_owned()
     } else if folder.exists() && !may_write(folder) {
         // The journal lies beside the file, and reading needs it too.
-        format!("this user may not create files in {}", folder.display())
+        format!("permission denied: this user cannot create files in {}", folder.display())
     } else {
         return None;
     };
     Some(StoreError::NotAllowed { path: path.to_owned(), why })
 }
 
-/// The mode is kept in the file. Changing it needs the file alone for a moment and does not wait for it, so that two
+/// Sets the journal mode, which is kept in the file. Changing it needs the file alone for a moment and does not wait for it, so that two
 /// processes that create a store at once must try again.
 fn use_wal(connection: &Connection) -> rusqlite::Result<()> {
     const ATTEMPTS: u32 = 200;

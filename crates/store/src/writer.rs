@@ -12,7 +12,18 @@ use crate::live::{LiveLock, live_path};
 /// intervals. Sooner would put flushes into measured windows.
 const CHECKPOINT_PAGES: i64 = 16_384;
 
+/// Why events are missing from some moment on.
+#[derive(Debug)]
+struct Lost {
+    why: String,
+    /// Whether the run's row says so.
+    is_marked: bool,
+}
+
 /// Appends the events of one run.
+///
+/// The first event that cannot be stored is the last one that is tried: a run with a gap in it would look whole. The
+/// run's row is marked as soon as the store takes a mark, and the run has no end.
 #[derive(Debug)]
 pub struct RunWriter {
     path: PathBuf,
@@ -21,6 +32,8 @@ pub struct RunWriter {
 
     connection: Connection,
     sequence: i64,
+    /// Set by the first event that could not be stored; nothing is stored after it.
+    lost: Option<Lost>,
     /// Says that the run is going on.
     _live: LiveLock,
 }
@@ -33,7 +46,7 @@ impl RunWriter {
         label: Option<&str>,
         note: Option<&str>,
     ) -> Result<Self, StoreError> {
-        let write = |source| StoreError::Write { path: path.clone(), source };
+        let write = |source| StoreError::writing(&path, source);
         let encode = |source| StoreError::Encode { path: path.clone(), source };
         connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES).map_err(write)?;
         let addresses: Vec<&str> = header.targets.iter().map(|t| t.address.as_str()).collect();
@@ -60,7 +73,7 @@ impl RunWriter {
         let live = LiveLock::take(&path, run_id)
             .map_err(|source| StoreError::Live { path: live_path(&path), source })?;
         transaction.commit().map_err(write)?;
-        Ok(Self { path, run: header.run.clone(), run_id, connection, sequence: 1, _live: live })
+        Ok(Self { path, run: header.run.clone(), run_id, connection, sequence: 1, lost: None, _live: live })
     }
 
     /// The id of the run.
@@ -72,23 +85,47 @@ impl RunWriter {
     /// Appends an event. When this returns the event is committed: no signal to this process can lose it.
     ///
     /// [`RunEvent::Started`] was stored when the run began, so a second one is passed over.
+    ///
+    /// # Errors
+    /// Where the event cannot be stored; from then on always [`StoreError::AlreadyLost`].
     pub fn append(&mut self, event: &Event) -> Result<(), StoreError> {
         if matches!(event.what, RunEvent::Started(_)) {
             return Ok(());
         }
+        if let Some(lost) = &self.lost {
+            let (path, run, why) = (self.path.clone(), self.run.clone(), lost.why.clone());
+            self.mark();
+            return Err(StoreError::AlreadyLost { path, run, why });
+        }
+        if let Err(error) = self.store(event) {
+            self.lost = Some(Lost { why: with_causes(&error), is_marked: false });
+            self.mark();
+            return Err(error);
+        }
+        self.sequence += 1;
+        if matches!(event.what, RunEvent::StepEnded(_) | RunEvent::Ended(_)) {
+            self.flush();
+        }
+        Ok(())
+    }
+
+    fn store(&self, event: &Event) -> Result<(), StoreError> {
         let encode = |source| StoreError::Encode { path: self.path.clone(), source };
         let body = serde_json::to_string(event).map_err(encode)?;
         let outcome = match &event.what {
             RunEvent::Ended(outcome) => Some(serde_json::to_string(outcome).map_err(encode)?),
             _ => None,
         };
-        self.commit(&body, outcome.as_deref())
-            .map_err(|source| StoreError::Write { path: self.path.clone(), source })?;
-        self.sequence += 1;
-        if matches!(event.what, RunEvent::StepEnded(_) | RunEvent::Ended(_)) {
-            self.flush();
-        }
-        Ok(())
+        self.commit(&body, outcome.as_deref()).map_err(|source| StoreError::writing(&self.path, source))
+    }
+
+    /// Says in the run's row that events are missing, where that is so. What keeps the store from taking an event may
+    /// keep it from taking this too, so it is tried again with each later event and at the end.
+    fn mark(&mut self) {
+        let Some(lost) = self.lost.as_mut().filter(|lost| !lost.is_marked) else { return };
+        let marked =
+            self.connection.execute("UPDATE run SET lost = ?2 WHERE id = ?1", params![self.run_id, lost.why]);
+        lost.is_marked = marked.is_ok();
     }
 
     fn commit(&self, body: &str, outcome: Option<&str>) -> rusqlite::Result<()> {
@@ -110,7 +147,21 @@ impl RunWriter {
 }
 
 fn insert(connection: &Connection, run_id: i64, sequence: i64, body: &str) -> rusqlite::Result<()> {
-    let mut statement =
-        connection.prepare_cached("INSERT INTO event (run_id, sequence, body) VALUES (?1, ?2, ?3)")?;
-    statement.execute(params![run_id, sequence, body]).map(drop)
+    let mut statement = connection
+        .prepare_cached("INSERT INTO event (run_id, sequence, body, crc32c) VALUES (?1, ?2, ?3, ?4)")?;
+    statement.execute(params![run_id, sequence, body, crc32c::crc32c(body.as_bytes())]).map(drop)
+}
+
+impl Drop for RunWriter {
+    fn drop(&mut self) {
+        self.mark();
+    }
+}
+
+/// Returns a message with those of its causes.
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    causes.map(ToString::to_string).fold(error.to_string(), |text, cause| {
+        if text.contains(&cause) { text } else { format!("{text}: {cause}") }
+    })
 }

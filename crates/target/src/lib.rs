@@ -15,11 +15,14 @@ mod fiemap;
 pub mod file;
 mod inline;
 pub mod lun;
+mod member;
 pub mod nfs;
 mod null;
 mod open;
 mod psync;
 pub mod remote;
+pub mod rng;
+pub mod stamp;
 mod uring;
 
 use std::time::Duration;
@@ -28,12 +31,14 @@ use thiserror::Error;
 
 pub use buffer::{ALIGNMENT, IoBuf};
 pub use inline::{InlineTarget, is_in_memory};
+pub use member::Member;
 pub use null::NullTarget;
 pub use open::{
     AccessMode, AnyTarget, Caching, Durability, FileIdentity, FileMember, IoEngine, OpenError, OpenRequest,
     SimulatedMember, open, uring_refused,
 };
 pub use psync::PsyncTarget;
+use remote::{Moment, RemoteReport};
 pub use uring::UringTarget;
 
 /// The most completions one [`Target::poll`] reports: a turn of the engine's loop stays short, so that the time
@@ -61,27 +66,11 @@ pub trait Target {
     /// Closes a member and opens it again. Called only while none of its operations is in flight.
     fn reopen(&mut self, member: u32) -> Result<(), TargetLost>;
 
-    /// Makes everything that was written durable where it is not yet, and says what became of writes since the target
-    /// was opened; `None` where every write is as durable as it will be when it is done. Called after the measured
-    /// window, while nothing is in flight. Allocates: not to be called while measuring.
-    fn make_durable(&mut self) -> Option<nfs::WriteReport> {
+    /// Returns what a target on another machine knows beyond the I/Os themselves; `None` for a local one. Called once
+    /// before the measured window, and once after it while nothing is in flight: then ([`Moment::End`]) the target
+    /// first makes durable what was written. Allocates: not to be called while measuring.
+    fn remote_report(&mut self, _moment: Moment) -> Option<RemoteReport> {
         None
-    }
-
-    /// What became of writes since the target was opened, with nothing done about it; `None` as above.
-    fn writes(&self) -> Option<nfs::WriteStats> {
-        None
-    }
-
-    /// Every way to the storage and what went over it since the target was opened; none where there is only one way
-    /// and nothing to tell. Allocates: not to be called while measuring.
-    fn paths(&mut self) -> Vec<remote::PathReport> {
-        Vec::new()
-    }
-
-    /// What happened to the paths since the last call. Allocates only when something did.
-    fn path_events(&mut self) -> Vec<remote::PathEvent> {
-        Vec::new()
     }
 }
 

@@ -9,10 +9,12 @@ use rustix::fs::{Mode, OFlags};
 use thiserror::Error;
 
 use crate::inline::{InlineTarget, is_in_memory};
-use crate::lun::{LunMember, LunTarget};
-use crate::nfs::{NfsMember, NfsTarget};
+use crate::lun::LunTarget;
+use crate::member::Member;
+use crate::nfs::NfsTarget;
 use crate::null::NullTarget;
 use crate::psync::PsyncTarget;
+use crate::remote::{Moment, RemoteReport};
 use crate::uring::UringTarget;
 use crate::{Completion, Geometry, IoBuf, Op, Target, TargetLost, Wait};
 
@@ -91,22 +93,22 @@ pub enum IoEngine {
 /// What [`open`] needs.
 #[derive(Debug)]
 pub struct OpenRequest<'r> {
-    /// The members; empty together with `null_members` is not allowed.
-    pub members: &'r [FileMember],
-    /// Capacities of null members; not empty means the null target.
-    pub null_members: &'r [u64],
-    /// Simulated members; not empty means that whoever opens brings the simulation.
-    pub simulated: &'r [SimulatedMember],
-    /// Logical units over iSCSI; not empty means the iSCSI target, which drives one.
-    pub luns: &'r [LunMember],
-    /// Files on NFS servers; not empty means the NFS target, which drives one.
-    pub nfs: &'r [NfsMember],
+    /// What the target drives: all of one kind, and of LUNs and files on NFS servers only one.
+    pub members: &'r [Member],
     /// The most operations in flight.
     pub depth: u32,
     /// How I/O is issued to files and devices.
     pub engine: IoEngine,
     /// The buffers that operations will use, to be registered.
     pub buffers: &'r [IoBuf],
+}
+
+impl OpenRequest<'_> {
+    /// Returns the usable bytes of each member.
+    #[must_use]
+    pub fn spans(&self) -> Vec<u64> {
+        self.members.iter().map(Member::span_bytes).collect()
+    }
 }
 
 /// A LUN of a simulated array.
@@ -199,6 +201,11 @@ pub enum OpenError {
         "{0} and other targets cannot share a job; give each LUN or NFS file a job of its own (`targets = [0]` and so on)"
     )]
     LunShares(String),
+    /// Members of several kinds in one job.
+    #[error(
+        "{0} and targets of another kind cannot share a job; give each kind a job of its own (`targets = [0]` and so on)"
+    )]
+    MixedKinds(String),
     /// A helper thread could not be started.
     #[error("cannot start a thread for the psync engine: {0}; use fewer outstanding I/Os or workers")]
     Thread(#[source] io::Error),
@@ -234,33 +241,43 @@ impl FileMember {
 
 /// Opens the target that drives the given members. Call it on the thread that will drive it.
 pub fn open(request: &OpenRequest<'_>) -> Result<AnyTarget, OpenError> {
-    if !request.null_members.is_empty() {
-        return Ok(AnyTarget::Null(NullTarget::new(request.null_members.to_vec(), request.depth)));
-    }
-    if let Some(member) = request.simulated.first() {
-        let why = "simulated arrays are served by assay run and assay calibrate only".to_owned();
-        return Err(OpenError::Simulated { array: member.array.clone(), why });
-    }
-    match (request.luns, request.nfs, request.members) {
-        ([], [], _) => {}
-        ([lun], [], []) => {
-            return LunTarget::open(lun, request.depth).map(|target| AnyTarget::Lun(Box::new(target)));
+    let depth = request.depth;
+    match request.members {
+        [Member::Lun(lun)] => {
+            return LunTarget::open(lun, depth).map(|target| AnyTarget::Lun(Box::new(target)));
         }
-        ([], [file], []) => {
-            return NfsTarget::open(file, request.depth).map(|target| AnyTarget::Nfs(Box::new(target)));
+        [Member::Nfs(file)] => {
+            return NfsTarget::open(file, depth).map(|target| AnyTarget::Nfs(Box::new(target)));
         }
-        ([lun, ..], _, _) => return Err(OpenError::LunShares(lun.address.to_string())),
-        (_, [file, ..], _) => return Err(OpenError::LunShares(file.address.to_string())),
+        [Member::Simulated(member), ..] => {
+            let why = "simulated arrays are served by assay run and assay calibrate only".to_owned();
+            return Err(OpenError::Simulated { array: member.array.clone(), why });
+        }
+        members if members.iter().all(|member| matches!(member, Member::Null { .. })) => {
+            return Ok(AnyTarget::Null(NullTarget::new(request.spans(), depth)));
+        }
+        _ => {}
     }
+    let files = files(request.members)?;
     match request.engine {
-        IoEngine::Uring if request.members.iter().all(|m| is_in_memory(&m.path)) => {
-            InlineTarget::open(request.members, request.depth).map(AnyTarget::Inline)
+        IoEngine::Uring if files.iter().all(|m| is_in_memory(&m.path)) => {
+            InlineTarget::open(&files, depth).map(AnyTarget::Inline)
         }
-        IoEngine::Uring => {
-            UringTarget::open(request.members, request.depth, request.buffers).map(AnyTarget::Uring)
-        }
-        IoEngine::Psync => PsyncTarget::open(request.members, request.depth).map(AnyTarget::Psync),
+        IoEngine::Uring => UringTarget::open(&files, depth, request.buffers).map(AnyTarget::Uring),
+        IoEngine::Psync => PsyncTarget::open(&files, depth).map(AnyTarget::Psync),
     }
+}
+
+/// The files and devices that are driven together; anything else among them is refused.
+fn files(members: &[Member]) -> Result<Vec<FileMember>, OpenError> {
+    let file = |member: &Member| match member {
+        Member::File(file) => Ok(file.clone()),
+        Member::Lun(lun) => Err(OpenError::LunShares(lun.address.to_string())),
+        Member::Nfs(file) => Err(OpenError::LunShares(file.address.to_string())),
+        Member::Null { .. } => Err(OpenError::MixedKinds("null:".into())),
+        Member::Simulated(member) => Err(OpenError::MixedKinds(format!("sim:{}", member.array))),
+    };
+    members.iter().map(file).collect()
 }
 
 /// Whether this process may use io_uring: policies (sysctl, seccomp) refuse it on many hosts, and kernels before 5.11
@@ -328,20 +345,8 @@ impl Target for AnyTarget {
         each!(self, t => t.reopen(member))
     }
 
-    fn make_durable(&mut self) -> Option<crate::nfs::WriteReport> {
-        each!(self, t => t.make_durable())
-    }
-
-    fn writes(&self) -> Option<crate::nfs::WriteStats> {
-        each!(self, t => t.writes())
-    }
-
-    fn paths(&mut self) -> Vec<crate::remote::PathReport> {
-        each!(self, t => t.paths())
-    }
-
-    fn path_events(&mut self) -> Vec<crate::remote::PathEvent> {
-        each!(self, t => t.path_events())
+    fn remote_report(&mut self, moment: Moment) -> Option<RemoteReport> {
+        each!(self, t => t.remote_report(moment))
     }
 }
 

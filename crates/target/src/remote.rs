@@ -11,6 +11,40 @@ use assay_iscsi::scsi::AccessState;
 use crate::{AccessMode, BATCH_MAX, Completion, IoBuf, IoFailure, Op, OpKind, TargetLost, Wait};
 
 pub use assay_iscsi::{PathStats, TcpFacts};
+pub use assay_nfs::WriteStats;
+
+/// When a target on another machine is asked for its report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moment {
+    /// The measured window is about to begin: the target reports and does nothing.
+    Begin,
+    /// It is over: writes that the server may still hold in memory are made durable first.
+    End,
+}
+
+/// What a target on another machine knows beyond the I/Os themselves.
+#[derive(Debug, Clone, Default)]
+pub struct RemoteReport {
+    /// Every path to the storage, and what went over it since the target was opened.
+    pub paths: Vec<PathReport>,
+    /// What happened to the paths since the last report.
+    pub events: Vec<PathEvent>,
+    /// Durability of the writes since the target was opened; `None` where every write was as durable as asked when it
+    /// completed.
+    pub writes: Option<WriteReport>,
+    /// What the other side said of the first I/Os that failed since the target was opened, in the order in which they
+    /// completed. An error number of the operating system says less.
+    pub failures: Vec<String>,
+}
+
+/// Durability of writes that a server may acknowledge before they are on stable storage.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WriteReport {
+    /// Counts since the target was opened.
+    pub stats: WriteStats,
+    /// Why the last COMMIT did not make everything durable, where it did not.
+    pub failure: Option<String>,
+}
 
 /// One path of a target as it is now: a session to a LUN, a connection to an NFS server.
 #[derive(Debug, Clone)]
@@ -23,15 +57,15 @@ pub struct PathReport {
     pub is_up: bool,
     /// Access state of a path to a LUN; NFS knows no better and worse ones.
     pub access: Option<AccessState>,
-    /// I/Os in the air or bound to this path.
+    /// Number of I/Os in flight on this path or bound to it.
     pub outstanding: u32,
-    /// What an iSCSI login agreed on, while connected.
+    /// Parameters that an iSCSI login negotiated, while connected.
     pub agreed: Option<Negotiated>,
-    /// Commands an iSCSI target lets us have in the air over this path, while connected.
+    /// Number of commands that an iSCSI target allows in flight on this path, while connected.
     pub command_window: Option<u32>,
-    /// Our and the other side's address, while connected.
+    /// Local and remote address, while connected.
     pub addresses: Option<(SocketAddr, SocketAddr)>,
-    /// TCP facts, while connected and where the kernel tells.
+    /// TCP facts, while connected and where the kernel reports them.
     pub tcp: Option<TcpFacts>,
     /// Counters and distributions.
     pub stats: PathStats,
@@ -74,23 +108,28 @@ pub enum PathChange {
     Other,
 }
 
-/// I/Os that ended, until the engine takes them, and the first failure in words, which an error number does not hold.
+/// Failed I/Os whose words are kept.
+const WORDS_MAX: usize = 32;
+
+/// I/Os that ended, until the engine takes them, and the first failures in words, which an error number does not hold.
 #[derive(Debug)]
 pub(crate) struct Ended {
     ready: VecDeque<Completion>,
     first_failure: Option<PathEvent>,
-    has_failed: bool,
+    failures: Vec<String>,
 }
 
 impl Ended {
     pub(crate) fn new(depth: u32) -> Self {
-        Self { ready: VecDeque::with_capacity(depth as usize), first_failure: None, has_failed: false }
+        Self { ready: VecDeque::with_capacity(depth as usize), first_failure: None, failures: Vec::new() }
     }
 
-    /// The last fence: whatever went wrong above, nothing is written to what was not named for it.
+    /// Fails a write to a target that was opened for reading: whatever went wrong above, nothing is written that was
+    /// not allowed.
     #[inline]
     pub(crate) fn fence(&mut self, access: AccessMode, op: Op) -> Option<Op> {
         if op.kind == OpKind::Write && access == AccessMode::ReadOnly {
+            self.failed(&"the target was opened for reading only");
             let outcome = Err(IoFailure { errno: libc::EROFS });
             self.ready.push_back(Completion { tag: op.tag, outcome, buf: op.buf });
             return None;
@@ -98,7 +137,7 @@ impl Ended {
         Some(op)
     }
 
-    /// How long the client may wait.
+    /// Returns how long the client may wait for a completion.
     pub(crate) fn patience(&self, wait: Wait) -> Option<Duration> {
         match wait {
             // What was submitted since must leave although nobody waits for it.
@@ -115,16 +154,23 @@ impl Ended {
         self.ready.push_back(Completion { tag, outcome, buf });
     }
 
-    /// Keeps the words of the first failure.
+    /// Keeps the words of a failure. To be called for each, in the order of their completions.
     pub(crate) fn failed(&mut self, error: &dyn Display) {
-        if !self.has_failed {
-            self.has_failed = true;
+        if self.failures.is_empty() {
             let says = format!("the first I/O failed: {error}");
             self.first_failure = Some(PathEvent { at: Instant::now(), change: PathChange::Other, says });
         }
+        if self.failures.len() < WORDS_MAX {
+            self.failures.push(error.to_string());
+        }
     }
 
-    /// Hands a batch to the engine. What has ended is handed out before a loss is told, or it would be counted nowhere.
+    /// The words of the first failures.
+    pub(crate) fn failures(&self) -> Vec<String> {
+        self.failures.clone()
+    }
+
+    /// Hands a batch to the engine. Completions come before the report of a loss, or they would be counted nowhere.
     pub(crate) fn hand_out<E: Display>(
         &mut self,
         polled: Result<(), E>,

@@ -4,19 +4,18 @@
 //! and ratios are printed, and no test depends on them.
 
 mod case;
-mod ganesha;
 mod runners;
+mod servers;
 mod table;
-mod tgt;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, bail};
+use assay_host::AwakeGuard;
 use serde_json::{Value, json};
 
-use crate::awake::Awake;
 use case::{Case, cases};
 use table::Row;
 
@@ -49,7 +48,7 @@ pub(crate) fn bench(args: &[String]) -> anyhow::Result<()> {
     std::fs::create_dir_all(&place.scratch).context("cannot create the scratch folder")?;
     let facts = facts()?;
     println!("{}", facts.iter().map(|(k, v)| format!("{k:<12} {v}\n")).collect::<String>());
-    let _awake = Awake::start()?;
+    let _awake = AwakeGuard::start()?;
     let mut rows = Vec::new();
     for case in cases(&options).iter().filter(|case| is_wanted(case, &options)) {
         eprintln!("{} …", case.name());

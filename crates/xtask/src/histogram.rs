@@ -11,7 +11,7 @@ const TIMES: usize = 2048;
 const PASSES: usize = 20_000;
 /// The median of so many rounds is printed.
 const ROUNDS: usize = 15;
-/// The longest time told apart, ns; as in the record room.
+/// The longest latency with a bucket of its own, ns; as in the record room.
 const HIGHEST_NS: u64 = 1 << 42;
 
 /// Buckets per power of two of the plain array, as a power of two: 1/128 wide, as two decimal digits need.

@@ -1,11 +1,10 @@
 //! The project's own tools, as `cargo xtask VERB`: `bench` compares with fio, `histogram` weighs histograms.
 //!
-//! The tidy rules are a test of this package (`tests/tidy`). No room is linked: Assay is measured as the program a
-//! user runs.
+//! The tidy rules are a test of this package (`tests/tidy`). Assay is measured as the program a user runs; linked are only
+//! the servers of the tests (`testkit`) and the spinners that keep CPUs awake (`host`).
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program that talks to people")]
 
-mod awake;
 mod bench;
 mod histogram;
 
@@ -13,9 +12,11 @@ use std::process::ExitCode;
 
 const USAGE: &str = "\
 cargo xtask bench [--case TEXT]... [--rounds N] [--seconds N] [--size-mib N] [--disk FOLDER]
-    compares Assay with fio, in turns; cases: null, tmpfs, disk, memory, or a part of a case's name
+                  [--fio-iscsi PATH] [--fio-nfs PATH]
+    compares Assay with fio, in turns; --case takes a part of a case's name: null, tmpfs, disk, iscsi, nfs, memory.
+    The cases iscsi and nfs need an fio that has the engine libiscsi or nfs
 cargo xtask histogram
-    what recording one time costs: hdrhistogram against a plain array";
+    measures the cost of recording one latency: hdrhistogram and a plain array";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -23,10 +24,6 @@ fn main() -> ExitCode {
         Some("bench") => bench::bench(&args[1..]),
         Some("histogram") => {
             histogram::histogram();
-            Ok(())
-        }
-        Some(awake::VERB) => {
-            awake::spin();
             Ok(())
         }
         _ => Err(anyhow::anyhow!("give a verb\n{USAGE}")),

@@ -99,6 +99,9 @@ pub(super) fn skipped_step(run: Run<'_>) -> Option<Fired> {
     })
 }
 
+/// Warnings that change nothing about the numbers.
+const NOTICES: [&str; 1] = ["refilled"];
+
 /// Every warning of the run, as a finding; the same words are said once.
 pub(super) fn warnings(run: Run<'_>) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
@@ -108,7 +111,11 @@ pub(super) fn warnings(run: Run<'_>) -> Vec<Finding> {
         }
         found.push(Finding {
             rule: warning.rule.clone(),
-            severity: Severity::Warning,
+            severity: if NOTICES.contains(&warning.rule.as_str()) {
+                Severity::Info
+            } else {
+                Severity::Warning
+            },
             says: warning.says.clone(),
             evidence: Vec::new(),
             next: warning.next.clone(),

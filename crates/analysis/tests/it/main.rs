@@ -6,9 +6,6 @@
     reason = "a panic in a test is a failed test, and the numbers are small and positive"
 )]
 
-#[path = "synthetic.rs"]
-mod synthetic;
-
 mod compare;
 mod model_rules;
 mod network;
@@ -17,6 +14,7 @@ mod summary;
 
 use assay_analysis::{Collector, Finding, RunSummary, findings};
 use assay_record::{Event, RunHeader};
+use assay_testkit::synthetic;
 
 /// What `told` amounts to.
 fn summarize(header: &RunHeader, told: &[Event]) -> RunSummary {

@@ -52,7 +52,7 @@ fn a_run_that_is_killed_keeps_every_interval_that_ended() {
         .assay(&["show"])
         .ends(DONE)
         .says(&["(RUNNING)", "Info [partial] The run is still going on: 1 of 2"]);
-    story.assay(&["rm", "before", "last"]).refused(&["is still going on", "Ctrl-C"]);
+    story.assay(&["rm", "before", "last"]).refused(&["is still in progress", "Ctrl-C"]);
     assert_eq!(story.assay(&["runs", "--json"]).json().as_array().unwrap().len(), 2, "nothing was removed");
     running.signal("KILL");
     assert_eq!(running.end().code, None, "no exit code: it was killed");

@@ -1,6 +1,6 @@
 //! Verify mode: what is read must be what was written.
 
-use crate::story::{DONE, ERRORS, Story, Told, count, rules, run};
+use crate::story::{DONE, ERRORS, ProgramOutput, Story, count, rules, run};
 
 const MIXED: &str = r#"
 size = "4MiB"
@@ -32,7 +32,7 @@ fn prepared() -> Story {
     story
 }
 
-fn check(story: &Story) -> Told {
+fn check(story: &Story) -> ProgramOutput {
     story.assay(&["run", "check.toml", "t.dat", "--json"])
 }
 

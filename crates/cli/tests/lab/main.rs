@@ -1,14 +1,9 @@
-//! Stories on a network of four links (scripts/lab.sh): what `assay check` sees of it, how paths share the load, and what
-//! becomes of a run when links and targets fail. They need root, iproute2 and tgt, and say so where one is missing.
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stderr,
-    reason = "a panic in a story is a story that failed; one that is skipped says why"
-)]
+//! Stories on a network of four links (scripts/lab.sh): what `assay check` sees of it, how paths share the load, and how
+//! a run goes on when links and targets fail. They need root, iproute2 and tgt, and are skipped where one is missing.
+#![expect(clippy::unwrap_used, reason = "a panic in a story is a story that failed")]
 
 mod check;
-mod lab;
 mod network;
 mod runs;
-#[path = "../lun/story.rs"]
-mod story;
+
+use assay_testkit::{lab, story};

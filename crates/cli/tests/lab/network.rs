@@ -34,7 +34,7 @@ fn a_router_whose_next_link_is_smaller_is_named_whether_it_speaks_or_not() {
     assert!(told.contains("between this host and the target"), "{told}");
     assert!(told.contains("A router between them answers nothing."), "{told}");
     let text = story.assay(&["check", &over(2)]);
-    let text = String::from_utf8_lossy(&text.stdout);
+    let text = text.out;
     assert!(text.contains("by the gateway 10.87.2.254, through c2"), "{text}");
     let wide: Vec<&str> = text.lines().skip(1).filter(|line| line.chars().count() > 80).collect();
     assert!(wide.is_empty(), "lines wider than 80: {wide:#?}");
@@ -95,6 +95,6 @@ fn the_interface_of_each_path_is_that_which_rules_choose_for_its_connection() {
     assert!(local.starts_with("10.87.2.1:"), "{local}");
     assert_eq!(net["frames"]["how"], "other_way", "echoes go by link 1: {net:#}");
     let text = story.assay(&["check", &lab.one_path(1)]);
-    let text = String::from_utf8_lossy(&text.stdout);
+    let text = text.out;
     assert!(text.contains("table 77") && text.contains("another way than I/O"), "{text}");
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::lab::{self, Lab};
-use crate::story::{Story, json, refused};
+use crate::story::{Story, json, printed, refused};
 
 const READS: &str = "name=\"r\"\n[[test]]\nname=\"t\"\naccess=[{size=\"32KiB\",read=100,random=0}]\noutstanding=64\nrun=\"3s\"\n";
 const VERIFIED: &str = "name=\"v\"\n[[test]]\nname=\"t\"\naccess=[{size=\"8KiB\",read=50,random=100}]\noutstanding=32\nrun=\"12s\"\nverify=true\n";
@@ -79,7 +79,7 @@ fn measures(story: &Story) -> bool {
     (0..600).any(|_| {
         std::thread::sleep(Duration::from_millis(100));
         let shown = story.assay(&["show", "last", "--json"]);
-        let shown: Value = serde_json::from_slice(&shown.stdout).unwrap_or_default();
+        let shown: Value = serde_json::from_str(&shown.out).unwrap_or_default();
         shown["tests"][0]["series"].as_array().is_some_and(|series| !series.is_empty())
     })
 }
@@ -99,7 +99,7 @@ fn a_link_that_is_cut_and_restored_costs_no_io_and_no_byte() {
     lab.does("cut 2");
     std::thread::sleep(Duration::from_secs(6));
     lab.does("heal 2");
-    let output = running.wait_with_output().unwrap();
+    let output = printed(running.wait_with_output().unwrap());
     let document = json(&output, 0);
     let test = &document["tests"][0];
     counted_once(test);
@@ -128,7 +128,7 @@ fn a_target_that_is_killed_and_restarted_costs_no_io_and_no_byte_and_leaves_a_ga
     lab.does("kill");
     std::thread::sleep(Duration::from_secs(3));
     lab.does("start");
-    let output = running.wait_with_output().unwrap();
+    let output = printed(running.wait_with_output().unwrap());
     let document = json(&output, 0);
     let test = &document["tests"][0];
     counted_once(test);
@@ -159,6 +159,6 @@ fn a_second_writer_on_the_same_unit_is_refused() {
     refused(&second, 2, &["in use by another run of Assay on this machine"]);
     running.kill().unwrap();
     running.wait().unwrap();
-    let reads = story.write("reads.toml", &READS.replace("3s", "1s"));
-    assert_eq!(story.assay(&["run", &reads, &other]).status.code(), Some(0), "the lock dies with its run");
+    let reads = story.write("reads.toml", READS.replace("3s", "1s"));
+    assert_eq!(story.assay(&["run", &reads, &other]).code, Some(0), "the lock dies with its run");
 }

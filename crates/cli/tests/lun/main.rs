@@ -1,22 +1,13 @@
-//! Stories on iSCSI LUNs: the program itself against a real tgt on loopback. Where tgt cannot be started they say so.
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stderr,
-    reason = "a panic in a story is a story that failed; one that is skipped says why"
-)]
-
-mod istgt;
-mod story;
-mod tgt;
+//! Stories on iSCSI LUNs: the program itself against a real tgt on loopback. Skipped where tgt does not start.
 
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use assay_iscsi::{Initiator, Transfer};
 use assay_spec::Address;
+use assay_testkit::story::{Story, json, printed, refused};
+use assay_testkit::{istgt, need, tgt};
 use serde_json::Value;
-
-use story::{Story, err, json, refused};
 
 const SECRET: &str = "hush-hush-hush-42";
 
@@ -31,11 +22,11 @@ fn a_lun_is_checked_refused_without_its_identity_and_measured_with_it() {
     assert_eq!(checked["lun"]["paths"].as_array().unwrap().len(), 2);
     assert!(checked["hurts"].to_string().contains("8KiB"), "tgt's default segment: {checked:#}");
 
-    let before = std::fs::read(tgt.disk()).unwrap();
+    let before = std::fs::read(tgt.lun_path()).unwrap();
     let run = ["run", "vmware", &lun, "--set", "ops=1600", "--size", "16MiB", "--json"];
     refused(&story.assay(&run), 2, &["is only read unless you name it", &format!("--overwrite {serial}")]);
     refused(&story.assay(&[&run[..], &["--overwrite", "other"]].concat()), 2, &["is only read"]);
-    assert!(before == std::fs::read(tgt.disk()).unwrap(), "a refusal writes nothing");
+    assert!(before == std::fs::read(tgt.lun_path()).unwrap(), "a refusal writes nothing");
 
     let document = json(&story.assay(&[&run[..], &["--overwrite", serial]].concat()), 0);
     let member = &document["targets"][0]["member"];
@@ -52,7 +43,7 @@ fn a_lun_is_checked_refused_without_its_identity_and_measured_with_it() {
         }
     }
     let shown = story.assay(&["show", "last"]);
-    assert!(String::from_utf8_lossy(&shown.stdout).contains("50.0 %"), "shares in the table");
+    assert!(shown.out.contains("50.0 %"), "shares in the table");
 }
 
 #[test]
@@ -61,7 +52,7 @@ fn one_serial_that_two_luns_have_allows_neither() {
     let (story, luns) = (Story::new(), [one.address("", ""), other.address("", "")]);
     let serials = luns.clone().map(|lun| json(&story.assay(&["check", &lun, "--json"]), 0)["serial"].clone());
     assert_eq!(serials[0], serials[1], "tgt numbers its units alike everywhere");
-    let before = [&one, &other].map(|tgt| std::fs::read(tgt.disk()).unwrap());
+    let before = [&one, &other].map(|tgt| std::fs::read(tgt.lun_path()).unwrap());
     let job =
         |n: u32| format!("[[test.job]]\nname=\"j{n}\"\ntargets=[{n}]\naccess=[{{size=\"4KiB\",read=0}}]\n");
     let plan =
@@ -70,25 +61,25 @@ fn one_serial_that_two_luns_have_allows_neither() {
     let run = ["run", &plan, &luns[0], &luns[1], "--overwrite"];
     let told = story.assay(&[&run[..], &[serials[0].as_str().unwrap()]].concat());
     refused(&told, 2, &["names iscsi://", " and iscsi://", "say which", "Nothing was written"]);
-    assert!(before == [&one, &other].map(|tgt| std::fs::read(tgt.disk()).unwrap()), "nothing was written");
+    assert!(
+        before == [&one, &other].map(|tgt| std::fs::read(tgt.lun_path()).unwrap()),
+        "nothing was written"
+    );
 }
 
 #[test]
 fn a_lun_that_holds_a_file_system_is_read_and_never_written() {
     let Some(tgt) = tgt::start(1) else { return };
-    let made = Command::new("mkfs.ext4")
-        .args(["-q", "-F"])
-        .arg(tgt.disk())
-        .env("PATH", "/usr/sbin:/sbin:/usr/bin:/bin")
-        .status();
-    if !made.is_ok_and(|status| status.success()) {
-        eprintln!("skipped: no mkfs.ext4 here");
+    if !need::programs(&["mkfs.ext4"]) {
         return;
     }
+    let mut make = Command::new("mkfs.ext4");
+    make.args(["-q", "-F"]).arg(tgt.lun_path()).env("PATH", "/usr/sbin:/sbin:/usr/bin:/bin");
+    assert!(make.status().unwrap().success());
     let (story, lun) = (Story::new(), tgt.address("", ""));
     let checked = json(&story.assay(&["check", &lun, "--json"]), 0);
     assert_eq!(checked["writable"], false);
-    let before = std::fs::read(tgt.disk()).unwrap();
+    let before = std::fs::read(tgt.lun_path()).unwrap();
     let serial = checked["serial"].as_str().unwrap();
     let told = story.assay(&["run", "vmware", &lun, "--quick", "--overwrite", serial]);
     refused(&told, 2, &["refusing to write", "ext4", "Nothing was written"]);
@@ -96,7 +87,7 @@ fn a_lun_that_holds_a_file_system_is_read_and_never_written() {
         .write("read.toml", "name=\"r\"\n[[test]]\nname=\"t\"\naccess=[{size=\"4KiB\",read=100}]\nops=200\n");
     let document = json(&story.assay(&["run", &plan, &lun, "--json"]), 0);
     assert_eq!(document["tests"][0]["read"]["ops"], 200);
-    assert!(before == std::fs::read(tgt.disk()).unwrap(), "reading writes nothing");
+    assert!(before == std::fs::read(tgt.lun_path()).unwrap(), "reading writes nothing");
 }
 
 /// PERSISTENT RESERVE OUT with a service action (0 register, 1 reserve) for "write exclusive".
@@ -125,13 +116,13 @@ fn a_lun_that_another_host_has_reserved_is_refused() {
     send(reserve_out(0, 0, KEY));
 
     let run = ["run", "vmware", &lun, "--set", "ops=16", "--size", "16MiB", "--overwrite", serial];
-    let before = std::fs::read(tgt.disk()).unwrap();
+    let before = std::fs::read(tgt.lun_path()).unwrap();
     refused(&story.assay(&run), 2, &["1 persistent reservation key is registered", "other hosts use it"]);
     send(reserve_out(1, KEY, 0));
     refused(&story.assay(&run), 2, &["a persistent reservation", "key 0xcafe", "is held on it"]);
     let checked = json(&story.assay(&["check", &lun, "--json"]), 0);
     assert_eq!(checked["writable"], false, "{checked:#}");
-    assert!(before == std::fs::read(tgt.disk()).unwrap(), "a refusal writes nothing");
+    assert!(before == std::fs::read(tgt.lun_path()).unwrap(), "a refusal writes nothing");
 }
 
 #[test]
@@ -168,7 +159,7 @@ fn a_wrong_target_or_lun_is_answered_with_those_there_are() {
     let told = story.assay(&["check", &lun.replace(":story", ":story077")]);
     // Those most like it first.
     refused(&told, 2, &[&format!("has:\n    - {name}07\n"), "\n    - and 4 more\n"]);
-    assert_eq!(err(&told).matches("    - iqn.").count(), 8);
+    assert_eq!(told.err.matches("    - iqn.").count(), 8);
     let all = json(&story.assay(&["check", lun.split("/iqn.").next().unwrap(), "--json"]), 0);
     assert_eq!(all["targets"].as_array().unwrap().len(), 12);
     assert!(!all["targets"][0]["portals"].as_array().unwrap().is_empty());
@@ -180,7 +171,7 @@ fn a_portal_that_tells_nothing_without_chap_does_not_hide_the_first_error() {
     let story = Story::new();
     let address = |name: &str| format!("iscsi://{}/{name}/0", istgt.portal);
     json(&story.assay(&["check", &address(istgt::NAME), "--json"]), 0);
-    let words = ["no such target", "The portal does not tell which targets it has", "CHAP"];
+    let words = ["no such target", "The portal does not list its targets", "CHAP"];
     refused(&story.assay(&["check", &address("iqn.2026-11.example.assay:other")]), 2, &words);
 }
 
@@ -201,24 +192,19 @@ fn a_secret_opens_the_target_and_is_kept_nowhere() {
     refused(&story.assay(&["check", &tgt.address("", "")]), 2, &["login"]);
     let told = story.assay(&["run", &plan, &tgt.address("bob@", &format!("chap_file={wrong}"))]);
     refused(&told, 2, &["login"]);
-    assert!(!err(&told).contains("not-the-secret-99"));
+    assert!(!told.err.contains("not-the-secret-99"));
 
     let lun = tgt.address("bob@", &format!("chap_file={}", right.display()));
     let by_file = story.assay(&["run", &plan, &lun, "--json", "-o", "report.html"]);
     let document = json(&by_file, 0);
     let agreed = &document["targets"][0]["member"]["lun"]["paths"][0]["agreed"];
     assert!(agreed["authentication"].as_str().unwrap().starts_with("CHAP"), "{agreed:#}");
-    let by_environment = story
-        .command(&["check", &tgt.address("bob@", "")])
-        .env("ASSAY_CHAP_SECRET", SECRET)
-        .output()
-        .unwrap();
-    assert_eq!(by_environment.status.code(), Some(0), "{}", err(&by_environment));
+    let by_environment =
+        story.command(&["check", &tgt.address("bob@", "")]).env("ASSAY_CHAP_SECRET", SECRET).output();
+    let by_environment = printed(by_environment.unwrap()).ends(0);
 
-    let mut said = [&by_file.stdout, &by_file.stderr, &by_environment.stdout, &by_environment.stderr]
-        .map(Vec::clone)
-        .concat();
-    for file in std::fs::read_dir(story.folder.path()).unwrap() {
+    let mut said = [by_file.out, by_file.err, by_environment.out, by_environment.err].concat().into_bytes();
+    for file in std::fs::read_dir(story.path("")).unwrap() {
         said.extend(std::fs::read(file.unwrap().path()).unwrap());
     }
     assert!(said.len() > 20_000, "store and report are looked at");
@@ -239,7 +225,7 @@ fn a_target_that_is_killed_and_restarted_loses_nothing() {
     for _ in 0..300 {
         std::thread::sleep(Duration::from_millis(100));
         let shown = story.assay(&["show", "last", "--json"]);
-        let shown: Value = serde_json::from_slice(&shown.stdout).unwrap_or_default();
+        let shown: Value = serde_json::from_str(&shown.out).unwrap_or_default();
         if shown["tests"][0]["series"].as_array().is_some_and(|series| !series.is_empty()) {
             break;
         }
@@ -247,7 +233,7 @@ fn a_target_that_is_killed_and_restarted_loses_nothing() {
     tgt.kill();
     std::thread::sleep(Duration::from_millis(2500));
     tgt.restart();
-    let output = running.wait_with_output().unwrap();
+    let output = printed(running.wait_with_output().unwrap());
     let document = json(&output, 0);
     let test = &document["tests"][0];
     assert_eq!((test["complete"].as_bool(), test["errors"].as_u64()), (Some(true), Some(0)), "{test:#}");
@@ -261,7 +247,7 @@ fn a_target_that_is_killed_and_restarted_loses_nothing() {
     let best = rates.iter().copied().fold(0.0, f64::max);
     let live = rates.iter().filter(|rate| **rate > best / 100.0).count();
     assert!(live < 8, "the time line shows the gap: {:#}", test["series"]);
-    assert!(err(&output).contains("went down") && err(&output).contains("is up"), "{}", err(&output));
+    assert!(output.err.contains("went down") && output.err.contains("is up"), "{}", output.err);
 }
 
 #[test]
@@ -278,7 +264,25 @@ fn a_target_that_stays_away_costs_every_io_in_flight_and_each_is_counted() {
     let running = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     std::thread::sleep(Duration::from_secs(2));
     tgt.kill();
-    let document = json(&running.wait_with_output().unwrap(), 1);
+    let document = json(&printed(running.wait_with_output().unwrap()), 1);
     let test = &document["tests"][0];
     assert_eq!(test["errors"], OUTSTANDING, "none vanishes: {test:#}");
+}
+
+/// The first failure in a result was "Remote I/O error" although the target had said what was wrong.
+#[test]
+fn a_failed_io_is_reported_in_the_words_of_the_target() {
+    let Some(tgt) = tgt::start(1) else { return };
+    let (story, lun) = (Story::new(), tgt.address("", ""));
+    let plan = "name=\"r\"\n[[test]]\nname=\"t\"\naccess=[{size=\"4KiB\",read=100,random=100}]\nrun=\"3s\"\n";
+    let plan = story.write("read.toml", plan);
+    let mut command = story.command(&["run", &plan, &lun, "--json"]);
+    let running = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(Duration::from_secs(2));
+    // The target reads behind the end of its backing file.
+    std::fs::File::options().write(true).open(tgt.lun_path()).unwrap().set_len(4 << 20).unwrap();
+    let document = json(&printed(running.wait_with_output().unwrap()), 1);
+    let says = document["tests"][0]["failures"][0]["says"].as_str().unwrap();
+    assert!(says.contains("medium error") && says.contains("sense 3/"), "{says}");
+    assert!(document["findings"].to_string().contains(says), "{:#}", document["findings"]);
 }

@@ -1,19 +1,9 @@
-//! Stories on NFS exports: the program itself against a real nfs-ganesha on loopback. Where that cannot be started they
-//! say so.
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stderr,
-    reason = "a panic in a story is a story that failed; one that is skipped says why"
-)]
+//! Stories on NFS exports: the program itself against a real nfs-ganesha on loopback. Skipped where that does not start.
+#![expect(clippy::unwrap_used, reason = "a panic in a story is a story that failed")]
 
-#[path = "../../../nfs/tests/it/ganesha.rs"]
-mod ganesha;
 mod mute;
 mod net;
 mod own;
-#[path = "../it/story.rs"]
-#[expect(dead_code, reason = "the stories on files and devices use more of it")]
-mod story;
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -21,9 +11,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use assay_testkit::ganesha::Ganesha;
+use assay_testkit::{ganesha, need, story};
 use serde_json::{Value, json};
 
-use ganesha::Ganesha;
 use net::Net;
 use story::{BAD_INPUT, DONE, ERRORS, Story, count, rules, tests};
 
@@ -466,9 +457,7 @@ fn a_file_that_takes_the_place_of_the_measured_one_is_neither_marked_nor_removed
 
 /// A port mapper that answers the second question it is asked, with this port, and no other; it counts them.
 fn mapper_of_one_word(port: u16) -> Option<Arc<AtomicUsize>> {
-    let listener = TcpListener::bind("127.0.0.1:111")
-        .map_err(|error| eprintln!("skipped: no port mapper can be played here: {error}"))
-        .ok()?;
+    let listener = need::or_skip("no port for a port mapper", TcpListener::bind("127.0.0.1:111"))?;
     let asked = Arc::new(AtomicUsize::new(0));
     let counted = asked.clone();
     // Ends with the test program.

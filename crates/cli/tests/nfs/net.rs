@@ -3,8 +3,9 @@
 
 use std::process::{Command, Stdio};
 
-use crate::ganesha::{self, Ganesha};
-use crate::story::{Running, Story, Told, told};
+use assay_testkit::ganesha::{self, Ganesha};
+use assay_testkit::need;
+use assay_testkit::story::{ProgramOutput, Running, Story, printed};
 
 /// Addresses of the server. It serves IPv4 only; nobody has the last.
 pub const FIRST: &str = "10.79.0.2";
@@ -25,7 +26,7 @@ impl Net {
         let (client, host) = (net.client(), format!("{}-server", net.name));
         let is_made = [&client, &host].iter().all(|space| ip(&["netns", "add", space]));
         if !is_made || !ip(&["-n", &host, "link", "set", "lo", "up"]) {
-            eprintln!("skipped: no network namespace can be made here");
+            need::skip("no network namespace can be made");
             return None;
         }
         let link =
@@ -82,8 +83,8 @@ impl Net {
         Running::of(self.command(story, "", args))
     }
 
-    pub fn assay(&self, story: &Story, hosts: &str, args: &[&str]) -> Told {
-        told(self.command(story, hosts, args).output().unwrap())
+    pub fn assay(&self, story: &Story, hosts: &str, args: &[&str]) -> ProgramOutput {
+        printed(self.command(story, hosts, args).output().unwrap())
     }
 }
 

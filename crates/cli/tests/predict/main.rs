@@ -2,55 +2,40 @@
 #![expect(clippy::unwrap_used, reason = "a panic in a test is a failed test")]
 
 use std::path::Path;
-use std::process::{Command, Output};
 
+use assay_testkit::story::{BAD_INPUT, DONE, Story, is_slow_wanted};
 use serde_json::Value;
-use tempfile::TempDir;
 
-/// A folder of its own with a store of its own.
+/// A story whose commands must succeed, or be refused.
 struct Bench {
-    folder: TempDir,
+    story: Story,
 }
 
 impl Bench {
     fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap() }
+        Self { story: Story::new() }
     }
 
     fn path(&self, name: &str) -> String {
-        self.folder.path().join(name).display().to_string()
+        self.story.path(name).display().to_string()
     }
 
     fn write(&self, name: &str, text: &str) -> String {
-        std::fs::write(self.folder.path().join(name), text).unwrap();
-        self.path(name)
+        self.story.write(name, text)
     }
 
-    fn run(&self, args: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_assay"))
-            .args(args)
-            .env("ASSAY_STORE", self.folder.path().join("runs.sqlite"))
-            .current_dir(self.folder.path())
-            .output()
-            .unwrap()
-    }
-
-    /// Standard output of a command that must succeed.
+    /// Returns standard output of a command that must succeed.
     fn ok(&self, args: &[&str]) -> String {
-        let output = self.run(args);
-        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
+        self.story.assay(args).ends(DONE).out
     }
 
     fn json(&self, args: &[&str]) -> Value {
         serde_json::from_str(&self.ok(args)).unwrap()
     }
 
-    /// The message of a command that must be refused.
+    /// Returns the message of a command that must be refused.
     fn refused(&self, args: &[&str]) -> String {
-        let output = self.run(args);
-        assert_eq!(output.status.code(), Some(2), "{args:?} was not refused");
-        String::from_utf8(output.stderr).unwrap()
+        self.story.assay(args).ends(BAD_INPUT).err
     }
 }
 
@@ -209,10 +194,7 @@ fn expectations_stand_beside_what_was_measured_and_stay_with_the_run() {
     let bench = Bench::new();
     let plan = bench.write("reads.toml", &READS.replace("4s", "1s"));
     let text = bench.ok(&["run", &plan, "sim:hdd-7200"]);
-    assert!(
-        text.contains("What the array file of hdd-7200 lets one expect") && text.contains("VERDICT"),
-        "{text}"
-    );
+    assert!(text.contains("Expected of hdd-7200") && text.contains("VERDICT"), "{text}");
     let shown = bench.json(&["show", "last", "--json"]);
     let test = &shown["tests"][0];
     assert!(test["expected"]["iops"]["lo"].as_f64().unwrap() > 0.0);
@@ -252,8 +234,7 @@ fn an_array_attached_to_a_target_is_used_by_every_run_on_it() {
 /// About two minutes: 39 steps in real time.
 #[test]
 fn calibration_recovers_hidden_costs_through_the_whole_tool() {
-    if std::env::var_os("SLOW_TESTS").is_none() {
-        eprintln!("skipped: SLOW_TESTS=1 runs it");
+    if !is_slow_wanted() {
         return;
     }
     let bench = Bench::new();
@@ -345,7 +326,7 @@ fn a_sweep_that_is_left_out_is_said_where_it_would_stand() {
     );
     let args = ["predict", "nas-4bay", &plan, "--sweep", "disks=4..6"];
     let text = bench.ok(&args);
-    assert!(text.contains("left out: --sweep disks=4..6, as 2 jobs run side by side"), "{text}");
+    assert!(text.contains("left out: --sweep disks=4..6: 2 jobs run side by side"), "{text}");
     let told = bench.json(&[&args[..], &["--json"]].concat());
     let left_out = told["tests"][0]["left_out"][0].as_str().unwrap();
     assert!(left_out.contains("--what-if FIELD=VALUE"), "{told:#}");

@@ -51,7 +51,7 @@ impl Drop for Watching {
 fn allocations(text: &str) -> Vec<u64> {
     let (report, total) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicU64::new(0)));
     let opener = |r: &OpenRequest<'_>| Watching {
-        inner: NullTarget::new(r.null_members.to_vec(), r.depth),
+        inner: NullTarget::new(r.spans(), r.depth),
         first: None,
         last: 0,
         ops: 0,

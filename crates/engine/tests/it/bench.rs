@@ -3,11 +3,13 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use assay_engine::{IoChoice, PrepareOptions, RunError, RunRequest, Sink, StopSignal, prepare, run_with};
-use assay_record::{AccessStats, Event, HostFacts, Outcome, RunEvent, RunHeader, StepEnd};
-use assay_spec::{Address, Overrides, Plan, PlanFile};
+use assay_engine::{RunError, RunRequest, RunTargets, Sink, StopSignal, run_with};
+use assay_record::{
+    AccessStats, Event, HostFacts, MemberFacts, Outcome, RunEvent, RunHeader, StepEnd, TargetFacts,
+};
+use assay_spec::{Overrides, Plan, PlanFile};
 use assay_target::{
-    Caching, Completion, Durability, Geometry, IoFailure, NullTarget, Op, OpKind, OpenRequest, Target,
+    Completion, Geometry, IoEngine, IoFailure, Member, NullTarget, Op, OpKind, OpenRequest, Target,
     TargetLost, Wait,
 };
 
@@ -45,7 +47,7 @@ pub struct WatchedTarget {
 
 impl WatchedTarget {
     pub fn open(request: &OpenRequest<'_>, seen: &Arc<Seen>, faults: Faults) -> Self {
-        let members = request.null_members.to_vec();
+        let members = request.spans();
         let in_flight = vec![0; members.len()];
         let inner = NullTarget::new(members, request.depth);
         Self {
@@ -114,28 +116,23 @@ pub fn run_on<T: Target>(
     sink: &mut Sink<'_>,
 ) -> Result<Outcome, RunError> {
     let plan = plan(text);
-    let addresses: Vec<Address> = vec!["null:1GiB".parse().unwrap(); members];
-    let options = PrepareOptions {
-        io: IoChoice::Psync,
-        caching: Caching::Direct,
-        durability: Durability::Device,
-        overwrite: vec![],
-        fill_devices: false,
-        too_small: assay_engine::TooSmall::Refuse,
-        chap_secret: None,
+    let address = "null:1GiB".to_owned();
+    let targets = RunTargets {
+        members: vec![Member::Null { capacity_bytes: 1 << 30 }; members],
+        facts: vec![TargetFacts { address, member: MemberFacts::default() }; members],
+        io: IoEngine::Psync,
+        memory_bytes: 4 << 30,
     };
-    let host = HostFacts { memory_bytes: 8 << 30, ..HostFacts::default() };
-    let mut targets = prepare(&plan, &addresses, &options, &host, stop, &mut |_| {}).unwrap();
     let header = RunHeader {
         run: "test".into(),
         version: "0".into(),
         started_unix_ms: 0,
         plan,
-        targets: targets.facts(),
-        host,
+        targets: targets.facts.clone(),
+        host: HostFacts::default(),
         array: None,
     };
-    let request = RunRequest { header, targets: &mut targets, warnings: vec![], stop: stop.clone() };
+    let request = RunRequest { header, targets: &targets, warnings: vec![], stop: stop.clone() };
     run_with(request, &|r: &OpenRequest<'_>| Ok(opener(r)), sink)
 }
 

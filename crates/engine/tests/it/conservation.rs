@@ -202,7 +202,7 @@ fn a_connection_with_replies_is_reopened_after_the_last_reply() {
 
 #[test]
 fn results_that_cannot_be_kept_end_the_run() {
-    let opener = |r: &OpenRequest<'_>| NullTarget::new(r.null_members.to_vec(), r.depth);
+    let opener = |r: &OpenRequest<'_>| NullTarget::new(r.spans(), r.depth);
     let mut told = 0;
     let result = run_on(&test("run = \"1h\""), 1, &opener, &StopSignal::default(), &mut |_| {
         told += 1;

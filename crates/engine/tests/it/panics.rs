@@ -25,7 +25,7 @@ fn a_worker_that_panics_ends_the_run_and_keeps_nobody_waiting() {
             let is_first = panicking.fetch_add(1, Ordering::Relaxed) == 0;
             assert!(!is_first || panics_at != PanicsAt::Open, "a bug in opening");
             opened.fetch_add(1, Ordering::Relaxed);
-            Panicking { inner: NullTarget::new(request.null_members.to_vec(), request.depth), is_first }
+            Panicking { inner: NullTarget::new(request.spans(), request.depth), is_first }
         };
         let mut events = Vec::new();
         let mut sink = |event: Event| {

@@ -9,7 +9,10 @@ use assay_host::{Flow, NetProbe, Sampler, Watched, tcp_path};
 use assay_record::{FrameOutcome, FrameProbe, NetPathFacts};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrStorage, bind, connect, socket};
 
-use crate::namespace::{Namespaces, look};
+use assay_testkit::namespace::Namespaces;
+use assay_testkit::need;
+
+use crate::look;
 
 const SENT_BYTES: usize = 400_000;
 const STORAGE: &str = "10.9.0.9";
@@ -131,7 +134,7 @@ fn a_rule_by_port_is_followed_and_echoes_that_go_another_way_are_not_believed() 
     let rule = format!("here: rule add ipproto tcp dport {} lookup 100", at.port());
     spaces.all("here: route add default via 10.9.2.2 table 100");
     if let Err(why) = spaces.ip(&rule) {
-        eprintln!("skipped: no rules by port here: {why}");
+        need::skip_for_kernel("rules-by-port", why);
         return;
     }
     let looked = || {

@@ -1,15 +1,19 @@
-//! The room against real devices. Loop devices need root; a test that cannot have one says so and passes.
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stderr,
-    clippy::print_stdout,
-    reason = "helpers of tests panic where a test fails, and say why one is skipped"
-)]
+//! The room against real devices. Loop devices and namespaces need root; tests that cannot have them are skipped.
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests panic where a test fails")]
 
 mod chosen;
-mod loop_device;
-mod namespace;
 mod probing;
 mod routed;
 mod sampling;
 mod stacked;
+
+use std::net::SocketAddr;
+
+use assay_host::{Flow, NetProbe};
+use assay_record::NetPathFacts;
+
+/// Looks at the network to the iSCSI port of each address.
+fn look(to: &[&str]) -> Vec<NetPathFacts> {
+    let flow = |to: &&str| Flow { remote: SocketAddr::new(to.parse().unwrap(), 3260), local: None };
+    NetProbe::default().look(&to.iter().map(flow).collect::<Vec<_>>())
+}

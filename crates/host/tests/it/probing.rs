@@ -7,7 +7,8 @@ use std::path::Path;
 
 use assay_host::{HoldKind, ProbeError, device_of, filesystem_of, identities, probe};
 
-use crate::loop_device::{CAPACITY_BYTES, LoopDevice};
+use assay_testkit::loop_device::{CAPACITY_BYTES, LoopDevice};
+use assay_testkit::need;
 
 /// The probe must find exactly these: kind, and a part of its sentence.
 fn check(device: &Path, expected: &[(HoldKind, &str)]) {
@@ -117,14 +118,10 @@ fn a_gpt_of_sfdisk_refuses() {
     let script = device.folder.path().join("table");
     fs::write(&script, "label: gpt\nsize=20M\n").unwrap();
     let command = format!("sfdisk --no-reread --no-tell-kernel {} < {}", device.text(), script.display());
-    if !device.run(&["sh", "-c", &format!("command -v sfdisk || exit 0; {command}")], &[]) {
+    if !need::programs(&["sfdisk"]) || !device.run(&["sh", "-c", &command], &[]) {
         return;
     }
     let holds = probe(&device.path).unwrap();
-    if holds.is_empty() && !Path::new("/usr/sbin/sfdisk").exists() && !Path::new("/sbin/sfdisk").exists() {
-        eprintln!("skipped: sfdisk is not installed");
-        return;
-    }
     assert!(holds.iter().any(|hold| hold.says.contains("a partition table (`gpt`)")), "{holds:#?}");
     assert_eq!(holds.iter().filter(|hold| hold.says.contains("`gpt`")).count(), 1, "{holds:#?}");
 }
@@ -263,7 +260,7 @@ fn a_mount_in_another_namespace_refuses() {
     drop(child.stdin.take());
     child.wait().unwrap();
     if line != "mounted\n" {
-        eprintln!("skipped: no mount namespace of its own here");
+        need::skip("no mount namespace can be made");
         return;
     }
     let holds = holds.unwrap();
@@ -296,7 +293,7 @@ fn two_loop_devices_on_one_file_refuse_each_other_and_a_loop_over_a_device_refus
 #[test]
 fn the_device_under_the_root_file_system_refuses() {
     let Some(root) = device_of(Path::new("/")).unwrap() else {
-        eprintln!("skipped: there is no device under /");
+        need::skip("there is no block device under /");
         return;
     };
     for name in &root.stack {

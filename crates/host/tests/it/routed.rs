@@ -4,7 +4,9 @@ use std::time::{Duration, Instant};
 
 use assay_record::{FrameFacts, FrameOutcome, FrameProbe};
 
-use crate::namespace::{Namespaces, look};
+use assay_testkit::namespace::Namespaces;
+
+use crate::look;
 
 /// `here` - router `near` - router `far` - `there`, all links at MTU 9000.
 fn routed(of: &str) -> Option<Namespaces> {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use assay_host::{Sampler, Watched};
 
-use crate::loop_device::{CAPACITY_BYTES, LoopDevice};
+use assay_testkit::loop_device::{CAPACITY_BYTES, LoopDevice};
 
 #[test]
 fn reads_of_a_device_are_seen_in_bytes_by_its_samples() {

@@ -6,7 +6,10 @@ use std::time::{Duration, Instant};
 use assay_host::{Sampler, Watched};
 use assay_record::{InterfaceFacts, LinkSample, LinkState};
 
-use crate::namespace::{Namespaces, look};
+use assay_testkit::namespace::Namespaces;
+use assay_testkit::need;
+
+use crate::look;
 
 fn looked(spaces: &Namespaces, to: &str) -> InterfaceFacts {
     let facts = spaces.inside("here", || look(&[to]).remove(0));
@@ -79,7 +82,7 @@ fn interfaces_made_on_another_stand_on_it() {
         // Not macvlan and ipvlan on one device: the kernel refuses that.
         let on = if kind == "ipvlan" { "e2" } else { "e1" };
         if let Err(why) = spaces.ip(&format!("here: link add link {on} name x{number} type {kind} {more}")) {
-            eprintln!("skipped: this kernel has no {kind}: {why}");
+            need::skip_for_kernel(kind, why);
             continue;
         }
         spaces.all(&format!(
@@ -142,7 +145,7 @@ fn a_bond_stands_on_its_members() {
     if let Err(why) =
         spaces.ip("here: link add bond0 type bond mode balance-xor xmit_hash_policy layer3+4 miimon 100")
     {
-        eprintln!("skipped: this kernel has no bonds: {why}");
+        need::skip_for_kernel("bond", why);
         return;
     }
     spaces.all(

@@ -7,7 +7,7 @@ use assay_iscsi::login::{DigestOffer, Offer};
 use assay_iscsi::{Command, Config, EventKind, Initiator, IoError, Kind, Policy, Timeouts};
 
 use crate::proxy::Proxy;
-use crate::tgt::{self, TARGET};
+use crate::tgt;
 use crate::work::{Buffer, command, stamp, verify, write_and_verify};
 
 fn quick() -> Timeouts {
@@ -99,7 +99,7 @@ fn say(initiator: &mut Initiator<Buffer>, start: Instant) -> Vec<EventKind> {
 fn a_target_killed_and_restarted_loses_no_write() {
     let Some(mut tgt) = tgt::start(1) else { return };
     let start = Instant::now();
-    let config = Config { timeouts: quick(), ..Config::new(tgt.portals.clone(), TARGET, 1) };
+    let config = Config { timeouts: quick(), ..Config::new(tgt.portals.clone(), tgt.name(), 1) };
     let mut initiator = Initiator::<Buffer>::connect(config).unwrap();
     let stop = AtomicBool::new(false);
     let ended = std::thread::scope(|scope| {
@@ -127,7 +127,7 @@ fn a_cut_path_hands_its_commands_to_the_other_and_comes_back() {
     let start = Instant::now();
     let proxy = Proxy::start(&tgt.portals[0]);
     let portals = vec![proxy.portal.clone(), tgt.portals[1].clone()];
-    let config = Config { timeouts: quick(), ..Config::new(portals, TARGET, 1) };
+    let config = Config { timeouts: quick(), ..Config::new(portals, tgt.name(), 1) };
     let mut initiator = Initiator::<Buffer>::connect(config).unwrap();
     let ended = std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -167,7 +167,8 @@ fn damaged_bytes_are_noticed_by_the_digests() {
     let proxy = Proxy::start(&tgt.portals[0]);
     let offer =
         Offer { header_digest: DigestOffer::Always, data_digest: DigestOffer::Always, ..Offer::default() };
-    let config = Config { timeouts: quick(), offer, ..Config::new(vec![proxy.portal.clone()], TARGET, 1) };
+    let config =
+        Config { timeouts: quick(), offer, ..Config::new(vec![proxy.portal.clone()], tgt.name(), 1) };
     let mut initiator = Initiator::<Buffer>::connect(config).unwrap();
     write_and_verify(&mut initiator, 256, 65_536, 16, 1);
     for _ in 0..3 {
@@ -186,7 +187,7 @@ fn a_silent_path_is_noticed_by_its_ping() {
     let portals = vec![proxy.portal.clone(), tgt.portals[1].clone()];
     // Not given up before the ping's limit because the other path answers.
     let timeouts = Timeouts { silence: Duration::from_secs(60), suspect: Duration::from_secs(60), ..quick() };
-    let config = Config { timeouts, ..Config::new(portals, TARGET, 1) };
+    let config = Config { timeouts, ..Config::new(portals, tgt.name(), 1) };
     let mut initiator = Initiator::<Buffer>::connect(config).unwrap();
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -208,7 +209,7 @@ fn a_silent_path_is_noticed_by_its_ping() {
 fn a_command_nobody_answers_fails_when_no_path_comes_back() {
     let Some(mut tgt) = tgt::start(1) else { return };
     let timeouts = Timeouts { no_path: Duration::from_secs(2), ..quick() };
-    let config = Config { timeouts, ..Config::new(tgt.portals.clone(), TARGET, 1) };
+    let config = Config { timeouts, ..Config::new(tgt.portals.clone(), tgt.name(), 1) };
     let mut initiator = Initiator::<Buffer>::connect(config).unwrap();
     write_and_verify(&mut initiator, 16, 4096, 4, 1);
     tgt.kill();
@@ -242,7 +243,8 @@ fn paths_share_the_work_as_the_policy_says() {
         (Policy::RoundRobin { rr_ios: u32::MAX, rr_bytes: 1 << 20 }, 20.0, 30.0),
         (Policy::LeastOutstanding, 15.0, 40.0),
     ] {
-        let config = Config { policy, sessions_per_portal: 2, ..Config::new(tgt.portals.clone(), TARGET, 1) };
+        let config =
+            Config { policy, sessions_per_portal: 2, ..Config::new(tgt.portals.clone(), tgt.name(), 1) };
         let mut initiator = Initiator::<Buffer>::connect(config).unwrap();
         write_and_verify(&mut initiator, 4000, 4096, 32, 1);
         let stats = initiator.stats();
@@ -254,7 +256,7 @@ fn paths_share_the_work_as_the_policy_says() {
             assert_eq!(path.stats.latency_ns.len(), path.stats.reads + path.stats.writes);
         }
     }
-    let config = Config { policy: Policy::Fixed(1), ..Config::new(tgt.portals.clone(), TARGET, 1) };
+    let config = Config { policy: Policy::Fixed(1), ..Config::new(tgt.portals.clone(), tgt.name(), 1) };
     let mut initiator = Initiator::<Buffer>::connect(config).unwrap();
     verify(&mut initiator, 1000, 4096, 32, 1);
     let reads: Vec<u64> = initiator.stats().iter().map(|path| path.stats.reads).collect();
@@ -264,7 +266,7 @@ fn paths_share_the_work_as_the_policy_says() {
 #[test]
 fn dropping_an_initiator_leaves_no_session() {
     let Some(tgt) = tgt::start(1) else { return };
-    let config = Config { sessions_per_portal: 4, ..Config::new(tgt.portals.clone(), TARGET, 1) };
+    let config = Config { sessions_per_portal: 4, ..Config::new(tgt.portals.clone(), tgt.name(), 1) };
     let mut initiator = Initiator::<Buffer>::connect(config.clone()).unwrap();
     for tag in 0..32 {
         initiator.submit(command(Kind::Write, tag, tag, vec![7; 65_536])).unwrap();

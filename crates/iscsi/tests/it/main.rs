@@ -1,11 +1,6 @@
-//! The initiator against real targets (tgt), through real sockets. Tests say why when they skip.
+//! The initiator against real targets (tgt), through real sockets. Skipped where tgt does not start.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "a panic is a failed test"
-)]
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a panic is a failed test")]
 #![expect(clippy::cast_possible_truncation, reason = "test sizes are small")]
 
 mod behaviour;
@@ -14,5 +9,6 @@ mod proxy;
 mod scripted;
 mod session;
 mod silence;
-mod tgt;
 mod work;
+
+use assay_testkit::tgt;

@@ -6,11 +6,11 @@ use assay_iscsi::chap::{Account, ChapConfig, Secret};
 use assay_iscsi::login::{DigestOffer, Offer};
 use assay_iscsi::{Config, Initiator, IoError, Kind, Timeouts, discover, units};
 
-use crate::tgt::{self, LUN_BYTES, TARGET, Tgt};
+use crate::tgt::{self, LUN_BYTES, Tgt};
 use crate::work::{Buffer, command, write_and_verify};
 
 fn config(tgt: &Tgt) -> Config {
-    Config::new(tgt.portals.clone(), TARGET, 1)
+    Config::new(tgt.portals.clone(), tgt.name(), 1)
 }
 
 fn account(name: &str, secret: &str) -> Account {
@@ -22,7 +22,7 @@ fn discovery_finds_the_target_and_its_portals() {
     let Some(tgt) = tgt::start(2) else { return };
     let found = discover(&tgt.portals[0], "iqn.2026-11.example:host", None, &Timeouts::default()).unwrap();
     assert_eq!(found.len(), 1);
-    assert_eq!(found[0].name, TARGET);
+    assert_eq!(found[0].name, tgt.name());
     // tgt tells one portal per address; here both have the same.
     assert!(!found[0].portals.is_empty());
     for portal in &found[0].portals {
@@ -47,7 +47,7 @@ fn identity_capacity_and_facts_are_read() {
     assert_eq!(initiator.read_capacity_10().unwrap().unwrap().bytes(), LUN_BYTES);
     let mode = initiator.mode_facts().unwrap();
     assert!(!mode.write_protected && mode.write_cache == Some(true), "{mode:?}");
-    assert_eq!(initiator.reservation_keys().unwrap(), []);
+    assert_eq!(initiator.reservation_keys().unwrap(), [0_u64; 0]);
     assert_eq!(initiator.reservation().unwrap(), None);
     initiator.test_unit_ready().unwrap();
     initiator.synchronize_cache().unwrap();
@@ -61,19 +61,7 @@ fn identity_capacity_and_facts_are_read() {
 #[test]
 fn unmapped_blocks_are_told() {
     let Some(mut tgt) = tgt::start(1) else { return };
-    tgt.set(&[
-        "--op",
-        "update",
-        "--mode",
-        "logicalunit",
-        "--tid",
-        "1",
-        "--lun",
-        "1",
-        "--params",
-        "thin_provisioning=1",
-    ])
-    .unwrap();
+    tgt.set("--op update --mode logicalunit --tid 1 --lun 1 --params thin_provisioning=1").unwrap();
     let mut initiator = Initiator::<Buffer>::connect(config(&tgt)).unwrap();
     let capacity = initiator.read_capacity_16().unwrap();
     assert!(capacity.thin, "{capacity:?}");
@@ -122,9 +110,8 @@ fn wrong_addresses_names_and_secrets_are_said() {
     let error = refused(Config { portals: vec!["127.0.0.1:1".into()], ..config(&tgt) });
     assert!(error.contains("cannot connect to 127.0.0.1:1"), "{error}");
 
-    tgt.set(&["--op", "new", "--mode", "account", "--user", "alice", "--password", "alice-secret-1"])
-        .unwrap();
-    tgt.set(&["--op", "bind", "--mode", "account", "--tid", "1", "--user", "alice"]).unwrap();
+    tgt.set("--op new --mode account --user alice --password alice-secret-1").unwrap();
+    tgt.set("--op bind --mode account --tid 1 --user alice").unwrap();
     let error = refused(config(&tgt));
     assert!(error.contains("authentication") || error.contains("CHAP"), "{error}");
     let chap = ChapConfig { initiator: account("alice", "wrong-secret-1"), target: None };
@@ -135,9 +122,8 @@ fn wrong_addresses_names_and_secrets_are_said() {
 #[test]
 fn chap_one_way_and_mutual_let_us_in() {
     let Some(mut tgt) = tgt::start(1) else { return };
-    tgt.set(&["--op", "new", "--mode", "account", "--user", "alice", "--password", "alice-secret-1"])
-        .unwrap();
-    tgt.set(&["--op", "bind", "--mode", "account", "--tid", "1", "--user", "alice"]).unwrap();
+    tgt.set("--op new --mode account --user alice --password alice-secret-1").unwrap();
+    tgt.set("--op bind --mode account --tid 1 --user alice").unwrap();
     let one_way = ChapConfig { initiator: account("alice", "alice-secret-1"), target: None };
     let mut initiator =
         Initiator::<Buffer>::connect(Config { chap: Some(one_way.clone()), ..config(&tgt) }).unwrap();
@@ -147,8 +133,8 @@ fn chap_one_way_and_mutual_let_us_in() {
     assert!(agreed.authentication.starts_with("CHAP"));
     drop(initiator);
 
-    tgt.set(&["--op", "new", "--mode", "account", "--user", "tgt", "--password", "target-secret-1"]).unwrap();
-    tgt.set(&["--op", "bind", "--mode", "account", "--tid", "1", "--user", "tgt", "--outgoing"]).unwrap();
+    tgt.set("--op new --mode account --user tgt --password target-secret-1").unwrap();
+    tgt.set("--op bind --mode account --tid 1 --user tgt --outgoing").unwrap();
     let mutual = ChapConfig { target: Some(account("tgt", "target-secret-1")), ..one_way.clone() };
     let mut initiator = Initiator::<Buffer>::connect(Config { chap: Some(mutual), ..config(&tgt) }).unwrap();
     write_and_verify(&mut initiator, 64, 4096, 8, 2);

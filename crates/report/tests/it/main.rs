@@ -1,13 +1,5 @@
 //! Runs in, text out.
-#![expect(
-    clippy::unwrap_used,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a panic in a test is a failed test, and the numbers are small and positive"
-)]
-
-#[path = "../../../analysis/tests/it/synthetic.rs"]
-mod synthetic;
+#![expect(clippy::unwrap_used, reason = "a panic in a test is a failed test")]
 
 mod compare;
 mod html;
@@ -20,6 +12,7 @@ mod text;
 use assay_analysis::{Collector, Finding, RunSummary, findings};
 use assay_record::{Event, RunHeader};
 use assay_spec::Plan;
+use assay_testkit::synthetic;
 
 /// A run with all that is said of it.
 struct Told {

@@ -1,4 +1,4 @@
-//! A logical unit over iSCSI, driven by our own initiator on the worker's thread.
+//! A logical unit over iSCSI, driven by Assay's own initiator on the worker's thread.
 //!
 //! Every worker has an initiator of its own, with all its sessions and paths: nothing is shared between threads, and
 //! the spread over paths is each worker's own.
@@ -16,7 +16,7 @@ use assay_iscsi::scsi::{cdb::Fua, key, status};
 use assay_iscsi::{Command, Config, EventKind, FencedBy, Initiator, IoError, Kind, Policy};
 use assay_spec::{IscsiAddress, PathPolicy};
 
-use crate::remote::{Ended, PathChange, PathEvent, PathReport};
+use crate::remote::{Ended, Moment, PathChange, PathEvent, PathReport, RemoteReport};
 use crate::{
     AccessMode, Completion, Durability, Geometry, IoBuf, IoFailure, Op, OpKind, OpenError, Target,
     TargetLost, Wait,
@@ -32,16 +32,16 @@ pub use secret::{Credentials, Secret, SecretError, credentials, needs_prompt};
 
 /// A ping each second: often enough for a round trip per path also in a short test, too rarely to be felt.
 const PING_EVERY: Duration = Duration::from_secs(1);
-/// Most the initiator takes.
+/// Largest queue depth of the initiator.
 const DEPTH_MAX: u32 = 4096;
 const PATH_DEPTH_MAX: u32 = 1024;
 
-/// A logical unit, and how it is to be driven.
+/// A logical unit, and how it is driven.
 #[derive(Debug, Clone)]
 pub struct LunMember {
     /// Where it is.
     pub address: IscsiAddress,
-    /// Who we are; never shown.
+    /// CHAP names and secrets; never shown.
     pub credentials: Option<Credentials>,
     /// Whether writes are allowed.
     pub access: AccessMode,
@@ -55,7 +55,7 @@ pub struct LunMember {
     pub transfer_bytes_max: u64,
 }
 
-/// The configuration of the initiator for an address. Everything that is not named is the initiator's default.
+/// Returns the configuration of the initiator for an address. What the address leaves out has the initiator's default.
 #[must_use]
 pub fn config(address: &IscsiAddress, credentials: Option<&Credentials>, depth: u32) -> Config {
     let mut config = Config::new(address.portals.clone(), address.target.clone(), address.lun);
@@ -181,14 +181,11 @@ impl Target for LunTarget {
         Ok(())
     }
 
-    fn paths(&mut self) -> Vec<PathReport> {
-        self.initiator.stats().into_iter().map(PathReport::from).collect()
-    }
-
-    fn path_events(&mut self) -> Vec<PathEvent> {
+    fn remote_report(&mut self, _moment: Moment) -> Option<RemoteReport> {
         let mut events: Vec<PathEvent> = self.initiator.events().into_iter().map(event).collect();
         events.extend(self.ended.first_failure());
-        events
+        let paths = self.initiator.stats().into_iter().map(PathReport::from).collect();
+        Some(RemoteReport { paths, events, writes: None, failures: self.ended.failures() })
     }
 }
 
@@ -202,22 +199,25 @@ fn event(event: assay_iscsi::Event) -> PathEvent {
         EventKind::PathUp { portal } => format!("{path} ({portal}) is up"),
         EventKind::PathDown { cause, commands, fenced_writes } => {
             format!(
-                "{path} went down: {cause}; {commands} I/Os go to other paths, {fenced_writes} of them writes that wait \
-                 until the target has dropped them"
+                "{path} went down: {cause}; {commands} I/Os move to other paths, of which {fenced_writes} writes \
+                 wait until the target has dropped them"
             )
         }
         EventKind::PathSilent { silent_ms, commands } => format!(
-            "{path} has said nothing for {silent_ms} ms while another answers: it gets no new I/O, {commands} wait for it"
+            "{path} has said nothing for {silent_ms} ms while another path answers: it gets no new I/O, and \
+             {commands} I/Os wait for it"
         ),
         EventKind::PathAnswers { silent_ms } => {
             format!("{path} answers again after {silent_ms} ms and gets I/O again")
         }
-        EventKind::PathNeeded => format!("{path} gets I/O although it is silent: no other path is left"),
+        EventKind::PathNeeded => {
+            format!("{path} gets I/O although it does not answer: no other path is left")
+        }
         EventKind::RetryFailed { cause } => format!("{path} is still down: {cause}"),
         EventKind::Fenced { by, writes } => {
             let by = match by {
-                FencedBy::Reinstatement => "its session was opened anew",
-                FencedBy::ReinstatementElsewhere => "its session was opened anew through another portal",
+                FencedBy::Reinstatement => "its session was reinstated",
+                FencedBy::ReinstatementElsewhere => "its session was reinstated through another portal",
                 FencedBy::LogicalUnitReset => "the LUN was reset through another path",
             };
             format!("{path}: the target has dropped {writes} old writes, which may be sent again: {by}")
@@ -232,7 +232,7 @@ fn event(event: assay_iscsi::Event) -> PathEvent {
     PathEvent { at: event.at, change, says }
 }
 
-/// The nearest error number of the operating system, as the kernel's own initiator would give it.
+/// Returns the nearest error number of the operating system, as the kernel's own initiator reports it.
 fn errno(error: &IoError) -> i32 {
     match error {
         IoError::Scsi { status: status::RESERVATION_CONFLICT, .. } => libc::EBADE,

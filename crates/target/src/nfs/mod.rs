@@ -1,4 +1,4 @@
-//! A file on an NFS server, driven by our own NFSv3 client on the worker's thread.
+//! A file on an NFS server, driven by Assay's own NFSv3 client on the worker's thread.
 //!
 //! Every worker has a client of its own, with all its connections: nothing is shared between threads.
 
@@ -14,24 +14,26 @@ use assay_nfs::rpc::Credentials;
 use assay_nfs::{Command, EventKind, File, FileConfig, IoError, Kind, Timeouts};
 use assay_spec::{NfsAddress, NfsSync};
 
-use crate::remote::{Ended, PathChange, PathEvent, PathReport};
+use crate::remote::{
+    Ended, Moment, PathChange, PathEvent, PathReport, RemoteReport, WriteReport, WriteStats,
+};
 use crate::{
     AccessMode, Completion, Durability, Geometry, IoBuf, IoFailure, Op, OpKind, OpenError, Target,
     TargetLost, Wait,
 };
 
+pub use assay_nfs::mount::Export;
 pub use assay_nfs::nfs3::{Attributes, FsInfo, FsStat, Rights};
-pub use assay_nfs::{WriteStats, mount::Export};
 pub use identity::Identity;
 pub use location::{FoundFile, NfsLocation, credentials, exports, locate};
-pub use marker::{Removal, mark, remove};
+pub use marker::{Removal, lengthen, mark, remove};
 
-/// Most the client takes.
+/// Largest queue depth of the client.
 const DEPTH_MAX: u32 = 4096;
-/// Any offset and size will do for NFS; the pages of clients and servers are such.
+/// NFS takes any offset and size.
 pub const BLOCK_BYTES: u32 = 1;
 
-/// A file on an NFS server, and how it is to be driven.
+/// A file on an NFS server, and how it is driven.
 #[derive(Debug, Clone)]
 pub struct NfsMember {
     /// Where it is, with the path of the file itself.
@@ -42,9 +44,9 @@ pub struct NfsMember {
     pub mount_port: Option<u16>,
     /// The server's name for the file: whatever happens to names, I/O stays on it.
     pub handle: Handle,
-    /// The number of the mark that it has from us, if any: what tells it from what stands at its name later.
+    /// Number of the mark that this run gave it, if any: it tells the file from another that gets its name later.
     pub mark_id: Option<String>,
-    /// Who we say we are.
+    /// User and groups sent to the server.
     pub credentials: Credentials,
     /// Whether writes are allowed.
     pub access: AccessMode,
@@ -59,7 +61,7 @@ pub struct NfsMember {
 }
 
 impl NfsMember {
-    /// How durable each write is asked to be.
+    /// Returns the stability that each WRITE asks for.
     #[must_use]
     pub fn stable(&self) -> Stable {
         match (self.address.sync, self.durability) {
@@ -67,15 +69,6 @@ impl NfsMember {
             _ => Stable::FileSync,
         }
     }
-}
-
-/// What became of writes, for whoever reports it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WriteReport {
-    /// Counts since the target was opened.
-    pub stats: WriteStats,
-    /// Why the last COMMIT did not make everything durable, where it did not.
-    pub failure: Option<String>,
 }
 
 /// One file over all its connections.
@@ -135,6 +128,29 @@ impl NfsTarget {
             self.ended.settle(back.tag, outcome, back.buf);
         }
     }
+
+    /// Makes durable what the server may still hold in memory; `None` where nothing was written.
+    fn commit(&mut self) -> Option<WriteReport> {
+        let failure = self.file.commit().err().map(|error| error.to_string());
+        let stats = self.file.writes();
+        (stats != WriteStats::default() || failure.is_some()).then_some(WriteReport { stats, failure })
+    }
+
+    fn paths(&mut self) -> Vec<PathReport> {
+        let report = |path: assay_nfs::ConnectionStatus| PathReport {
+            path: path.path,
+            portal: self.server.clone(),
+            is_up: path.is_up,
+            access: None,
+            outstanding: path.outstanding,
+            agreed: None,
+            command_window: None,
+            addresses: path.addresses,
+            tcp: path.tcp,
+            stats: path.stats,
+        };
+        self.file.stats().into_iter().map(report).collect()
+    }
 }
 
 impl Target for NfsTarget {
@@ -167,36 +183,15 @@ impl Target for NfsTarget {
         Ok(())
     }
 
-    fn make_durable(&mut self) -> Option<WriteReport> {
-        let failure = self.file.commit().err().map(|error| error.to_string());
-        let stats = self.file.writes();
-        (stats != WriteStats::default() || failure.is_some()).then_some(WriteReport { stats, failure })
-    }
-
-    fn writes(&self) -> Option<WriteStats> {
-        Some(self.file.writes())
-    }
-
-    fn paths(&mut self) -> Vec<PathReport> {
-        let report = |path: assay_nfs::ConnectionStatus| PathReport {
-            path: path.path,
-            portal: self.server.clone(),
-            is_up: path.is_up,
-            access: None,
-            outstanding: path.outstanding,
-            agreed: None,
-            command_window: None,
-            addresses: path.addresses,
-            tcp: path.tcp,
-            stats: path.stats,
+    fn remote_report(&mut self, moment: Moment) -> Option<RemoteReport> {
+        let writes = match moment {
+            Moment::Begin => Some(WriteReport { stats: self.file.writes(), failure: None }),
+            Moment::End => self.commit(),
         };
-        self.file.stats().into_iter().map(report).collect()
-    }
-
-    fn path_events(&mut self) -> Vec<PathEvent> {
-        let mut events: Vec<PathEvent> = self.file.events().into_iter().map(event).collect();
+        let (paths, mut events) =
+            (self.paths(), self.file.events().into_iter().map(event).collect::<Vec<_>>());
         events.extend(self.ended.first_failure());
-        events
+        Some(RemoteReport { paths, events, writes, failures: self.ended.failures() })
     }
 }
 
@@ -213,7 +208,9 @@ fn event(event: assay_nfs::Event) -> PathEvent {
         }
         EventKind::RetryFailed { cause } => format!("{path} is still down: {cause}"),
         EventKind::AllDown => "all connections are down; I/O waits".to_owned(),
-        EventKind::Jukebox => format!("{path}: the server says to ask again later (NFS3ERR_JUKEBOX)"),
+        EventKind::Jukebox => {
+            format!("{path}: the server is busy and asks for a retry later (NFS3ERR_JUKEBOX)")
+        }
         EventKind::Restarted { writes: 0, .. } => {
             "the server restarted (its write verifier changed); no write was left uncommitted".to_owned()
         }
@@ -226,7 +223,7 @@ fn event(event: assay_nfs::Event) -> PathEvent {
     PathEvent { at: event.at, change, says }
 }
 
-/// The nearest error number of the operating system, as the kernel's own client would give it.
+/// Returns the nearest error number of the operating system, as the kernel's own client reports it.
 fn errno(error: &IoError) -> i32 {
     match error {
         IoError::Status(status) => errno_of(*status),

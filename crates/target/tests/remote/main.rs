@@ -1,18 +1,9 @@
 //! Design invariant 1 for targets on other machines: once it runs, nothing is allocated for an I/O. Against a real
-//! nfs-ganesha and a real tgt; where they cannot be started it says so.
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stderr,
-    reason = "a panic in a test is a test that failed; one that is skipped says why"
-)]
+//! nfs-ganesha and a real tgt; skipped where they do not start.
+#![expect(clippy::unwrap_used, reason = "a panic in a test is a test that failed")]
 
 mod counting;
-#[path = "../../../nfs/tests/it/ganesha.rs"]
-#[expect(dead_code, reason = "the tests of the client use more of it")]
-mod ganesha;
-#[path = "../../../iscsi/tests/it/tgt.rs"]
-#[expect(dead_code, reason = "the tests of the initiator use more of it")]
-mod tgt;
+mod cut;
 
 use std::time::{Duration, Instant};
 
@@ -20,8 +11,10 @@ use assay_spec::{Address, IscsiAddress, NfsAddress};
 use assay_target::lun::LunMember;
 use assay_target::nfs::{NfsMember, credentials, locate};
 use assay_target::{
-    AccessMode, AnyTarget, Completion, Durability, IoBuf, IoEngine, Op, OpKind, OpenRequest, Target, Wait,
+    AccessMode, AnyTarget, Completion, Durability, IoBuf, IoEngine, Member, Op, OpKind, OpenRequest, Target,
+    Wait,
 };
+use assay_testkit::{ganesha, tgt};
 use counting::allocations;
 
 const DEPTH: u32 = 32;
@@ -54,11 +47,7 @@ fn open(address: &NfsAddress, call_bytes_max: u32) -> AnyTarget {
         write_bytes_max: call_bytes_max,
     };
     let request = OpenRequest {
-        members: &[],
-        null_members: &[],
-        simulated: &[],
-        luns: &[],
-        nfs: std::slice::from_ref(&member),
+        members: &[Member::Nfs(Box::new(member))],
         depth: DEPTH,
         engine: IoEngine::Uring,
         buffers: &[],
@@ -129,7 +118,7 @@ fn no_io_over_iscsi_allocates() {
     let Some(server) = tgt::start(2) else { return };
     let both = format!("?portal={}", server.portals[1]);
     for (more, size) in [("", 4096), (both.as_str(), 4096), (both.as_str(), 256 << 10)] {
-        let text = format!("{}/{}/1{more}", server.portals[0], tgt::TARGET);
+        let text = format!("{}/{}/1{more}", server.portals[0], server.name());
         let member = LunMember {
             address: IscsiAddress::parse(&text).unwrap(),
             credentials: None,
@@ -140,11 +129,7 @@ fn no_io_over_iscsi_allocates() {
             transfer_bytes_max: 1 << 20,
         };
         let request = OpenRequest {
-            members: &[],
-            null_members: &[],
-            simulated: &[],
-            luns: std::slice::from_ref(&member),
-            nfs: &[],
+            members: &[Member::Lun(Box::new(member))],
             depth: DEPTH,
             engine: IoEngine::Uring,
             buffers: &[],

@@ -4,13 +4,11 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 
-use super::ganesha::Ganesha;
 use super::runners::{
     Load, Measured, assay_memory_mib, assay_null, assay_run, fio_lun, fio_nfs, fio_null, fio_run,
 };
 use super::table::{Goal, Row};
-use super::tgt::Tgt;
-use super::{BenchFolders, Options};
+use super::{BenchFolders, Options, servers};
 
 /// One comparison.
 pub(crate) enum Case {
@@ -182,12 +180,13 @@ fn lun(
         );
         return Ok(Vec::new());
     };
-    let tgt = Tgt::start(options.size_mib)?;
-    let path = PathBuf::from(tgt.lun());
+    let tgt = servers::lun(options.size_mib)?;
+    let address = servers::lun_address(&tgt);
+    let path = PathBuf::from(&address);
     let mut pairs = Vec::new();
     for _ in 0..options.rounds {
         let ours = assay_run(place, load, &path, options, options.seconds)?;
-        pairs.push((ours, fio_lun(fio, load, &tgt.lun(), options)?));
+        pairs.push((ours, fio_lun(fio, load, &address, options)?));
     }
     Ok(rows_of(name, &pairs, [goals.iops, goals.cpu, Goal::None]))
 }
@@ -205,14 +204,14 @@ fn nfs(
         eprintln!("  left out: name an fio that has the engine nfs with --fio-nfs PATH (Debian's has not)");
         return Ok(Vec::new());
     };
-    let ganesha = Ganesha::start()?;
-    let path = PathBuf::from(ganesha.ours());
+    let server = servers::nfs()?;
+    let path = servers::ours(&server);
     assay_run(place, load, &path, options, 2).context("cannot prepare the file over NFS")?;
-    ganesha.copy()?;
+    servers::copy(&server)?;
     let mut pairs = Vec::new();
     for _ in 0..options.rounds {
         let ours = assay_run(place, load, &path, options, options.seconds)?;
-        pairs.push((ours, fio_nfs(fio, load, ganesha.theirs(), options)?));
+        pairs.push((ours, fio_nfs(fio, load, servers::theirs(&server), options)?));
     }
     Ok(rows_of(name, &pairs, [goals.iops, goals.cpu, Goal::None]))
 }

@@ -1,0 +1,176 @@
+//! Before a run and after it: from addresses to targets that are safe to use and filled with real data.
+//!
+//! Each kind of target has a module of its own (`file`, `device`, `lun`, `nfs`, `null`, `sim`) with the same four
+//! steps: *inspect* looks and touches nothing, *open* creates, locks and marks, *fill* writes real data where it is
+//! missing, *close* marks the target as left in order. [`open()`] inspects all targets before it opens the first, so
+//! a refusal leaves everything as it was; [`OpenTargets::fill`] makes them [`PreparedTargets`], whose members any
+//! worker opens.
+//!
+//! Architecture invariant: what may be written is decided in one module, `permission`, and before anything is written.
+#![forbid(unsafe_code)]
+
+mod check;
+mod closed;
+mod content;
+mod context;
+mod device;
+mod error;
+mod file;
+mod fill;
+mod lun;
+mod memory;
+mod network;
+mod nfs;
+mod null;
+mod options;
+mod path;
+mod permission;
+mod placement;
+mod plan;
+mod sim;
+mod space;
+mod span;
+mod target;
+
+use assay_record::{HostFacts, TargetFacts, Warning};
+use assay_spec::{Address, Plan};
+use assay_target::{IoEngine, Member};
+
+use context::{FillContext, InspectContext, OpenContext};
+use target::{Inspected, Prepared};
+
+pub use check::{PathInspection, PathInspectionKind, inspect_path};
+pub use closed::{Closed, KeptFile};
+pub use error::PrepareError;
+pub use fill::PrepareProgress;
+pub use lun::{LunInspection, inspect_lun, targets_at};
+pub use network::portal_networks;
+pub use nfs::{NfsInspection, inspect_nfs};
+pub use options::{FillChoice, IoChoice, PrepareOptions, TooSmall};
+
+/// Every target of a run, ready to be measured.
+pub struct PreparedTargets {
+    /// What a reader of the results must know about them.
+    pub warnings: Vec<Warning>,
+    /// How I/O is issued to files and devices.
+    pub io: IoEngine,
+    /// Memory that I/O buffers may take, bytes.
+    pub memory_bytes: u64,
+
+    /// In the order of the command line.
+    targets: Vec<Prepared>,
+}
+
+/// Targets that are open and locked, and not filled yet. Either [`fill`](OpenTargets::fill) or
+/// [`abandon`](OpenTargets::abandon) takes them.
+pub struct OpenTargets<'p> {
+    plan: &'p Plan,
+    options: &'p PrepareOptions,
+    targets: PreparedTargets,
+}
+
+/// Inspects every target of a plan, and opens them when all of them pass. `host` is where the run happens.
+pub fn open<'p>(
+    plan: &'p Plan,
+    addresses: &[Address],
+    options: &'p PrepareOptions,
+    host: &HostFacts,
+) -> Result<OpenTargets<'p>, PrepareError> {
+    let (io, warnings) = options.engine()?;
+    plan::check(plan, addresses)?;
+    let context = InspectContext { plan, options, host };
+    let inspected =
+        addresses.iter().zip(0..).map(|(address, index)| Inspected::look(&context, index, address));
+    let inspected: Vec<Inspected> = inspected.collect::<Result<_, _>>()?;
+    let nameable: Vec<_> = inspected.iter().filter_map(Inspected::nameable).collect();
+    permission::check_overwrite(&options.overwrite, &nameable)?;
+    drop(nameable);
+    nfs::check_different(&inspected.iter().filter_map(Inspected::nfs).collect::<Vec<_>>())?;
+    let needs = inspected.iter().filter_map(|target| target.need().transpose());
+    space::check(needs.collect::<Result<_, _>>()?)?;
+    let span_bytes: Vec<u64> = inspected.iter().map(Inspected::span_bytes).collect();
+    let memory_bytes = memory::left_for_buffers(plan, &span_bytes, host)?;
+    let targets = PreparedTargets { warnings, io, memory_bytes, targets: Vec::new() };
+    let mut open = OpenTargets { plan, options, targets };
+    match open.open_all(inspected) {
+        Ok(()) => Ok(open),
+        Err(error) => {
+            open.abandon();
+            Err(error)
+        }
+    }
+}
+
+impl OpenTargets<'_> {
+    /// Returns what is open, for checks that must come before anything is filled.
+    #[must_use]
+    pub fn targets(&self) -> &PreparedTargets {
+        &self.targets
+    }
+
+    fn open_all(&mut self, inspected: Vec<Inspected>) -> Result<(), PrepareError> {
+        let mut context = OpenContext::new(self.plan, self.options, self.targets.io);
+        let opened = inspected.into_iter().try_for_each(|one| {
+            self.targets.targets.push(one.open(&mut context)?);
+            Ok(())
+        });
+        self.targets.warnings.append(&mut context.warnings);
+        opened
+    }
+
+    /// Fills what has to be filled. `must_stop` is asked between writes.
+    pub fn fill(
+        mut self,
+        must_stop: &dyn Fn() -> bool,
+        progress: &mut dyn FnMut(&PrepareProgress),
+    ) -> Result<PreparedTargets, PrepareError> {
+        let (plan, options, io) = (self.plan, self.options, self.targets.io);
+        let mut context = FillContext { plan, options, io, must_stop, progress, warnings: Vec::new() };
+        let filled = self.targets.targets.iter_mut().try_for_each(|target| target.fill(&mut context));
+        self.targets.warnings.append(&mut context.warnings);
+        match filled {
+            Ok(()) => Ok(self.targets),
+            Err(error) => {
+                self.targets.abandon();
+                Err(error)
+            }
+        }
+    }
+
+    /// Leaves everything as it was: files that were created and hold nothing are removed, the others marked as closed.
+    pub fn abandon(self) {
+        self.targets.abandon();
+    }
+}
+
+impl PreparedTargets {
+    /// Returns what is recorded about each target, in the order of the command line.
+    #[must_use]
+    pub fn facts(&self) -> Vec<TargetFacts> {
+        self.targets.iter().map(|target| target.facts().clone()).collect()
+    }
+
+    /// Returns what workers open, in the same order.
+    #[must_use]
+    pub fn members(&self) -> Vec<Member> {
+        self.targets.iter().map(Prepared::member).collect()
+    }
+
+    /// Marks files as closed once the run is over. All are tried; the first error is returned.
+    pub fn close(self) -> Result<Closed, PrepareError> {
+        let (mut closed, mut result) = (Closed::default(), Ok(()));
+        for mut target in self.targets {
+            result = result.and(target.close(&mut closed));
+        }
+        result.map(|()| closed)
+    }
+
+    /// After a failure, which is what gets reported: these are only attempts to leave things tidy.
+    fn abandon(self) {
+        let mut closed = Closed::default();
+        for mut target in self.targets {
+            let _ = target.close(&mut closed);
+            target.discard();
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! A LUN over iSCSI: inspected over every path before anything else, and refused for writing where anything objects.
+
+use std::fs::File;
+use std::time::Duration;
+
+use assay_record::{
+    Content, DeviceFacts, LunFacts, MemberFacts, MemberKind, PathFacts, TargetFacts, Warning,
+};
+use assay_spec::{IscsiAddress, IscsiPortal, PathPolicy};
+use assay_target::file::Lock;
+use assay_target::lun::{
+    self, Credentials, DiscoveredTarget, LunLook, LunMember, Provision, Secret, credentials, look,
+    with_all_portals,
+};
+use assay_target::{AccessMode, Durability, Member, OpenError};
+
+use crate::context::{FillContext, InspectContext, OpenContext};
+use crate::device::whole;
+use crate::error::PrepareError;
+use crate::network::Networks;
+use crate::options::FillChoice;
+use crate::permission::{Nameable, WriteRequest};
+use crate::placement::placement;
+use crate::span;
+
+/// A LUN that may be used.
+pub(crate) struct InspectedLun {
+    pub(crate) member: LunMember,
+    address: String,
+    facts: MemberFacts,
+    /// Paths that did not come up, in words.
+    troubles: Vec<String>,
+}
+
+/// A LUN that is locked; each worker logs in by itself.
+pub(crate) struct LunTarget {
+    pub(crate) facts: TargetFacts,
+    member: LunMember,
+    /// Keeps other runs on this machine away; `None` where there is no place for locks.
+    _lock: Option<File>,
+}
+
+/// A LUN as `assay check` reports it.
+#[derive(Debug, Clone)]
+pub struct LunInspection {
+    /// As a member of a run would be recorded.
+    pub facts: MemberFacts,
+    /// Reasons not to write to it, a clause each.
+    pub holds: Vec<String>,
+    /// Paths that did not come up, in words.
+    pub troubles: Vec<String>,
+    /// First logical block that is aligned to a physical one.
+    pub aligned_lba: u16,
+}
+
+/// Logs in over every path, looks at the LUN without changing it, and logs out. `typed`: a secret from a prompt.
+pub fn inspect_lun(address: &IscsiAddress, typed: Option<&Secret>) -> Result<LunInspection, PrepareError> {
+    let Found { looked, facts, .. } = look_at(address, typed)?;
+    Ok(LunInspection {
+        facts,
+        holds: objections(&looked),
+        troubles: looked.path_events,
+        aligned_lba: looked.aligned_lba,
+    })
+}
+
+/// A LUN as it was found at an address.
+struct Found {
+    /// With all its portals.
+    address: IscsiAddress,
+    credentials: Option<Credentials>,
+    looked: LunLook,
+    facts: MemberFacts,
+}
+
+/// Longest wait for a read of the LUN's content; shorter where full frames are known to get lost, as it never ends.
+const READ_PATIENCE: Duration = Duration::from_secs(30);
+const READ_PATIENCE_LOSSY: Duration = Duration::from_secs(3);
+
+fn look_at(address: &IscsiAddress, typed: Option<&Secret>) -> Result<Found, PrepareError> {
+    let credentials = credentials(address, typed)?;
+    let address = with_all_portals(address, credentials.as_ref())?;
+    let mut networks = Networks::of(&address.portals);
+    let lossy = networks.lossy();
+    let patience = if networks.all_lossy() { READ_PATIENCE_LOSSY } else { READ_PATIENCE };
+    let looked = look(&address, credentials.as_ref(), patience).map_err(|error| match (error, lossy) {
+        (OpenError::Lun { lun, why }, Some(says)) => OpenError::Lun { lun, why: format!("{why}: {says}") },
+        (error, _) => error,
+    })?;
+    let facts = facts(&address, &looked, networks.facts(&looked.paths));
+    Ok(Found { address, credentials, looked, facts })
+}
+
+/// Returns the targets that a portal offers to this initiator. `typed`: a secret from a prompt.
+pub fn targets_at(
+    portal: &IscsiPortal,
+    typed: Option<&Secret>,
+) -> Result<Vec<DiscoveredTarget>, PrepareError> {
+    let address = portal.lun("", 0);
+    let credentials = credentials(&address, typed)?;
+    Ok(lun::targets_at(&address, credentials.as_ref())?)
+}
+
+/// Looks at a LUN. `writer`: the first test that writes to it.
+pub(crate) fn inspect(
+    context: &InspectContext<'_>,
+    address: &IscsiAddress,
+    writer: Option<&str>,
+) -> Result<InspectedLun, PrepareError> {
+    let (name, options) = (address.to_string(), context.options);
+    let Found { address, credentials, looked, mut facts } = look_at(address, options.chap_secret.as_ref())?;
+    let capacity_bytes = looked.capacity_bytes;
+    if let Some(test) = writer {
+        let device = facts.device.clone().unwrap_or_default();
+        let objections = objections(&looked);
+        WriteRequest { name: &name, test, objections, device: &device, capacity_bytes }.check(context)?;
+    }
+    if context.plan.verifies() && (writer.is_none() || options.fill == FillChoice::Never) {
+        return Err(PrepareError::unfilled_device(name));
+    }
+    let block = u64::from(looked.block_bytes);
+    facts.span_bytes = span::of_device(context, &name, capacity_bytes)? / block * block;
+    facts.sync = options.durability == Durability::Sync;
+    facts.placement = placement(&facts, None);
+    let member = LunMember {
+        address,
+        credentials,
+        access: if writer.is_some() { AccessMode::ReadWrite } else { AccessMode::ReadOnly },
+        durability: options.durability,
+        span_bytes: facts.span_bytes,
+        block_bytes: looked.block_bytes,
+        transfer_bytes_max: looked.transfer_bytes_max,
+    };
+    Ok(InspectedLun { address: name, member, facts, troubles: looked.path_events })
+}
+
+/// Reasons not to write, a clause each.
+fn objections(looked: &LunLook) -> Vec<String> {
+    let content = assay_host::content_of(&looked.head, &looked.tail, looked.capacity_bytes);
+    let mut all: Vec<String> = content.into_iter().map(|what| format!("it holds {what}")).collect();
+    all.extend(looked.reservations.iter().cloned());
+    if looked.write_protected {
+        all.push("it is write protected".into());
+    }
+    all
+}
+
+impl InspectedLun {
+    /// How `--overwrite` names it.
+    pub(crate) fn nameable(&self) -> Option<Nameable<'_>> {
+        Some(Nameable::by_identity(self.facts.device.as_ref()?, &self.address))
+    }
+
+    /// Locks it, and reports which paths are missing.
+    pub(crate) fn open(self, context: &mut OpenContext<'_>) -> Result<LunTarget, PrepareError> {
+        let lock = match self.member.access {
+            AccessMode::ReadWrite => Lock::Exclusive,
+            AccessMode::ReadOnly => Lock::Shared,
+        };
+        let lock = match lun::hold(&self.member.address, lock) {
+            Ok(Some(file)) => Some(file),
+            Ok(None) => return Err(PrepareError::LunInUse { lun: self.address }),
+            Err(error) => {
+                context.warn_unlocked(&self.address, &error);
+                None
+            }
+        };
+        context.warnings.extend(self.troubles.into_iter().map(|trouble| Warning {
+            rule: "path".into(),
+            says: format!("{}: before the run, {trouble}.", self.address),
+            next: "Run assay check to see the state of every path.".into(),
+        }));
+        let facts = TargetFacts { address: self.address, member: self.facts };
+        Ok(LunTarget { facts, member: self.member, _lock: lock })
+    }
+}
+
+impl LunTarget {
+    pub(crate) fn member(&self) -> Member {
+        Member::Lun(Box::new(self.member.clone()))
+    }
+
+    /// Writes all of it, where it may be written, and asks which blocks are unmapped.
+    pub(crate) fn fill(&mut self, context: &mut FillContext<'_>) -> Result<(), PrepareError> {
+        let is_filled =
+            self.member.access == AccessMode::ReadWrite && context.options.fill == FillChoice::WhereNeeded;
+        if is_filled {
+            context.write(&self.member(), &whole(context))?;
+            self.facts.member.content = Content::Prepared;
+        }
+        let LunMember { address, credentials, span_bytes, .. } = &self.member;
+        let unmapped = lun::unmapped_bytes(address, credentials.as_ref(), *span_bytes)?;
+        self.facts.member.unwritten_bytes = unmapped;
+        // A target that reports which blocks are mapped has answered what would be unknown otherwise.
+        if !is_filled && unmapped.is_none() {
+            context.warn_unknown_content(&self.facts.member.path, *span_bytes);
+        }
+        Ok(())
+    }
+}
+
+fn facts(address: &IscsiAddress, looked: &LunLook, paths: Vec<PathFacts>) -> MemberFacts {
+    let cache = |is_on| if is_on { "write back" } else { "write through" };
+    let lun = LunFacts {
+        target: address.target.clone(),
+        lun: address.lun,
+        initiator: looked.initiator.clone(),
+        vendor: looked.vendor.clone(),
+        product: looked.product.clone(),
+        revision: looked.revision.clone(),
+        serial: looked.serial.clone(),
+        wwid: looked.wwid.clone(),
+        thin: looked.provision == Provision::Thin,
+        write_cache: looked.write_cache,
+        transfer_bytes_max: looked.transfer_bytes_max,
+        policy: policy_words(address.policy),
+        paths,
+    };
+    let device = DeviceFacts {
+        // A LUN without serial and WWID is named by where it is.
+        name: format!("{}/{}", address.target, address.lun),
+        model: format!("{} {}", looked.vendor, looked.product).trim().to_owned(),
+        serial: looked.serial.clone(),
+        wwid: looked.wwid.clone(),
+        rotational: looked.rotational.unwrap_or(false),
+        write_cache: looked.write_cache.map(cache).unwrap_or_default().to_owned(),
+        size_bytes: looked.capacity_bytes,
+        logical_block_bytes: looked.block_bytes,
+        physical_block_bytes: looked.physical_block_bytes,
+        ..DeviceFacts::default()
+    };
+    MemberFacts {
+        path: address.to_string(),
+        kind: MemberKind::Lun,
+        capacity_bytes: looked.capacity_bytes,
+        span_bytes: looked.capacity_bytes,
+        block_bytes: looked.block_bytes,
+        engine: "iscsi".into(),
+        direct: true,
+        device: Some(device),
+        lun: Some(Box::new(lun)),
+        ..MemberFacts::default()
+    }
+}
+
+fn policy_words(policy: PathPolicy) -> String {
+    match policy {
+        PathPolicy::RoundRobin { ios, bytes: u64::MAX } => format!("round robin, rr_ios={ios}"),
+        PathPolicy::RoundRobin { ios: u32::MAX, bytes } => format!("round robin, rr_bytes={bytes}"),
+        PathPolicy::RoundRobin { ios, bytes } => format!("round robin, rr_ios={ios}, rr_bytes={bytes}"),
+        PathPolicy::LeastOutstanding => "least outstanding".into(),
+        PathPolicy::Fixed => "fixed".into(),
+    }
+}

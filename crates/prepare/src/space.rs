@@ -1,0 +1,97 @@
+//! Whether the files of a run fit their file systems, all of them together.
+
+use assay_record::FilesystemFacts;
+use assay_spec::units::{Bytes, GIB, MIB};
+
+use crate::error::PrepareError;
+
+/// Of a file system so much stays free: a full one slows down, and harms whoever else uses it.
+const RESERVE_MAX: u64 = GIB;
+const RESERVE_SHARE: u64 = 50;
+
+/// What files on one file system need.
+pub(crate) struct Need {
+    /// Tells file systems apart: `st_dev` of a local one, server and `fsid` of one over NFS.
+    pub(crate) place: String,
+    /// The files.
+    pub(crate) names: Vec<String>,
+    pub(crate) filesystem: FilesystemFacts,
+    /// What they will hold, bytes.
+    pub(crate) span_bytes: u64,
+    /// What of that they hold already and need not find again, bytes.
+    pub(crate) held_bytes: u64,
+}
+
+/// Whether every file that may grow finds room.
+pub(crate) fn check(needs: Vec<Need>) -> Result<(), PrepareError> {
+    together(needs).iter().try_for_each(check_one)
+}
+
+/// One need for each file system.
+fn together(needs: Vec<Need>) -> Vec<Need> {
+    let mut sums: Vec<Need> = Vec::new();
+    for need in needs {
+        match sums.iter_mut().find(|sum| sum.place == need.place) {
+            Some(sum) => {
+                sum.names.extend(need.names);
+                sum.span_bytes = sum.span_bytes.saturating_add(need.span_bytes);
+                sum.held_bytes += need.held_bytes;
+            }
+            None => sums.push(need),
+        }
+    }
+    sums
+}
+
+fn check_one(need: &Need) -> Result<(), PrepareError> {
+    let filesystem = &need.filesystem;
+    let reserve = (filesystem.size_bytes / RESERVE_SHARE).min(RESERVE_MAX);
+    let usable = filesystem.free_bytes.saturating_sub(reserve);
+    if need.span_bytes - need.held_bytes <= usable {
+        return Ok(());
+    }
+    let together = if need.names.len() > 1 { " together" } else { "" };
+    Err(PrepareError::NoSpace {
+        path: format!("{}{together}", need.names.join(", ")),
+        asked: Bytes(need.span_bytes),
+        mount: filesystem.mount_point.clone(),
+        free: whole_mib(filesystem.free_bytes),
+        reserve: whole_mib(reserve),
+        next: match whole_mib((usable + need.held_bytes) / need.names.len() as u64) {
+            Bytes(0) => "make room there, or choose another place".into(),
+            most => format!("use --size {most} or less"),
+        },
+    })
+}
+
+/// Sizes of file systems are easier to read so.
+fn whole_mib(bytes: u64) -> Bytes {
+    Bytes(bytes / MIB * MIB)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn need(name: &str, gib: u64) -> Need {
+        let filesystem = FilesystemFacts {
+            mount_point: "/mnt".into(),
+            size_bytes: 100 * GIB,
+            free_bytes: 11 * GIB,
+            ..FilesystemFacts::default()
+        };
+        Need { place: "1".into(), names: vec![name.into()], filesystem, span_bytes: gib * GIB, held_bytes: 0 }
+    }
+
+    #[test]
+    fn files_on_one_file_system_must_fit_it_together() {
+        check(vec![need("a", 10)]).unwrap();
+        check(vec![need("a", 5), need("b", 5)]).unwrap();
+        check(vec![need("a", 10), Need { place: "2".into(), ..need("b", 10) }]).unwrap();
+        let refused = check(vec![need("a", 6), need("b", 6)]).unwrap_err().to_string();
+        assert_eq!(
+            refused,
+            "a, b together: 12GiB does not fit: /mnt has 11GiB free, of which 1GiB stay free; use --size 5GiB or less"
+        );
+    }
+}

@@ -1,0 +1,319 @@
+//! `sim:ARRAY`: an array that does not exist, as a target in real time.
+//!
+//! The model's [`Simulation`] says when each I/O completes; a [`SimTarget`] hands it back when the wall clock gets
+//! there. All workers of a step share one simulated array ([`Shared`]), which begins idle and with empty caches,
+//! as a prediction of the step does. What the array itself saw is kept ([`Truth`]), for comparison with the
+//! measurement.
+//!
+//! Unlike targets of files and devices this one takes a lock for each call: it demonstrates and checks the tool, and
+//! an array of the sizes that are simulated completes thousands of I/Os per second, not millions.
+
+#![forbid(unsafe_code)]
+
+mod truth;
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use assay_model::array::Array;
+use assay_model::des::{Simulation, SubmitError, VirtualOp};
+use assay_model::raid::Kind;
+use assay_target::remote::{Moment, RemoteReport};
+use assay_target::{
+    AnyTarget, BATCH_MAX, Completion, Geometry, Member, Op, OpKind, OpenError, OpenRequest, SimulatedMember,
+    Target, TargetLost, Wait,
+};
+
+use truth::KEPT_MAX;
+pub use truth::{Seen, Truth};
+
+/// I/Os a simulated array takes at once, all workers together; a full one hands the next back.
+const IN_FLIGHT_MAX: usize = 8192;
+/// Sleeping is late by tens of microseconds, so the last stretch before a completion is spent looking at the clock.
+const SPIN: Duration = Duration::from_micros(150);
+/// A worker looks this often for completions that another worker's call has brought.
+const GLANCE: Duration = Duration::from_millis(1);
+/// Seed of the simulations: the same plan meets the same array.
+const SEED: u64 = 1;
+
+/// The simulated arrays of a run.
+#[derive(Default)]
+pub struct SimulatedArrays {
+    arrays: HashMap<String, Array>,
+
+    live: Mutex<HashMap<String, Weak<Shared>>>,
+    truths: Arc<Mutex<Vec<Truth>>>,
+}
+
+/// One array during one step.
+struct Shared {
+    name: String,
+    epoch: Instant,
+    truths: Arc<Mutex<Vec<Truth>>>,
+    state: Mutex<State>,
+}
+
+struct State {
+    simulation: Simulation,
+    /// Whose each I/O in flight is.
+    flights: HashMap<u64, Flight>,
+    /// Completions that await their worker, by worker.
+    landed: Vec<VecDeque<Completion>>,
+    /// When each I/O was issued and completed, ns since the epoch.
+    log: Vec<(u64, u64)>,
+}
+
+struct Flight {
+    worker: usize,
+    completion: Completion,
+}
+
+/// Locks even after a worker panicked: what is left then is only counted, never relied on.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl SimulatedArrays {
+    /// Holds the given arrays, each under the name that its address has.
+    #[must_use]
+    pub fn new(arrays: HashMap<String, Array>) -> Self {
+        Self { arrays, ..Self::default() }
+    }
+
+    /// Opens what a worker needs: simulated members here, all others as usual.
+    pub fn open(&self, request: &OpenRequest<'_>) -> Result<RunTarget, OpenError> {
+        let simulated: Option<Vec<&SimulatedMember>> = request.members.iter().map(simulated).collect();
+        let Some(members) = simulated.filter(|members| !members.is_empty()) else {
+            return assay_target::open(request).map(RunTarget::Real);
+        };
+        let arrays = members.iter().map(|member| self.shared(member)).collect::<Result<Vec<_>, _>>()?;
+        Ok(RunTarget::Simulated(SimTarget::new(arrays, &members, request)))
+    }
+
+    /// The step's instance of an array: made by the first worker, gone with the last.
+    fn shared(&self, member: &SimulatedMember) -> Result<Arc<Shared>, OpenError> {
+        let mut live = lock(&self.live);
+        if let Some(shared) = live.get(&member.array).and_then(Weak::upgrade) {
+            return Ok(shared);
+        }
+        let unknown = || OpenError::Simulated {
+            array: member.array.clone(),
+            why: "its description was not read".to_owned(),
+        };
+        let array = self.arrays.get(&member.array).ok_or_else(unknown)?;
+        let shared = Arc::new(Shared {
+            name: member.array.clone(),
+            epoch: Instant::now(),
+            truths: Arc::clone(&self.truths),
+            state: Mutex::new(State {
+                simulation: Simulation::new(array, member.span_bytes, IN_FLIGHT_MAX, SEED),
+                flights: HashMap::with_capacity(IN_FLIGHT_MAX),
+                landed: Vec::new(),
+                log: Vec::new(),
+            }),
+        });
+        live.insert(member.array.clone(), Arc::downgrade(&shared));
+        Ok(shared)
+    }
+
+    /// What the arrays saw, in the order of the steps.
+    pub fn truths(&self) -> Vec<Truth> {
+        lock(&self.truths).clone()
+    }
+}
+
+fn simulated(member: &Member) -> Option<&SimulatedMember> {
+    match member {
+        Member::Simulated(member) => Some(member),
+        _ => None,
+    }
+}
+
+impl Shared {
+    fn now_ns(&self) -> u64 {
+        u64::try_from(self.epoch.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+}
+
+impl State {
+    /// Moves what has completed by now to its workers.
+    fn advance(&mut self, now_ns: u64) {
+        while let Some(done) = self.simulation.next_completion_before(now_ns) {
+            if self.log.len() < KEPT_MAX {
+                self.log.push((done.issued_ns, done.at_ns));
+            }
+            if let Some(flight) = self.flights.remove(&done.id) {
+                self.landed[flight.worker].push_back(flight.completion);
+            }
+        }
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if !state.log.is_empty() {
+            let log = std::mem::take(&mut state.log);
+            lock(&self.truths).push(Truth { array: self.name.clone(), log });
+        }
+    }
+}
+
+/// A worker's view of the simulated arrays of its job.
+pub struct SimTarget {
+    geometry: Geometry,
+    /// For each member: its array, and which LUN of it.
+    members: Vec<(Arc<Shared>, u32)>,
+    /// The different arrays, with this worker's place in each.
+    arrays: Vec<(Arc<Shared>, usize)>,
+
+    lost: Option<TargetLost>,
+}
+
+impl SimTarget {
+    fn new(shared: Vec<Arc<Shared>>, simulated: &[&SimulatedMember], request: &OpenRequest<'_>) -> Self {
+        let mut arrays: Vec<(Arc<Shared>, usize)> = Vec::new();
+        for one in &shared {
+            if !arrays.iter().any(|(known, _)| Arc::ptr_eq(known, one)) {
+                let mut state = lock(&one.state);
+                state.landed.push(VecDeque::with_capacity(request.depth as usize));
+                let worker = state.landed.len() - 1;
+                drop(state);
+                arrays.push((Arc::clone(one), worker));
+            }
+        }
+        let geometry =
+            Geometry { members: request.spans(), block_bytes: 512, depth: request.depth, engine: "sim" };
+        let members = shared.into_iter().zip(simulated.iter().map(|m| m.lun)).collect();
+        Self { geometry, members, arrays, lost: None }
+    }
+
+    /// Takes what has landed for this worker; when nothing has, how long until something may.
+    fn collect(&mut self, done: &mut Vec<Completion>) -> Option<Duration> {
+        let mut soonest: Option<u64> = None;
+        for (shared, worker) in &self.arrays {
+            let mut state = lock(&shared.state);
+            let now_ns = shared.now_ns();
+            state.advance(now_ns);
+            let room = BATCH_MAX - done.len();
+            let landed = &mut state.landed[*worker];
+            let count = landed.len().min(room);
+            done.extend(landed.drain(..count));
+            let next = state.simulation.next_event_ns().map(|at| at.saturating_sub(now_ns));
+            soonest = [soonest, next].into_iter().flatten().min();
+        }
+        soonest.map(Duration::from_nanos)
+    }
+}
+
+impl Target for SimTarget {
+    fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    fn submit(&mut self, op: Op) -> Result<(), Op> {
+        let (shared, lun) = &self.members[op.member as usize];
+        let place = self.arrays.iter().find(|(known, _)| Arc::ptr_eq(known, shared));
+        let (_, worker) = place.expect("every member's array is listed");
+        let kind = match op.kind {
+            OpKind::Read => Kind::Read,
+            OpKind::Write => Kind::Write,
+        };
+        let virtual_op = VirtualOp {
+            member: *lun,
+            kind,
+            offset_bytes: op.offset_bytes,
+            size_bytes: u64::from(op.size_bytes),
+        };
+        let mut state = lock(&shared.state);
+        let now_ns = shared.now_ns();
+        state.advance(now_ns);
+        match state.simulation.submit(now_ns, virtual_op) {
+            Ok(id) => {
+                let completion = Completion { tag: op.tag, outcome: Ok(op.size_bytes), buf: op.buf };
+                state.flights.insert(id, Flight { worker: *worker, completion });
+                Ok(())
+            }
+            Err(error) => {
+                if let SubmitError::TooLate = error {
+                    self.lost = Some(TargetLost::Simulated(error.to_string()));
+                }
+                Err(op)
+            }
+        }
+    }
+
+    fn poll(&mut self, wait: Wait, done: &mut Vec<Completion>) -> Result<(), TargetLost> {
+        if let Some(lost) = &self.lost {
+            return Err(lost.clone());
+        }
+        let deadline = match wait {
+            Wait::No => Some(Instant::now()),
+            Wait::One => None,
+            Wait::AtMost(time) => Some(Instant::now() + time),
+        };
+        loop {
+            let next = self.collect(done);
+            let left = deadline.map(|d| d.saturating_duration_since(Instant::now()));
+            if !done.is_empty() || left == Some(Duration::ZERO) {
+                return Ok(());
+            }
+            let pause = [Some(GLANCE), next, left].into_iter().flatten().min().unwrap_or(GLANCE);
+            match pause.checked_sub(SPIN) {
+                Some(sleep) if !sleep.is_zero() => std::thread::sleep(sleep),
+                _ => std::hint::spin_loop(),
+            }
+        }
+    }
+
+    fn reopen(&mut self, _member: u32) -> Result<(), TargetLost> {
+        Ok(())
+    }
+}
+
+/// What a run drives: a real target or a simulated one.
+#[expect(clippy::large_enum_variant, reason = "one per worker")]
+pub enum RunTarget {
+    /// A file, device, LUN, NFS file or null.
+    Real(AnyTarget),
+    /// Simulated arrays.
+    Simulated(SimTarget),
+}
+
+impl Target for RunTarget {
+    fn geometry(&self) -> &Geometry {
+        match self {
+            Self::Real(target) => target.geometry(),
+            Self::Simulated(target) => target.geometry(),
+        }
+    }
+
+    fn submit(&mut self, op: Op) -> Result<(), Op> {
+        match self {
+            Self::Real(target) => target.submit(op),
+            Self::Simulated(target) => target.submit(op),
+        }
+    }
+
+    fn poll(&mut self, wait: Wait, done: &mut Vec<Completion>) -> Result<(), TargetLost> {
+        match self {
+            Self::Real(target) => target.poll(wait, done),
+            Self::Simulated(target) => target.poll(wait, done),
+        }
+    }
+
+    fn reopen(&mut self, member: u32) -> Result<(), TargetLost> {
+        match self {
+            Self::Real(target) => target.reopen(member),
+            Self::Simulated(target) => target.reopen(member),
+        }
+    }
+
+    fn remote_report(&mut self, moment: Moment) -> Option<RemoteReport> {
+        match self {
+            Self::Real(target) => target.remote_report(moment),
+            Self::Simulated(target) => target.remote_report(moment),
+        }
+    }
+}

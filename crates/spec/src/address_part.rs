@@ -1,0 +1,70 @@
+//! Parts of a target address, read alike for every protocol: numbers, switches, and what stands after the `?`.
+
+use std::fmt::Display;
+
+/// Why a part of an address could not be read. The protocol's own error says how the whole is written.
+#[derive(Debug)]
+pub(crate) struct PartError {
+    /// Which part.
+    pub(crate) part: &'static str,
+    /// What is wrong with it.
+    pub(crate) why: String,
+}
+
+pub(crate) type Result<T> = std::result::Result<T, PartError>;
+
+/// Refuses a part.
+pub(crate) fn wrong<T>(part: &'static str, why: impl Into<String>) -> Result<T> {
+    Err(PartError { part, why: why.into() })
+}
+
+/// Splits `key=value&key=value` into pairs. A key must be one of `known`, and given once, unless it is `repeatable`.
+pub(crate) fn query<'t>(
+    text: &'t str,
+    known: &[&'static str],
+    repeatable: &str,
+) -> Result<Vec<(&'static str, &'t str)>> {
+    let mut pairs: Vec<(&str, &str)> = Vec::new();
+    for pair in text.split('&').filter(|pair| !pair.is_empty()) {
+        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+        // The value may be a secret that somebody put in the wrong place, so it is not repeated.
+        let Some(&known) = known.iter().find(|known| **known == key) else {
+            return wrong("query", format!("there is no key `{key}`; known are {}", known.join(", ")));
+        };
+        if key != repeatable && pairs.iter().any(|(given, _)| *given == key) {
+            return wrong("query", format!("`{key}` is given twice"));
+        }
+        pairs.push((known, value));
+    }
+    Ok(pairs)
+}
+
+/// Reads a number in a range.
+pub(crate) fn number<N: TryFrom<u64> + PartialOrd + Display + Copy>(
+    part: &'static str,
+    text: &str,
+    least: N,
+    most: N,
+) -> Result<N> {
+    let read = text.parse::<u64>().ok().and_then(|value| N::try_from(value).ok());
+    match read.filter(|value| *value >= least && *value <= most) {
+        Some(value) => Ok(value),
+        None => wrong(part, format!("`{text}` is not a number from {least} to {most}")),
+    }
+}
+
+/// Reads a port number.
+pub(crate) fn port(part: &'static str, text: &str) -> Result<u16> {
+    number(part, text, 1, u16::MAX).or_else(|_| {
+        wrong(part, format!("`{text}` is not a port number (write an IPv6 address in brackets)"))
+    })
+}
+
+/// Reads `yes` or `no`.
+pub(crate) fn yes_or_no(part: &'static str, text: &str) -> Result<bool> {
+    match text {
+        "yes" => Ok(true),
+        "no" => Ok(false),
+        _ => wrong(part, format!("`{text}` is neither yes nor no")),
+    }
+}

@@ -1,0 +1,204 @@
+//! Stores that cannot take an event, and stores that lost what they had taken: a part of a run never looks whole.
+//!
+//! The file systems are real. A full one is a tmpfs of its own; a torn page is a page of the file of which only a part
+//! was written, for every page in turn. A wrapper around SQLite's file layer could fail as well, but only in ways that
+//! somebody thought of.
+
+use std::path::Path;
+
+use assay_record::Event;
+use assay_store::{Store, StoreError};
+use assay_testkit::{need, story, synthetic};
+use tempfile::TempDir;
+
+use crate::{header, message, write};
+
+/// Bytes of a page of SQLite.
+const PAGE: usize = 4096;
+
+/// A story of what a run without a latch looked like: an append failed, the next ones did not, and the run was `done`.
+#[test]
+fn after_an_event_that_could_not_be_stored_nothing_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("runs.sqlite");
+    let store = Store::open(&path).unwrap();
+    let header = header("261121-aaaa");
+    let events = synthetic::events(&header, synthetic::Target::default());
+    let mut writer = store.begin_run(&header, None, None).unwrap();
+    events[1..4].iter().for_each(|event| writer.append(event).unwrap());
+
+    let other = rusqlite::Connection::open(&path).unwrap();
+    let refuse = "CREATE TRIGGER refuse BEFORE INSERT ON event BEGIN SELECT RAISE(ABORT, 'no room'); END";
+    other.execute_batch(refuse).unwrap();
+    let first = message(&writer.append(&events[4]).unwrap_err());
+    assert!(first.contains("no room"), "{first}");
+    assert!(store.row("261121-aaaa").unwrap().lost.unwrap().contains("no room"), "marked at once");
+    other.execute_batch("DROP TRIGGER refuse").unwrap();
+
+    for event in &events[5..] {
+        let error = writer.append(event).unwrap_err();
+        assert!(matches!(error, StoreError::AlreadyLost { .. }), "{error}");
+        assert!(
+            error.to_string().contains("already lost") && error.to_string().contains("no room"),
+            "{error}"
+        );
+    }
+    drop(writer);
+    let row = store.row("261121-aaaa").unwrap();
+    assert_eq!((row.status, row.is_running), (None, false), "it has no end");
+    assert_eq!(store.load("261121-aaaa").unwrap(), events[..4]);
+}
+
+/// A tmpfs that is unmounted when dropped.
+struct SmallFilesystem(TempDir);
+
+impl SmallFilesystem {
+    fn new(options: &str) -> Option<Self> {
+        if !need::root() {
+            return None;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        story::run(&["mount", "-t", "tmpfs", "-o", options, "assay", folder.path().to_str().unwrap()]);
+        Some(Self(folder))
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+impl Drop for SmallFilesystem {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("umount").arg(self.0.path()).status();
+    }
+}
+
+#[test]
+fn a_full_file_system_is_named_and_what_was_stored_before_stays() {
+    let Some(filesystem) = SmallFilesystem::new("size=1m") else { return };
+    let path = filesystem.path().join("runs.sqlite");
+    let store = Store::open(&path).unwrap();
+    let header = header("261121-aaaa");
+    let events = synthetic::events(&header, synthetic::Target::default());
+    let mut writer = store.begin_run(&header, None, None).unwrap();
+    let mut stored = 1;
+    let error = loop {
+        match writer.append(&events[1 + stored % 3]) {
+            Ok(()) => stored += 1,
+            Err(error) => break error,
+        }
+        assert!(stored < 10_000, "a file system of 1 MiB must fill");
+    };
+    let text = message(&error);
+    assert!(matches!(error, StoreError::Full { .. }), "{text}");
+    assert!(text.contains("no space left") && text.contains(path.to_str().unwrap()), "{text}");
+    assert_eq!(
+        store.load("261121-aaaa").unwrap().len(),
+        stored,
+        "what was stored can be read on a full disk"
+    );
+
+    // Somebody makes room: the run stays as it was, and now says so.
+    story::run(&["mount", "-o", "remount,size=8m", filesystem.path().to_str().unwrap()]);
+    assert!(matches!(writer.append(events.last().unwrap()), Err(StoreError::AlreadyLost { .. })));
+    drop(writer);
+    let row = store.row("261121-aaaa").unwrap();
+    assert!(row.status.is_none() && row.lost.unwrap().contains("no space left"));
+    assert_eq!(store.load("261121-aaaa").unwrap().len(), stored);
+    write(&store, &crate::header("261121-bbbb"), None);
+    assert_eq!(Store::open(&path).unwrap().runs().unwrap().len(), 2, "the store goes on");
+}
+
+/// The runs of a store, or why it does not give them. `Ok` must be right.
+fn read(path: &Path, runs: &[&str]) -> Result<Vec<Vec<Event>>, StoreError> {
+    let store = Store::open(path)?;
+    store.runs()?;
+    runs.iter().map(|run| store.load(run)).collect()
+}
+
+#[test]
+fn a_torn_page_is_an_error_and_never_another_result() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("runs.sqlite");
+    let names = ["261121-aaaa", "261121-bbbb"];
+    let written: Vec<Vec<Event>> = {
+        let store = Store::open(&path).unwrap();
+        names.iter().map(|name| write(&store, &header(name), None)).collect()
+    };
+    let whole = std::fs::read(&path).unwrap();
+    assert!(whole.len() > 4 * PAGE && !path.with_extension("sqlite-wal").exists(), "all is in one file");
+    let (mut noticed, mut harmless) = (0, 0);
+    for page in 0..whole.len() / PAGE {
+        // The first part was written and the rest was not, or the other way round.
+        for torn in [page * PAGE + 512..(page + 1) * PAGE, page * PAGE..page * PAGE + 3584] {
+            for filler in [0, 0x37] {
+                let mut bytes = whole.clone();
+                bytes[torn.clone()].fill(filler);
+                std::fs::write(&path, &bytes).unwrap();
+                match read(&path, &names) {
+                    Ok(events) => {
+                        assert_eq!(events, written, "page {page}, bytes {torn:?} of {filler:#x}");
+                        harmless += 1;
+                    }
+                    Err(error) => {
+                        assert!(message(&error).contains("runs.sqlite"), "{error}");
+                        noticed += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(noticed > harmless, "{noticed} noticed, {harmless} in bytes that nothing uses");
+}
+
+#[test]
+fn a_log_whose_last_record_is_torn_loses_that_event_and_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("runs.sqlite");
+    let log = folder.path().join("runs.sqlite-wal");
+    let store = Store::open(&path).unwrap();
+    let header = header("261121-aaaa");
+    let events = synthetic::events(&header, synthetic::Target::default());
+    let mut writer = store.begin_run(&header, None, None).unwrap();
+    events[1..4].iter().for_each(|event| writer.append(event).unwrap());
+    // What a machine leaves that loses power now.
+    let crashed = tempfile::tempdir().unwrap();
+    let copy = crashed.path().join("runs.sqlite");
+    std::fs::copy(&path, &copy).unwrap();
+    let mut bytes = std::fs::read(&log).unwrap();
+    let torn = bytes.len() - PAGE / 2;
+    bytes[torn..].fill(0);
+    std::fs::write(crashed.path().join("runs.sqlite-wal"), bytes).unwrap();
+    let found = Store::open(&copy).unwrap().load("261121-aaaa").unwrap();
+    assert_eq!(found, events[..3], "the last commit is gone as a whole");
+}
+
+#[test]
+fn a_gap_a_missing_end_and_a_changed_byte_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("runs.sqlite");
+    let store = Store::open(&path).unwrap();
+    for (run, change, says) in [
+        ("261121-aaaa", "DELETE FROM event WHERE sequence = 2 AND run_id = ?1", "event 2 is missing"),
+        (
+            "261121-bbbb",
+            "DELETE FROM event WHERE run_id = ?1 AND sequence > 2",
+            "its last events, after event 2, are missing",
+        ),
+        ("261121-cccc", "DELETE FROM event WHERE sequence = 0 AND run_id = ?1", "event 0 is missing"),
+        (
+            "261121-dddd",
+            "UPDATE event SET body = replace(body, '1', '2') WHERE sequence = 2 AND run_id = ?1",
+            "event 2 does not match its checksum",
+        ),
+    ] {
+        write(&store, &header(run), None);
+        let raw = rusqlite::Connection::open(&path).unwrap();
+        let id: i64 = raw.query_row("SELECT id FROM run WHERE run = ?1", [run], |row| row.get(0)).unwrap();
+        assert!(raw.execute(change, [id]).unwrap() > 0);
+        let error = store.load(run).unwrap_err().to_string();
+        for part in [says, run, "is damaged", "assay rm"] {
+            assert!(error.contains(part), "{part}: {error}");
+        }
+    }
+}

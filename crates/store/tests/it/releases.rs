@@ -1,0 +1,99 @@
+//! Stores of earlier releases: what was written once is read for ever.
+
+use std::path::{Path, PathBuf};
+
+use assay_record::{EVENT_VERSION, Event, RunEvent};
+use assay_store::Store;
+use tempfile::TempDir;
+
+use crate::{header, message, write};
+
+/// The stores that are kept, one folder for each release: `tests/data/RELEASE/store.sqlite`.
+fn kept() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let mut kept: Vec<PathBuf> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path().join("store.sqlite")).collect();
+    kept.retain(|store| store.exists());
+    kept.sort();
+    kept
+}
+
+/// A copy that may be migrated.
+fn copy_of(store: &Path) -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.sqlite");
+    std::fs::copy(store, &path).unwrap();
+    (folder, path)
+}
+
+#[test]
+fn every_event_of_every_release_is_read_and_says_the_same_when_written_again() {
+    assert!(!kept().is_empty());
+    for original in kept() {
+        let (_folder, path) = copy_of(&original);
+        let raw = rusqlite::Connection::open(&path).unwrap();
+        let before: Vec<String> = raw
+            .prepare("SELECT body FROM event ORDER BY run_id, sequence")
+            .unwrap()
+            .query_map([], |row| row.get(0))
+            .unwrap()
+            .collect::<Result<_, _>>()
+            .unwrap();
+        drop(raw);
+        let store = Store::open(&path).unwrap();
+        let runs = store.runs().unwrap();
+        assert!(runs.len() > 5, "{}", original.display());
+        let mut events: Vec<Event> = Vec::new();
+        for row in runs.iter().rev() {
+            events.extend(store.load(&row.run).unwrap());
+            assert_eq!(row.lost, None);
+        }
+        assert_eq!(events.len(), before.len());
+        for (event, before) in events.iter().zip(&before) {
+            assert_eq!(&serde_json::from_str::<Event>(before).unwrap(), event);
+            let again = serde_json::to_string(event).unwrap();
+            assert_eq!(&serde_json::from_str::<Event>(&again).unwrap(), event);
+        }
+        // And new runs go beside the old ones.
+        write(&store, &header("991231-aaaa"), None);
+        assert_eq!(store.runs().unwrap().len(), runs.len() + 1);
+    }
+}
+
+#[test]
+fn a_run_that_an_older_program_goes_on_writing_during_the_migration_stays_readable() {
+    let (_folder, path) = copy_of(&kept()[0]);
+    let old = rusqlite::Connection::open(&path).unwrap();
+    let id: i64 = old.query_row("SELECT id FROM run WHERE outcome IS NULL", [], |row| row.get(0)).unwrap();
+    let (run, next): (String, i64) = old
+        .query_row(
+            "SELECT run, (SELECT max(sequence) + 1 FROM event WHERE run_id = ?1) FROM run WHERE id = ?1",
+            [id],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )
+        .unwrap();
+    let store = Store::open(&path).unwrap();
+    let body = r#"{"at_ns":1,"what":{"event":"ended","body":"interrupted"}}"#;
+    let insert = "INSERT INTO event (run_id, sequence, body) VALUES (?1, ?2, ?3)";
+    old.execute(insert, rusqlite::params![id, next, body]).unwrap();
+    old.execute("UPDATE run SET outcome = '\"interrupted\"' WHERE id = ?1", [id]).unwrap();
+    let events = store.load(&run).unwrap();
+    assert!(matches!(events.last().unwrap().what, RunEvent::Ended(_)), "without version and checksum");
+}
+
+#[test]
+fn events_carry_their_version_and_one_of_a_later_program_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("runs.sqlite");
+    let store = Store::open(&path).unwrap();
+    write(&store, &header("261121-aaaa"), None);
+    let raw = rusqlite::Connection::open(&path).unwrap();
+    let versions = "SELECT min(body ->> 'version'), max(body ->> 'version') FROM event";
+    let found: (u32, u32) = raw.query_row(versions, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+    assert_eq!(found, (EVENT_VERSION, EVENT_VERSION));
+    let later = r#"{"version":9,"at_ns":1,"what":{"event":"of a kind that is not known yet"}}"#;
+    let update = "UPDATE event SET body = ?1, crc32c = NULL WHERE sequence = 2";
+    raw.execute(update, [later]).unwrap();
+    let error = message(&store.load("261121-aaaa").unwrap_err());
+    assert!(error.contains("has version 9") && error.contains("the newer assay that wrote it"), "{error}");
+}

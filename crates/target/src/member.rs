@@ -1,0 +1,69 @@
+//! What one target of a run is, ready to be opened by the workers that drive it.
+
+use crate::lun::LunMember;
+use crate::nfs::{self, NfsMember};
+use crate::{FileMember, IoEngine, PsyncTarget, SimulatedMember};
+
+/// Block size of targets that have none of their own, bytes: the smallest sector there is.
+const SECTOR_BYTES: u32 = 512;
+
+/// One target of a run. The kinds are a closed set; a job drives members of one kind.
+#[derive(Debug, Clone)]
+pub enum Member {
+    /// The null target.
+    Null {
+        /// Its size, bytes.
+        capacity_bytes: u64,
+    },
+    /// A LUN of a simulated array.
+    Simulated(SimulatedMember),
+    /// A file or block device.
+    File(FileMember),
+    /// A logical unit over iSCSI.
+    Lun(Box<LunMember>),
+    /// A file on an NFS server.
+    Nfs(Box<NfsMember>),
+}
+
+impl Member {
+    /// Returns the usable bytes, counted from its start.
+    #[must_use]
+    pub fn span_bytes(&self) -> u64 {
+        match self {
+            Self::Null { capacity_bytes } => *capacity_bytes,
+            Self::Simulated(member) => member.span_bytes,
+            Self::File(member) => member.span_bytes,
+            Self::Lun(member) => member.span_bytes,
+            Self::Nfs(member) => member.span_bytes,
+        }
+    }
+
+    /// Returns what offsets and sizes must be multiples of, bytes.
+    #[must_use]
+    pub fn block_bytes(&self) -> u32 {
+        match self {
+            Self::Null { .. } | Self::Simulated(_) => SECTOR_BYTES,
+            Self::File(member) => member.block_bytes,
+            Self::Lun(member) => member.block_bytes,
+            Self::Nfs(_) => nfs::BLOCK_BYTES,
+        }
+    }
+
+    /// Returns the size of the largest I/O, where there is such a limit, bytes.
+    #[must_use]
+    pub fn transfer_bytes_max(&self) -> Option<u64> {
+        match self {
+            Self::Lun(member) => Some(member.transfer_bytes_max),
+            _ => None,
+        }
+    }
+
+    /// Returns the most I/Os that one worker can have in flight on it.
+    #[must_use]
+    pub fn depth_max(&self, engine: IoEngine) -> u32 {
+        match (self, engine) {
+            (Self::File(_), IoEngine::Psync) => PsyncTarget::DEPTH_MAX,
+            _ => u32::MAX,
+        }
+    }
+}

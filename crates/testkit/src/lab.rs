@@ -1,0 +1,117 @@
+//! A lab of its own for each test, built and removed by scripts/lab.sh. Tests take turns, as they share the CPUs.
+
+use std::path::Path;
+use std::process::{Command, Output};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::need;
+use crate::story::Story;
+
+static TURN: Mutex<()> = Mutex::new(());
+
+/// Four links, tgt, and istgt where it is installed. Removed when dropped.
+#[derive(Debug)]
+pub struct Lab {
+    name: String,
+    _turn: MutexGuard<'static, ()>,
+}
+
+/// Builds the lab; skips the test where there can be none.
+///
+/// # Panics
+/// If the script cannot be started.
+#[track_caller]
+#[must_use]
+pub fn up() -> Option<Lab> {
+    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    remove_left_over();
+    let name = format!("assay-test-{}", std::process::id());
+    let output = script(&name, &["up", "9000"]);
+    if !output.status.success() {
+        return need::or_skip("no lab", Err(String::from_utf8_lossy(&output.stderr)));
+    }
+    Some(Lab { name, _turn: turn })
+}
+
+/// Removes labs of test programs that were killed.
+fn remove_left_over() {
+    let Ok(namespaces) = std::fs::read_dir("/run/netns") else { return };
+    for namespace in namespaces.filter_map(Result::ok) {
+        let name = namespace.file_name().to_string_lossy().into_owned();
+        let Some(lab) = name.strip_suffix("-client") else { continue };
+        let Some(pid) = lab.strip_prefix("assay-test-") else { continue };
+        // Others are called alike, with more than a number.
+        if pid.parse::<u32>().is_ok() && !Path::new("/proc").join(pid).exists() {
+            script(lab, &["down"]);
+        }
+    }
+}
+
+fn script(name: &str, args: &[&str]) -> Output {
+    // Services that the script leaves running hold its standard output: they must not hold this test's.
+    let log = tempfile::tempfile().unwrap();
+    let status = Command::new("sh")
+        .arg(crate::script("lab.sh"))
+        .args(args)
+        .env("LAB", name)
+        .stdout(log.try_clone().unwrap())
+        .stderr(log.try_clone().unwrap())
+        .status()
+        .unwrap();
+    let mut said = String::new();
+    std::io::Seek::rewind(&mut &log).unwrap();
+    std::io::Read::read_to_string(&mut &log, &mut said).unwrap();
+    Output { status, stdout: Vec::new(), stderr: said.into_bytes() }
+}
+
+impl Lab {
+    /// Has scripts/lab.sh do something: `cut 3`, `mtu 2 1500 server`, `kill`, `start`.
+    ///
+    /// # Panics
+    /// If the script fails.
+    pub fn does(&self, verb: &str) {
+        let output = script(&self.name, &verb.split(' ').collect::<Vec<_>>());
+        assert!(output.status.success(), "{verb}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    /// Runs a command line on the client's side.
+    ///
+    /// # Panics
+    /// If it fails.
+    pub fn client(&self, line: &str) {
+        let words = line.split(' ');
+        let namespace = format!("{}-client", self.name);
+        let output = Command::new("ip").args(["netns", "exec", &namespace]).args(words).output().unwrap();
+        assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    /// Returns a story on the client's side.
+    #[must_use]
+    pub fn story(&self) -> Story {
+        Story::in_namespace(format!("{}-client", self.name))
+    }
+
+    /// Returns the full name of a target.
+    #[must_use]
+    pub fn target(&self, name: &str) -> String {
+        format!("iqn.2026-11.example.{}:{name}", self.name)
+    }
+
+    /// Returns the address of a LUN of the open target over link 1.
+    #[must_use]
+    pub fn one_path(&self, lun: u32) -> String {
+        format!("iscsi://10.77.1.2/{}/{lun}", self.target("open"))
+    }
+
+    /// Returns the address of its LUN 1 over all four links.
+    #[must_use]
+    pub fn four_paths(&self, query: &str) -> String {
+        format!("{}?portal=10.77.2.2&portal=10.77.3.2&portal=10.77.4.2&{query}", self.one_path(1))
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        script(&self.name, &["down"]);
+    }
+}

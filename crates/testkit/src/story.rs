@@ -1,0 +1,370 @@
+//! A folder, a store and the program: what every story begins with.
+
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+pub use crate::need::{root as is_root, slow as is_slow_wanted};
+
+/// Exit code: done, nothing to complain about.
+pub const DONE: i32 = 0;
+/// Exit code: I/O errors.
+pub const ERRORS: i32 = 1;
+/// Exit code: bad input, nothing touched.
+pub const BAD_INPUT: i32 = 2;
+/// Exit code: ended by a signal that asks to stop.
+pub const INTERRUPTED: i32 = 130;
+
+/// Longest wait for a run in the background. Nothing in a story takes so long.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Settings of a user that must not reach the program.
+const NOT_INHERITED: [&str; 5] = [
+    "XDG_DATA_HOME",
+    "ASSAY_CHAP_FILE",
+    "ASSAY_CHAP_SECRET",
+    "ASSAY_CHAP_MUTUAL_USER",
+    "ASSAY_CHAP_MUTUAL_SECRET",
+];
+
+/// A folder of its own, with a store of its own.
+#[derive(Debug)]
+pub struct Story {
+    folder: tempfile::TempDir,
+    /// The network namespace the program runs in, where that is not the test's own.
+    namespace: Option<String>,
+}
+
+/// What the program printed, and how it ended.
+#[derive(Debug)]
+pub struct ProgramOutput {
+    /// Exit code; `None` after a signal.
+    pub code: Option<i32>,
+    /// Standard output.
+    pub out: String,
+    /// Standard error.
+    pub err: String,
+}
+
+/// Returns the path of the program that these tests are for.
+fn program() -> String {
+    std::env::var("CARGO_BIN_EXE_assay").expect("cargo names the program to the tests of its package")
+}
+
+impl Default for Story {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Story {
+    /// Makes the folder.
+    ///
+    /// # Panics
+    /// If that fails.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap(), namespace: None }
+    }
+
+    /// Makes a story whose program runs in that network namespace.
+    #[must_use]
+    pub fn in_namespace(namespace: String) -> Self {
+        Self { namespace: Some(namespace), ..Self::new() }
+    }
+
+    /// Returns the path of a file in the folder.
+    #[must_use]
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Returns the names of the files in the folder, the store apart, sorted.
+    ///
+    /// # Panics
+    /// If the folder cannot be read.
+    #[must_use]
+    pub fn files(&self) -> Vec<String> {
+        let names = std::fs::read_dir(self.folder.path()).unwrap();
+        let mut names: Vec<String> =
+            names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.retain(|name| !name.starts_with("store.sqlite"));
+        names.sort();
+        names
+    }
+
+    /// Writes a file in the folder, and returns its path.
+    ///
+    /// # Panics
+    /// If that fails.
+    pub fn write(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+        let path = self.path(name);
+        std::fs::write(&path, content).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+
+    /// Reads a file in the folder.
+    ///
+    /// # Panics
+    /// If that fails.
+    #[must_use]
+    pub fn read(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.path(name)).unwrap()
+    }
+
+    /// Returns the program as a command, in the story's folder and with its store.
+    ///
+    /// # Panics
+    /// If cargo has not built the program.
+    #[must_use]
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = match &self.namespace {
+            None => Command::new(program()),
+            Some(namespace) => {
+                let mut command = Command::new("ip");
+                command.args(["netns", "exec", namespace, &program()]);
+                command
+            }
+        };
+        command.args(args).current_dir(self.folder.path()).stdin(Stdio::null());
+        command.env("ASSAY_STORE", self.path("store.sqlite")).env("NO_COLOR", "1");
+        for name in NOT_INHERITED {
+            command.env_remove(name);
+        }
+        command
+    }
+
+    /// Runs the program to its end.
+    ///
+    /// # Panics
+    /// If it cannot be started.
+    #[must_use]
+    pub fn assay(&self, args: &[&str]) -> ProgramOutput {
+        printed(self.command(args).output().unwrap())
+    }
+
+    /// Starts the program in the background; it ends with the story.
+    ///
+    /// # Panics
+    /// If it cannot be started.
+    #[must_use]
+    pub fn start(&self, args: &[&str]) -> Running {
+        Running::of(self.command(args))
+    }
+
+    /// Waits until the last run in the store is as `is_so` wants it.
+    ///
+    /// # Panics
+    /// If that takes too long.
+    pub fn wait_for(&self, is_so: impl Fn(&Value) -> bool) -> Value {
+        let began = Instant::now();
+        while began.elapsed() < PATIENCE {
+            let shown = self.assay(&["show", "last", "--json"]);
+            if shown.code == Some(DONE) && is_so(&shown.json()) {
+                return shown.json();
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        panic!("the run in the background did not come so far: {:?}", self.assay(&["show", "last"]));
+    }
+}
+
+/// A program in the background, killed when the story ends first.
+#[derive(Debug)]
+pub struct Running(Option<Child>);
+
+impl Running {
+    /// Starts a command.
+    ///
+    /// # Panics
+    /// If that fails.
+    #[must_use]
+    pub fn of(mut command: Command) -> Self {
+        Self(Some(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()))
+    }
+
+    /// Returns its process.
+    ///
+    /// # Panics
+    /// Never: it is there until it is ended.
+    pub fn child(&mut self) -> &mut Child {
+        self.0.as_mut().unwrap()
+    }
+
+    /// Sends a signal by its name: `INT`.
+    ///
+    /// # Panics
+    /// If it has ended.
+    pub fn signal(&mut self, name: &str) {
+        let id = self.child().id().to_string();
+        run(&["kill", &format!("-{name}"), &id]);
+    }
+
+    /// Waits for its end.
+    ///
+    /// # Panics
+    /// If that fails.
+    pub fn end(mut self) -> ProgramOutput {
+        printed(self.0.take().unwrap().wait_with_output().unwrap())
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.0.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// Returns the output of a program that has ended.
+///
+/// # Panics
+/// If that is no text.
+#[must_use]
+pub fn printed(output: std::process::Output) -> ProgramOutput {
+    ProgramOutput {
+        code: output.status.code(),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+impl ProgramOutput {
+    /// Asserts the exit code.
+    ///
+    /// # Panics
+    /// If it is another one.
+    #[track_caller]
+    pub fn ends(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "{}\n{}", self.out, self.err);
+        self
+    }
+
+    /// Asserts that the input was refused, with these words.
+    ///
+    /// # Panics
+    /// If it was not.
+    #[track_caller]
+    pub fn refused(self, words: &[&str]) -> Self {
+        let printed = self.ends(BAD_INPUT);
+        assert_eq!(printed.out, "", "a refusal prints no result");
+        let parts: Vec<&str> = printed.err.trim().split(": ").collect();
+        assert!(parts.windows(2).all(|two| two[0] != two[1]), "said twice: {}", printed.err);
+        printed.says(words)
+    }
+
+    /// Asserts that these words were printed.
+    ///
+    /// # Panics
+    /// If one is missing.
+    #[track_caller]
+    pub fn says(self, words: &[&str]) -> Self {
+        // Notes are wrapped to the terminal; that must not hide words.
+        let wrapped = [&self.out, &self.err].map(|t| t.split_whitespace().collect::<Vec<_>>().join(" "));
+        for words in words {
+            assert!(
+                [&self.out, &self.err, &wrapped[0], &wrapped[1]].iter().any(|text| text.contains(words)),
+                "`{words}` is missing in:\n{}\n{}",
+                self.out,
+                self.err
+            );
+        }
+        self
+    }
+
+    /// Returns standard output as JSON.
+    ///
+    /// # Panics
+    /// If it is none.
+    #[track_caller]
+    #[must_use]
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|e| panic!("{e}:\n{}\n{}", self.out, self.err))
+    }
+}
+
+/// Runs a program that must succeed, and returns its standard output.
+///
+/// # Panics
+/// If it fails.
+#[track_caller]
+pub fn run(command: &[&str]) -> String {
+    let output = Command::new(command[0]).args(&command[1..]).output().unwrap();
+    assert!(output.status.success(), "{command:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Returns a number in a document, by JSON pointer.
+///
+/// # Panics
+/// If there is none.
+#[must_use]
+#[track_caller]
+pub fn number(value: &Value, pointer: &str) -> f64 {
+    let found = value.pointer(pointer).unwrap_or_else(|| panic!("no {pointer} in {value:#}"));
+    found.as_f64().unwrap_or_else(|| panic!("{pointer} is {found}"))
+}
+
+/// Returns a whole number in a document, by JSON pointer.
+///
+/// # Panics
+/// If there is none.
+#[must_use]
+#[track_caller]
+pub fn count(value: &Value, pointer: &str) -> u64 {
+    let found = value.pointer(pointer).unwrap_or_else(|| panic!("no {pointer} in {value:#}"));
+    found.as_u64().unwrap_or_else(|| panic!("{pointer} is {found}"))
+}
+
+/// Returns the tests of a document.
+///
+/// # Panics
+/// If it has none.
+#[must_use]
+pub fn tests(document: &Value) -> &Vec<Value> {
+    document["tests"].as_array().unwrap()
+}
+
+/// Returns the names of the rules that fired.
+///
+/// # Panics
+/// If the document has no findings.
+#[must_use]
+pub fn rules(document: &Value) -> Vec<&str> {
+    document["findings"].as_array().unwrap().iter().map(|f| f["rule"].as_str().unwrap()).collect()
+}
+
+/// Asserts that two values differ by at most that share of the larger.
+///
+/// # Panics
+/// If they differ by more.
+#[track_caller]
+pub fn near(what: &str, a: f64, b: f64, share: f64) {
+    assert!((a - b).abs() <= share * a.abs().max(b.abs()), "{what}: {a} against {b}");
+}
+
+/// Returns standard output as JSON, after that exit code.
+///
+/// # Panics
+/// If the code is another one, or the output no JSON.
+#[track_caller]
+pub fn json(output: &ProgramOutput, code: i32) -> Value {
+    assert_eq!(output.code, Some(code), "{}", output.err);
+    output.json()
+}
+
+/// Asserts an exit code and words on standard error.
+///
+/// # Panics
+/// If either is missing.
+#[track_caller]
+pub fn refused(output: &ProgramOutput, code: i32, words: &[&str]) {
+    assert_eq!(output.code, Some(code), "{}", output.err);
+    for word in words {
+        assert!(output.err.contains(word), "{word}: {}", output.err);
+    }
+}
