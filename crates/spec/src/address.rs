@@ -43,8 +43,8 @@ pub enum AddressError {
     SimWithoutArray,
     /// The scheme is none that this program serves.
     #[error(
-        "`{0}:` targets are not served; give a file, a directory, a device, iscsi://…, nfs://…, sim:… or null: (a file of \
-         that name: ./{1})"
+        "`{0}:` targets are not served; give a file, a directory, a device, iscsi://…, nfs://…, sim:… or null:, \
+         or ./{1} for a file of that name"
     )]
     UnknownScheme(String, String),
     /// A share of an SMB server: Assay has no client of its own for it.
@@ -123,7 +123,8 @@ impl FromStr for Address {
     }
 }
 
-/// What on a network a path may have been meant for, and how that is written. Paths with a slash before anything odd, as
+/// What on a network a path may have been meant for, and how that is written. Paths with a slash before anything odd,
+/// as
 /// `./10.0.0.5`, are never taken for anything else.
 fn meant_network(text: &str) -> Option<(&'static str, String)> {
     let lower = text.to_ascii_lowercase();
@@ -177,18 +178,6 @@ impl fmt::Display for Address {
             Self::Sim { array } => write!(f, "sim:{array}"),
         }
     }
-}
-
-/// Why an address in brackets cannot be used as it stands: a link-local one is on every link.
-pub(crate) fn lacks_zone(host: &str) -> Option<String> {
-    let (inside, _) = host.strip_prefix('[')?.split_once(']')?;
-    // With a zone it is no plain address.
-    let address: std::net::Ipv6Addr = inside.parse().ok()?;
-    address.is_unicast_link_local().then(|| {
-        format!(
-            "`{inside}` is an address of every link: say which interface leads there, as in [{inside}%eth0]"
-        )
-    })
 }
 
 #[cfg(test)]

@@ -131,7 +131,8 @@ impl PlanFile {
     }
 }
 
-/// Keeps what `--only` names: tests, or steps of a sweep by their name in the table (`throughput size=64KiB`) or a part.
+/// Keeps what `--only` names: tests, or steps of a sweep by their name in the table (`throughput size=64KiB`) or a
+/// part.
 fn keep_only(tests: &mut Vec<Test>, only: &[String]) -> Result<(), PlanError> {
     if only.is_empty() {
         return Ok(());

@@ -112,7 +112,8 @@ fn pace_and_data_have_their_forms() {
 
 #[test]
 fn only_keeps_the_named_steps_of_a_sweep() {
-    let text = "[[test]]\nname = \"ladder\"\naccess = [{ read = 100 }]\nsweep = { size = [\"4KiB\", \"64KiB\"], outstanding = [1, 16] }\n";
+    let text = "[[test]]\nname = \"ladder\"\naccess = [{ read = 100 }]\n\
+                sweep = { size = [\"4KiB\", \"64KiB\"], outstanding = [1, 16] }\n";
     let check = |only: &[&str], expected: &[&str]| {
         let over = Overrides { only: only.iter().map(|o| (*o).into()).collect(), ..Overrides::default() };
         let plan = resolve(text, &over).unwrap();
@@ -166,11 +167,13 @@ fn every_mistake_is_answered_with_line_field_and_what_would_do() {
         ),
         (
             "[[test]]\nname = \"t\"\naccess = [{ size = \"4 potatoes\" }]\n",
-            "plan.toml:3: test \"t\": access[0].size: `potatoes` in `4 potatoes` is not a unit of size; use one of B, KiB, MiB, GiB, TiB, KB, MB, GB, TB, k, m, g, t",
+            "plan.toml:3: test \"t\": access[0].size: `potatoes` in `4 potatoes` is not a unit of size; \
+             use one of B, KiB, MiB, GiB, TiB, KB, MB, GB, TB, k, m, g, t",
         ),
         (
             "[[test]]\nname = \"t\"\n",
-            "plan.toml:1: test \"t\": needs `access`, for example access = [{ size = \"8KiB\", read = 70, random = 100 }]",
+            "plan.toml:1: test \"t\": needs `access`, \
+             for example access = [{ size = \"8KiB\", read = 70, random = 100 }]",
         ),
         (
             "semantics = \"iometre\"\n[[test]]\nname = \"t\"\n",
@@ -182,7 +185,8 @@ fn every_mistake_is_answered_with_line_field_and_what_would_do() {
         ),
         (
             "semantics = \"iometer\"\n[[test]]\nname = \"t\"\naccess = [{ size = 4096, weight = 30 }]\n",
-            "plan.toml:2: test \"t\": access: under Iometer semantics the weights are percent and must sum to 100, not 30",
+            "plan.toml:2: test \"t\": access: under Iometer semantics the weights are \
+             percent and must sum to 100, not 30",
         ),
         (
             "[[test]]\nname = \"t\"\nworkers = 0\n",

@@ -3,6 +3,7 @@
 mod arrows;
 mod files;
 mod lengths;
+mod words;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
