@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::bail;
+use assay_report::text::wrap;
 use assay_spec::suites::suite;
 use assay_spec::units::Bytes;
 use assay_spec::{Address, IscsiPortal, NfsAddress};
@@ -10,6 +11,7 @@ use clap::CommandFactory as _;
 
 use crate::args::{CheckArgs, Cli, StoreArgs};
 use crate::open_store::store_if_any;
+use crate::output::text_options;
 use crate::{Exit, say};
 
 /// Size of a sector in sysfs, bytes; the same for all devices.
@@ -43,30 +45,32 @@ pub(crate) fn looks_like_target(word: &str) -> bool {
 
 /// What is here, and the first things to type.
 fn home() -> anyhow::Result<Exit> {
+    let commands = [
+        ("assay run vmware ./t.dat --quick", "the VMware forum's four tests on a file, 5 s each"),
+        ("assay run super-atto /mnt/nas", "throughput by block size, in a directory"),
+        ("assay ./t.dat, assay /dev/sdX", "what a target is, without any load"),
+        ("assay iscsi://HOST, nfs://HOST", "what a server offers"),
+        ("assay predict nas-4bay", "what an array should give"),
+        ("assay --help", "everything"),
+    ];
+    let width = text_options().width;
     let mut text = format!(
-        "Assay {}: put your storage to the test.\n\n\
-         \x20 assay run vmware ./t.dat --quick     the VMware forum's four tests on a file, 5 s each\n\
-         \x20 assay run super-atto /mnt/nas        throughput by block size, in a directory\n\
-         \x20 assay ./t.dat, assay /dev/sdX        what a target is, without any load\n\
-         \x20 assay iscsi://HOST, nfs://HOST       what a server offers\n\
-         \x20 assay predict nas-4bay               what an array should give\n\
-         \x20 assay --help                         everything\n",
-        env!("CARGO_PKG_VERSION")
+        "Assay {}: put your storage to the test.\n\n{}",
+        env!("CARGO_PKG_VERSION"),
+        command_list(&commands.map(|(command, what)| (command.to_owned(), what)), width)
     );
     let disks = disks();
     if !disks.is_empty() {
-        text.push_str(&format!("\nDisks here: {}\n", disks.join(", ")));
+        text.push_str(&format!("\n{}\n", wrap(&format!("Disks here: {}", disks.join(", ")), width, "  ")));
     }
     let rows = store_if_any(&StoreArgs { store: std::env::var_os("ASSAY_STORE").map(Into::into) })?
         .map_or(Ok(Vec::new()), |store| store.runs())?;
     if let Some(last) = rows.first() {
         let count = if rows.len() == 1 { "1 run".to_owned() } else { format!("{} runs", rows.len()) };
-        text.push_str(&format!(
-            "\nStored: {count}; the last is {}, {} on {}: assay show\n",
-            last.run,
-            last.name,
-            last.targets.join(", ")
-        ));
+        let targets = last.targets.join(", ");
+        let says =
+            format!("Stored: {count}; the last is {}, {} on {targets}: assay show", last.run, last.name);
+        text.push_str(&format!("\n{}\n", wrap(&says, width, "  ")));
     }
     say(&text)?;
     Ok(Exit::Done)
@@ -132,10 +136,11 @@ fn missing(target: &str, path: &Path) -> anyhow::Result<String> {
     }
     let fs = assay_host::filesystem_of(folder)?;
     let free = Bytes(fs.free_bytes).rounded();
-    Ok(format!(
-        "{target} does not exist; assay run creates it ({} on {}, {free} free).\n",
+    let says = format!(
+        "{target} does not exist; assay run creates it ({} on {}, {free} free).",
         fs.kind, fs.mount_point
-    ))
+    );
+    Ok(wrap(&says, text_options().width, "  ") + "\n")
 }
 
 /// What to type next, with the target as it was typed.
@@ -166,7 +171,17 @@ fn next(target: &str) -> String {
             (format!("assay run super-atto {quoted} --quick"), "throughput by block size"),
         ]
     };
-    let widest = lines.iter().map(|(command, _)| command.chars().count()).max().unwrap_or(0);
-    let lines = lines.iter().map(|(command, what)| format!("  {command:<widest$}  {what}\n"));
-    format!("\nNext:\n{}", lines.collect::<String>())
+    format!("\nNext:\n{}", command_list(&lines, text_options().width))
+}
+
+/// Returns commands with what they do beside them; below them where the terminal is too narrow for both.
+fn command_list(commands: &[(String, &str)], width: usize) -> String {
+    let chars = |text: &str| text.chars().count();
+    let longest = commands.iter().map(|(command, _)| chars(command)).max().unwrap_or(0);
+    let fits = commands.iter().all(|(_, what)| longest + chars(what) + 4 <= width);
+    let line = |(command, what): &(String, &str)| match fits {
+        true => format!("  {command:<longest$}  {what}\n"),
+        false => format!("  {command}\n      {what}\n"),
+    };
+    commands.iter().map(line).collect()
 }

@@ -2,7 +2,6 @@
 //! home. What a block shows must come, but for numbers and for findings, which depend on the machine.
 //!
 //! Blocks marked `text` show what needs more than a home: a disk (root), a NAS. They are named as not run.
-#![expect(clippy::print_stderr, reason = "it says which commands are not run")]
 
 use std::process::{Command, Stdio};
 
