@@ -205,9 +205,10 @@ pub(crate) fn step_name(step: &StepSummary) -> String {
 }
 
 impl<'r> Run<'r> {
-    /// `None` for a step that was left out or has measured nothing yet.
+    /// `None` for a step that was left out, or that measured nothing but errors.
     fn case(self, step: &'r StepSummary) -> Option<StepCase<'r>> {
-        if step.skipped.is_some() || (step.seconds == 0.0 && step.reason.is_none()) {
+        let has_faults = step.errors > 0 || step.mismatch_count > 0;
+        if step.skipped.is_some() || (step.unmeasured.is_some() && !has_faults) {
             return None;
         }
         let plan = self.header.plan.tests.get(step.id.test as usize)?.steps.get(step.id.step as usize)?;

@@ -121,6 +121,9 @@ pub struct StepSummary {
     pub turns: TurnStats,
     /// Why the step was left out, where it was.
     pub skipped: Option<String>,
+    /// Why there is no result although the step began: its window did not begin, or was cut off within its first second.
+    /// Rates are then zero, and so are counts unless errors ended it.
+    pub unmeasured: Option<String>,
     /// Why it ended; `None` while it runs, or where the run was killed in it.
     pub reason: Option<StepReason>,
     /// Whether it ran to its end.
@@ -277,6 +280,18 @@ impl OpSummary {
             service: stats.service.clone(),
             response: stats.response.clone(),
         }
+    }
+
+    /// The same without I/Os and rates: of a window that is too short to be a result. Errors stay.
+    #[must_use]
+    pub fn errors_only(&self) -> Self {
+        Self { errors: self.errors, ..Self::default() }
+    }
+
+    /// The same without rates: of a window that errors ended too soon. What succeeded is counted.
+    #[must_use]
+    pub fn without_rates(&self) -> Self {
+        Self { iops: 0.0, mib_per_s: 0.0, mb_per_s: 0.0, ..self.clone() }
     }
 
     /// Several jobs in one: counts, rates and distributions added.

@@ -1,4 +1,4 @@
-//! `assay check`: what a target is and what speaks against writing to it, without any load.
+//! `assay check`: what a target is, and whether it can be written to, without any load.
 
 use anyhow::{Context as _, bail};
 use assay_prepare::{PathInspection, PathInspectionKind as Kind};
@@ -10,8 +10,8 @@ use crate::args::CheckArgs;
 use crate::{Exit, say};
 
 pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<Exit> {
-    let told = args.targets.iter().map(|t| tell(t)).collect::<anyhow::Result<Vec<_>>>()?;
-    match (args.json, told.as_slice()) {
+    let found = args.targets.iter().map(|t| inspect(t)).collect::<anyhow::Result<Vec<_>>>()?;
+    match (args.json, found.as_slice()) {
         (true, [(one, _)]) => say(&format!("{one:#}\n"))?,
         (true, all) => say(&format!("{:#}\n", all.iter().map(|(json, _)| json.clone()).collect::<Value>()))?,
         (false, all) => say(&all.iter().map(|(_, text)| text.clone()).collect::<Vec<_>>().join("\n"))?,
@@ -19,8 +19,8 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// What was found out, as JSON and as text.
-fn tell(target: &str) -> anyhow::Result<(Value, String)> {
+/// Returns what a target is, as JSON and as text.
+fn inspect(target: &str) -> anyhow::Result<(Value, String)> {
     if let Some(portal) = crate::discovery::portal_in(target)? {
         return crate::discovery::tell(&portal);
     }
@@ -101,22 +101,22 @@ fn as_text(target: &str, checked: &PathInspection) -> String {
         Some(true) => line("made by", "Assay, which may write to it".into()),
         Some(false) => line(
             "made by",
-            format!("not Assay, or changed since: read-only unless --overwrite {target} says otherwise"),
+            format!("not Assay, or changed since: read only, unless --overwrite {target} is given"),
         ),
         None => {}
     }
     if checked.kind == Kind::Device {
-        line("writing", "read-only unless --overwrite names it, and then its content is lost".into());
+        line("writing", "only with --overwrite IDENTITY; the content is then lost".into());
     }
     for name in checked.device.as_ref().map(|d| assay_host::cached_loops(&d.stack)).unwrap_or_default() {
-        line("page cache", format!("{name} goes through it; losetup --direct-io=on /dev/{name} ends that"));
+        line("page cache", format!("{name} uses it; losetup --direct-io=on /dev/{name} bypasses it"));
     }
     if !checked.may_write {
         let what = if checked.kind == Kind::Directory { "create files in it" } else { "write to it" };
-        line("rights", format!("this user may not {what}: choose another place, or run as one who may"));
+        line("permission", format!("denied to {what}; choose another place, or run as root"));
     }
     for hold in &checked.holds {
-        line("against writing", hold.clone());
+        line("cannot write", hold.clone());
     }
     lines.join("\n") + "\n"
 }

@@ -1,4 +1,4 @@
-//! What a simulated array itself saw of a step, beside the measurement.
+//! The simulated array's own counts of a step, beside the measurement.
 
 use assay_analysis::{RunSummary, StepSummary};
 use assay_record::RunHeader;
@@ -22,7 +22,7 @@ fn pairs<'t>(
     measured.into_iter().zip(truths).map(seen).collect()
 }
 
-/// Truth beside measurement, a line for each step.
+/// Returns truth beside measurement, a line for each step.
 pub(crate) fn text(header: &RunHeader, summary: &RunSummary, truths: &[Truth]) -> String {
     let Some(pairs) = pairs(header, summary, truths) else {
         return truths.iter().map(|t| format!("sim:{} saw {}\n", t.array, t.all().says())).collect();

@@ -41,6 +41,20 @@ pub fn text(judgement: &Judgement, columns: usize) -> String {
     text
 }
 
+/// The verdict in one sentence, and measured beside expected rates.
+#[must_use]
+pub fn brief(judgement: &Judgement, columns: usize) -> String {
+    let judged: Vec<(&Case, &Verdict)> = judged(judgement);
+    if judged.is_empty() {
+        return String::new();
+    }
+    let verdict = judgement.verdict.as_ref().map_or_else(String::new, |verdict| {
+        format!("\n{}\n", wrap(&format!("VERDICT: {}", verdict.says), columns, "  "))
+    });
+    let of = if judgement.array.is_empty() { String::new() } else { format!(" of {}", judgement.array) };
+    format!("{verdict}\nExpected{of}:\n{}", expectation_table(&judged).render(Format::Text(columns)))
+}
+
 /// Returns measured beside expected rates, a row for each judged load.
 fn expectation_table(judged: &[(&Case, &Verdict)]) -> Table {
     let mut table = Table::new(vec![

@@ -120,8 +120,11 @@ fn test_section(header: &RunHeader, test: &Test, steps: &[&StepSummary]) -> Stri
     if !test.notes.is_empty() {
         text.push_str(&format!("<p class=\"soft\">{}</p>\n", escape(&test.notes)));
     }
-    let measured: Vec<&StepSummary> =
-        steps.iter().copied().filter(|s| s.skipped.is_none() && s.total.ops > 0).collect();
+    let measured: Vec<&StepSummary> = steps
+        .iter()
+        .copied()
+        .filter(|s| s.skipped.is_none() && s.unmeasured.is_none() && s.total.ops > 0)
+        .collect();
     if measured.is_empty() {
         text.push_str("<p>Nothing was measured.</p>\n");
         return text;

@@ -1,13 +1,13 @@
 //! Results as text, as tables in several formats, as JSON, and as one HTML file with charts.
 //!
-//! Everything takes a run's header, its [`RunSummary`](assay_analysis::RunSummary) and its findings, and gives back
-//! text. Numbers come from `analysis`; this room rounds, aligns, colours and draws.
+//! Everything takes a run's header, its [`RunSummary`](assay_analysis::RunSummary) and its findings, and returns text. Numbers come from `analysis`; this room rounds, aligns, colours and draws.
 //!
 //! Architecture invariant: bytes out, no I/O, no clock; the same run gives the same bytes.
 #![forbid(unsafe_code)]
 
 pub mod compare;
 pub mod expected;
+mod forum;
 pub mod html;
 pub mod json;
 mod layout;
@@ -20,15 +20,16 @@ mod svg;
 pub mod table;
 pub mod text;
 
-pub use listing::{RunListing, runs_json, runs_table};
+pub use listing::{RunListing, runs_json, runs_rendered, runs_table};
+pub use number::day_unix_ms;
 
-/// Facts about a run that are not in its events.
+/// What the store keeps with a run beside its events.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Meta<'m> {
-    /// Label.
+    /// Its label.
     pub label: Option<&'m str>,
-    /// Note.
+    /// Its note.
     pub note: Option<&'m str>,
-    /// Expectations and verdicts, where an array file is known.
+    /// The judgement by the array of its targets.
     pub judgement: Option<&'m assay_analysis::Judgement>,
 }

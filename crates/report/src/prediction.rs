@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use crate::layout::wrap;
 use crate::number::{rounded, short, size};
 use crate::table::{Align, Cell, Column, Format, Narrow, Row, Table};
+use crate::text::{Detail, TextOptions};
 
 /// Name and version of the JSON document's form.
 pub const SCHEMA: &str = "assay.predict/1";
@@ -40,6 +41,16 @@ pub struct Expectation {
     pub left_out: Vec<String>,
 }
 
+impl Expectation {
+    /// Whether changes, or curves, were asked for.
+    fn has_changes(&self) -> bool {
+        !(self.what_ifs.is_empty()
+            && self.what_ifs_together.is_empty()
+            && self.sweeps.is_empty()
+            && self.left_out.is_empty())
+    }
+}
+
 /// The prediction of a plan on an array.
 #[derive(Debug, Clone, Copy)]
 pub struct Page<'p> {
@@ -53,9 +64,9 @@ pub struct Page<'p> {
     pub rows: &'p [Expectation],
 }
 
-/// Returns the table, then for each test its bottleneck, utilisations, and the effects of changes.
+/// The table; in full also how busy everything is in each test. What changes would bring always follows.
 #[must_use]
-pub fn table(page: Page<'_>) -> String {
+pub fn table(page: Page<'_>, options: TextOptions) -> String {
     let Page { array, plan, span_bytes, rows } = page;
     let mut text = format!(
         "{plan}, expected on {}\n{}\nThe first {} of it are used.\n\n",
@@ -77,9 +88,12 @@ pub fn table(page: Page<'_>) -> String {
         ));
         text.push('\n');
     }
-    for row in rows {
+    for row in rows.iter().filter(|row| options.detail == Detail::Full || row.has_changes()) {
         text.push('\n');
         text.push_str(&details(row));
+    }
+    if options.detail == Detail::Brief {
+        text.push_str("\n--explain shows how busy each resource is, and how the numbers come about.\n");
     }
     text
 }
@@ -161,7 +175,7 @@ pub fn plain_numbers(rows: &[Expectation]) -> Table {
 #[must_use]
 pub fn rendered(page: Page<'_>, format: Format) -> String {
     match format {
-        Format::Text(_) => table(page),
+        Format::Text(_) => table(page, TextOptions::default()),
         Format::Csv => plain_numbers(page.rows).render(format),
         Format::Markdown | Format::BbCode => numbers(page.rows).render(format),
     }

@@ -229,3 +229,36 @@ fn overrides_are_checked_like_fields() {
     assert_eq!(message("run"), "--set run: must look like KEY=VALUE, for example run=20s");
     assert_eq!(message("workers=none"), "--set workers=none: `none` must be a whole number from 1 to 256");
 }
+
+#[test]
+fn several_values_of_a_set_key_are_a_sweep_in_place_of_the_plan_s() {
+    let plan = resolve(SUITES[0].text, &overrides(&["size=4KiB,64KiB", "run=1s"])).unwrap();
+    let labels: Vec<String> = plan.tests[0].steps.iter().map(crate::Step::label).collect();
+    assert_eq!(labels, ["size=4KiB", "size=64KiB"]);
+    let bad = Overrides::default().set("size=4KiB,many").unwrap_err().to_string();
+    assert!(bad.starts_with("--set size=4KiB,many: "), "{bad}");
+}
+
+#[test]
+fn a_key_is_set_once() {
+    let mut over = overrides(&["outstanding=4"]);
+    let twice = over.set("outstanding=8").unwrap_err().to_string();
+    assert_eq!(
+        twice,
+        "--set outstanding=8: `outstanding` is set twice; give it once, or several values as outstanding=A,B to sweep it"
+    );
+    over.open_loop(crate::units::PerSecond(100.0)).unwrap();
+    assert!(over.set("rate=5/s").is_err());
+}
+
+#[test]
+fn a_rate_makes_an_open_loop_of_any_plan() {
+    for suite in SUITES {
+        let mut over = Overrides::default();
+        over.open_loop(crate::units::PerSecond(5000.0)).unwrap();
+        let plan = resolve(suite.text, &over).unwrap();
+        assert_eq!(plan.semantics, Semantics::Assay);
+        let open = Pacing::Open { rate: crate::units::PerSecond(5000.0), arrivals: Arrivals::Poisson };
+        assert!(plan.tests.iter().flat_map(|t| &t.steps).flat_map(|s| &s.jobs).all(|job| job.pacing == open));
+    }
+}

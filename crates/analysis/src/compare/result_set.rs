@@ -122,7 +122,7 @@ impl ResultSet {
         findings: &[Finding],
         judgement: Option<&Judgement>,
     ) -> Self {
-        let measured = summary.steps.iter().filter(|s| s.total.ops > 0 && s.skipped.is_none());
+        let measured = summary.steps.iter().filter(|s| s.total.iops > 0.0 && s.skipped.is_none());
         let rows = measured.filter_map(|step| Row::of_step(header, step, judgement)).collect();
         let mut facets = facets(header);
         let status = summary.status.name();

@@ -67,6 +67,8 @@ fn what_cannot_be_compared_is_refused_with_the_reason() {
     story.write("text.json", "{\"a\": 1}");
     story.assay(&["compare", "n", "text.json"]).refused(&["text.json", "no JSON document of a run"]);
     story.write("keep.html", "mine");
-    story.assay(&["compare", "n", "n", "-o", "keep.html"]).refused(&["keep.html", "no report"]);
+    story
+        .assay(&["compare", "n", "n", "-o", "keep.html"])
+        .refused(&["keep.html exists", "Assay did not write it"]);
     assert_eq!(story.read("keep.html"), b"mine");
 }

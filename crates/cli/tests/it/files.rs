@@ -207,7 +207,9 @@ fn what_may_not_be_looked_at_is_named_with_the_reason() {
         let (code, err) = as_nobody(&story, 0o777, args);
         assert_eq!(code, Some(2), "{err}");
         assert!(
-            err.starts_with("error: cannot open secret: Permission denied (os error 13); this user"),
+            err.starts_with(
+                "error: cannot open secret: Permission denied (os error 13); choose another place"
+            ),
             "{err}"
         );
     }
@@ -255,8 +257,11 @@ fn what_is_typed_wrong_is_refused_with_the_nearest_word() {
         assert_eq!(story.files(), Vec::<String>::new(), "{args:?}");
         assert!(!story.path("store.sqlite").exists(), "{args:?}");
     };
-    check(&["run", "vmwrae", "t.dat"], &["vmwrae", "no suite of that name", "did you mean `vmware`?"]);
-    check(&["run", "plan.toml", "t.dat"], &["plan.toml", "no such plan file"]);
+    check(
+        &["run", "vmwrae", "t.dat"],
+        &["vmwrae", "neither a plan file nor a suite", "did you mean `vmware`?"],
+    );
+    check(&["run", "plan.toml", "t.dat"], &["plan.toml", "neither a plan file nor a suite"]);
     check(&["run", "vmware", "t.dat", "--set", "outstnading=3"], &["did you mean `outstanding`?"]);
     check(&["run", "vmware", "t.dat", "--set", "run=soon"], &["--set run=soon", "`soon`"]);
     check(&["run", "vmware", "t.dat", "--set", "run"], &["KEY=VALUE"]);
@@ -277,16 +282,16 @@ fn a_report_is_never_written_over_anything_but_a_report() {
     let story = Story::new();
     story.write("precious.txt", "keep me");
     let run = |output: &str| assay(&story, &["-o", output]);
-    run("precious.txt").refused(&["precious.txt exists and is no report"]);
+    run("precious.txt").refused(&["precious.txt exists, and Assay did not write it"]);
     run("./t.dat").refused(&["./t.dat: it is a target or the store"]);
     assay(&story, &[]).ends(DONE);
     run("t.dat").refused(&["t.dat: it is a target or the store"]);
     run("/dev/null").refused(&["/dev/null: it is not a file"]);
-    run("/dev/no-such-node").refused(&["no place for files"]);
+    run("/dev/no-such-node").refused(&["/dev is for device nodes"]);
     assert_eq!(story.read("precious.txt"), b"keep me");
     run("r.html").ends(DONE);
     run("r.html").ends(DONE);
-    story.assay(&["report", "last", "-o", "precious.txt"]).refused(&["is no report"]);
+    story.assay(&["report", "last", "-o", "precious.txt"]).refused(&["Assay did not write it"]);
 }
 
 #[test]

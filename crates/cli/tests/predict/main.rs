@@ -194,7 +194,7 @@ fn expectations_stand_beside_what_was_measured_and_stay_with_the_run() {
     let bench = Bench::new();
     let plan = bench.write("reads.toml", &READS.replace("4s", "1s"));
     let text = bench.ok(&["run", &plan, "sim:hdd-7200"]);
-    assert!(text.contains("Expected of hdd-7200:") && text.contains("VERDICT"), "{text}");
+    assert!(text.contains("Expected of hdd-7200") && text.contains("VERDICT"), "{text}");
     let shown = bench.json(&["show", "last", "--json"]);
     let test = &shown["tests"][0];
     assert!(test["expected"]["iops"]["lo"].as_f64().unwrap() > 0.0);
@@ -326,7 +326,7 @@ fn a_sweep_that_is_left_out_is_said_where_it_would_stand() {
     );
     let args = ["predict", "nas-4bay", &plan, "--sweep", "disks=4..6"];
     let text = bench.ok(&args);
-    assert!(text.contains("left out: --sweep disks=4..6, as 2 jobs run side by side"), "{text}");
+    assert!(text.contains("left out: --sweep disks=4..6: 2 jobs run side by side"), "{text}");
     let told = bench.json(&[&args[..], &["--json"]].concat());
     let left_out = told["tests"][0]["left_out"][0].as_str().unwrap();
     assert!(left_out.contains("--what-if FIELD=VALUE"), "{told:#}");

@@ -89,7 +89,11 @@ fn doubt(step: &StepSummary, disturbed: &[StepId]) -> Doubt {
 
 fn measured(summary: &RunSummary, test: usize, step: usize) -> Option<&StepSummary> {
     let is_it = |s: &&StepSummary| s.id.test as usize == test && s.id.step as usize == step;
-    summary.steps.iter().find(is_it).filter(|s| s.skipped.is_none() && s.total.ops > 0)
+    summary
+        .steps
+        .iter()
+        .find(is_it)
+        .filter(|s| s.skipped.is_none() && s.unmeasured.is_none() && s.total.ops > 0)
 }
 
 fn best_text(series: &[BarSeries], names: &[String], unit: &str) -> String {

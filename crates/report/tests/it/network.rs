@@ -4,7 +4,7 @@ use assay_record::{
     Agreed, InterfaceFacts, Latency, LunFacts, NetPathFacts, PathEnd, PathFacts, RouteFacts, TcpPathFacts,
 };
 use assay_report::network::{LinkUse, path_groups};
-use assay_report::text::{Color, TextOptions, table};
+use assay_report::text::{TextOptions, table};
 
 use crate::{Told, run, synthetic};
 
@@ -83,7 +83,7 @@ fn what_paths_have_in_common_is_told_once() {
 #[test]
 fn a_row_of_a_path_keeps_its_number_and_portal_at_80_columns() {
     let Told { header, summary, findings } = on_lun(vec![path(1), path(2)]);
-    let shown = table(&header, &summary, &findings, TextOptions { width: 80, color: Color::Never });
+    let shown = table(&header, &summary, &findings, TextOptions { width: 80, ..TextOptions::default() });
     for (number, portal) in [(0, "192.168.1.200"), (1, "192.168.2.200")] {
         let row = format!("  path {number} {portal} 50.0 %\n");
         assert!(shown.contains(&row), "{shown}");
