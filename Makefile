@@ -9,7 +9,7 @@ SKIPPED = $(CURDIR)/target/skipped
 # What `make lab` is asked to do: up, down, status, "mtu 2 1500", "cut 3", …
 DO ?= up
 
-.PHONY: run test check bench lab
+.PHONY: run test check bench lab soak
 
 run: ## build, and run the VMware forum suite, shortened, on a file of 1 GiB
 	$(CARGO) build --release --package assay-cli
@@ -32,6 +32,11 @@ bench: ## compare with fio, and time the model; BENCH="--case tmpfs --rounds 3" 
 	@scripts/need.sh fio taskset tgtd tgtadm
 	$(if $(BENCH),,$(CARGO) bench --quiet --package assay-model --bench speed)
 	$(CARGO) xtask bench $(BENCH)
+
+soak: ## run against iSCSI targets that Debian does not package (gotgt, jSCSI, iscsi-target); needs Go, Maven and the network; SOAK="jscsi" for one
+	@scripts/need.sh iscsi-inq
+	$(CARGO) build --release --package assay-cli
+	@CARGO="$(CARGO)" ASSAY="$${CARGO_TARGET_DIR:-$$PWD/target}/release/assay" scripts/soak-iscsi.sh $(SOAK)
 
 lab: ## a storage network on this machine: four shaped links, tgt, NFS; make lab DO=down removes it (root)
 	@scripts/need.sh ip tc tgtd tgtadm istgt mkfs.ext4

@@ -15,6 +15,7 @@ package_of() {
         tgtd | tgtadm) echo tgt ;;
         ip | tc) echo iproute2 ;;
         ganesha.nfsd) echo nfs-ganesha nfs-ganesha-vfs ;;
+        iscsi-inq) echo libiscsi-bin ;;
         git | fio | istgt | rpcbind) echo "$1" ;;
         *) echo "" ;;
     esac

@@ -13,7 +13,7 @@ const WHOLE_ARRAY: f64 = 0.75;
 /// Where the members of a job lie on an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ArrayRegion {
-    /// As the model wants it; at the outer edge where nobody knows.
+    /// The region for the model; at the outer edge where the place is unknown.
     pub extent: Extent,
     /// Whether the position on the array is known.
     pub is_known: bool,

@@ -1,20 +1,20 @@
 //! One measured load beside what the model expects of it.
 //!
 //! A [`Case`] holds one measured load ([`Measured`]: a step of a run, or a row of a published table), what the model
-//! expects of it, and the physical facts of its array. The rules in `rules/model` and the verdicts see cases only, so
+//! expects of it, and the physical facts of its array. Rules about loads and the verdicts see cases only, so
 //! that both kinds of results are judged by the same words.
 
 use std::sync::Arc;
 
 use assay_model::array::Array;
+use assay_model::concurrent::Concurrent;
 use assay_model::facts::{Facts, facts};
 use assay_model::predict::{Engines, Prediction, predict};
 use assay_model::resolved::Tables;
-use assay_model::together::Together;
 use assay_model::workload::Workload;
 use assay_record::StepId;
 
-/// What was measured of one load. What is not known is absent, and rules that need it stay silent.
+/// The measurement of one load. Unknown values are absent, and rules that need them stay silent.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Measured {
     /// As people call it.
@@ -37,8 +37,22 @@ pub struct Measured {
     pub stated_transfer: Option<(f64, f64)>,
     /// Whether each write waited until it was durable.
     pub synced: bool,
-    /// Half of the 95 % interval of the rate, as a share of it: how well the run knows its own mean.
+    /// Half of the 95 % interval of the mean rate, as a share of it.
     pub error: Option<f64>,
+    /// The medium as the host sees it, whatever the array file says.
+    pub medium: Medium,
+}
+
+/// The medium under a target, as the host sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Medium {
+    /// The host does not say, or the target is remote.
+    #[default]
+    Unknown,
+    /// A disk that rotates.
+    Rotating,
+    /// Anything without moving parts.
+    SolidState,
 }
 
 /// A measured load beside its expectation.
@@ -46,32 +60,32 @@ pub struct Measured {
 pub struct Case {
     /// Which step of the run; `None` for a published row.
     pub step: Option<StepId>,
-    /// What was measured.
+    /// The measurement.
     pub measured: Measured,
     /// The load; `None` where the model has no way to say it, or where others ran beside it: rules are about one load.
     pub load: Option<Modelled>,
     /// What to expect of it beside others.
-    pub beside: Option<Beside>,
+    pub beside: Option<JobCase>,
 }
 
 /// One of several loads that ran at once.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Beside {
+pub struct JobCase {
     /// What to expect of all of them.
-    pub together: Arc<Together>,
+    pub together: Arc<Concurrent>,
     /// Which of them it is.
     pub job: usize,
 }
 
-impl Beside {
+impl JobCase {
     /// What to expect of this one.
     #[must_use]
-    pub fn expected(&self) -> &assay_model::together::Beside {
+    pub fn expected(&self) -> &assay_model::concurrent::ConcurrentJob {
         &self.together.jobs[self.job]
     }
 }
 
-/// What the model says of a load.
+/// The prediction and the physical facts of a load.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Modelled {
     /// The load as the model sees it.
@@ -87,7 +101,7 @@ pub struct Modelled {
 }
 
 impl Modelled {
-    /// What the model says of `workload` on `array`.
+    /// Returns the prediction and the facts of `workload` on `array`.
     #[must_use]
     pub fn new(array: &Arc<Array>, workload: Workload, engines: Engines, tables: &mut Tables) -> Self {
         Self {

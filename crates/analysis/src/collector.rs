@@ -17,6 +17,11 @@ use crate::summary::{
 /// Samples that leave out more than this share of the time between the first and the last have gaps.
 const GAP_SHARE: f64 = 0.05;
 
+/// A window that was cut off before this is no result: a few I/Os in a millisecond give any rate. In s.
+const WINDOW_MIN_S: f64 = 1.0;
+/// Below this nothing was measured: a stop during warm-up opens the window only to close it. In s.
+const WINDOW_NONE_S: f64 = 0.02;
+
 /// Goes through the events of a run; gives a summary at any time.
 #[derive(Debug, Clone)]
 pub struct Collector {
@@ -111,6 +116,12 @@ impl Collector {
         }
     }
 
+    /// One step so far; `None` before it began.
+    #[must_use]
+    pub fn step_so_far(&self, id: StepId) -> Option<StepSummary> {
+        self.step_summary(id, self.steps.get(&id)?)
+    }
+
     fn step(&mut self, id: StepId) -> &mut StepState {
         self.steps.entry(id).or_default()
     }
@@ -155,8 +166,13 @@ impl Collector {
     fn step_summary(&self, id: StepId, state: &StepState) -> Option<StepSummary> {
         let test = self.header.plan.tests.get(id.test as usize)?;
         let step = test.steps.get(id.step as usize)?;
-        let jobs: Vec<JobSummary> =
+        let mut jobs: Vec<JobSummary> =
             step.jobs.iter().enumerate().map(|(index, job)| self.job_summary(index, job, state)).collect();
+        let seconds = jobs.iter().map(|j| j.seconds).fold(0.0, f64::max);
+        let unmeasured = unmeasured(state, seconds);
+        if unmeasured.is_some() {
+            jobs.iter_mut().for_each(|job| forget_rates(job, state));
+        }
         let sum_of =
             |part: fn(&JobSummary) -> &OpSummary| OpSummary::sum(&jobs.iter().map(part).collect::<Vec<_>>());
         let total = sum_of(|j| &j.total);
@@ -168,7 +184,7 @@ impl Collector {
             test: test.name.clone(),
             step: step.label(),
             load: common_load(&jobs),
-            seconds: jobs.iter().map(|j| j.seconds).fold(0.0, f64::max),
+            seconds,
             read: sum_of(|j| &j.read),
             write: sum_of(|j| &j.write),
             outstanding_effective: jobs.iter().map(|j| j.outstanding_effective).sum(),
@@ -185,10 +201,11 @@ impl Collector {
             links: state.host.links.clone(),
             writes: end.map(|e| e.writes.clone()).unwrap_or_default(),
             workers: end.map(|e| e.workers.clone()).unwrap_or_default(),
-            series: state.series.points(),
+            series: if unmeasured.is_none() { state.series.points() } else { Vec::new() },
             host: host_view(state),
             turns,
             skipped: state.skipped.clone(),
+            unmeasured,
             reason: end.map(|e| e.reason.clone()),
             complete: end.is_some_and(|e| e.reason == StepReason::Done),
         })
@@ -265,6 +282,37 @@ impl HostState {
             self.tcp[index].add(t_s, one);
         }
     }
+}
+
+/// Why a step that began has no result. What ended by itself, however fast, is one.
+fn unmeasured(state: &StepState, seconds: f64) -> Option<String> {
+    let reason = state.end.as_ref().map(|end| &end.reason);
+    if seconds >= WINDOW_MIN_S || state.skipped.is_some() || reason == Some(&StepReason::Done) {
+        return None;
+    }
+    let how = match reason {
+        None => return Some("no second measured yet".to_owned()),
+        Some(StepReason::Interrupted) => "interrupted",
+        Some(StepReason::ErrorLimit) => "stopped by errors",
+        Some(StepReason::TargetLost(_)) => "target lost",
+        Some(StepReason::Done) => return None,
+    };
+    Some(match seconds {
+        none if none < WINDOW_NONE_S => format!("{how} before measuring"),
+        short => format!("{how} after {short:.1} s, too short to be a result"),
+    })
+}
+
+/// Takes away what a window of less than a second would pass off as a result.
+fn forget_rates(job: &mut JobSummary, state: &StepState) {
+    let is_fault = matches!(
+        state.end.as_ref().map(|e| &e.reason),
+        Some(StepReason::ErrorLimit | StepReason::TargetLost(_))
+    );
+    for part in [&mut job.total, &mut job.read, &mut job.write] {
+        *part = if is_fault { part.without_rates() } else { part.errors_only() };
+    }
+    job.outstanding_effective = 0.0;
 }
 
 fn common_load(jobs: &[JobSummary]) -> Load {

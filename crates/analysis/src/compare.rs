@@ -1,33 +1,36 @@
 //! Results side by side: what differs, and whether the difference is real.
 //!
-//! A [`Side`] is one or several [`ResultSet`]s of the same thing: repetitions. Every side is held against the first, test
-//! by test. Seconds of one run say how noisy that run was, and nothing of how far the next one would be from it; only
-//! repetitions do. So a small difference between single runs is never called real, and a row whose load differs is
-//! not judged at all. docs/method.md has the rule in full.
+//! A [`Side`] is one or several [`ResultSet`]s of the same thing: repetitions. Every side is compared with the
+//! first, test
+//! by test. The seconds of a run do not show how far the next run would be from it; only repetitions do. So single runs
+//! are judged by the spread of stored repetitions on the same target, and where there are none, no change is claimed.
+//! A row whose load differs is not judged at all. docs/method.md has the rule in full.
 
+mod outcome;
 mod result_set;
+mod spread;
 
 use assay_model::quantity::Bounds;
 use serde::Serialize;
 
-use crate::estimate::{Estimate, Spread, deviation, mean, rank_test, ratio};
+use crate::estimate::{Estimate, deviation, mean, rank_test, ratio};
 use crate::finding::{Finding, Severity};
 use crate::rules;
 
-pub use result_set::{Facet, FindingNote, ResultSet, Row, Weight, facets, load_facets};
+pub use result_set::{Facet, FindingNote, ResultSet, Row, Source, Weight, facets, load_facets};
+pub use spread::SpreadSource;
 
-/// A smaller change does not matter, and one that is larger can be told from two runs of a side (SPC-1 asks a
-/// repetition to come as near).
+/// A smaller change does not matter, and two runs of a side can show a larger one (SPC-1 asks a repetition to come as
+/// near).
 const REPEATS_WITHIN: f64 = 0.05;
-/// Single runs show a change that is larger than this. Runs of one plan on one virtual disk have been 1.2 times apart,
-/// each steady in itself.
-const SINGLE_WITHIN: f64 = 0.5;
-/// Repetitions of each side that a change of any size can be told from.
+/// A p99 that differs by this factor is in the headline, even where nothing is known of its spread.
+const P99_NOTABLE: f64 = 1.5;
+/// Number of repetitions of each side that show a change of any size.
 const REPEATS_MIN: usize = 3;
-/// What two samples of one distribution come to by chance, at most, to be called different.
+/// Highest probability of a chance result at which two samples are called different.
 const CHANCE_MAX: f64 = 0.05;
 
-/// What is compared: a name, and the repetitions of it.
+/// One thing that is compared: a name and its repetitions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Side {
     /// As people call it.
@@ -36,7 +39,7 @@ pub struct Side {
     pub readings: Vec<ResultSet>,
 }
 
-/// Sides held against the first of them.
+/// Sides compared with the first of them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
     /// Names of the sides, each with the ids of its repetitions and what they are of.
@@ -47,9 +50,9 @@ pub struct Comparison {
     pub tests: Vec<TestPair>,
     /// Findings that not every side has.
     pub findings: Vec<FindingOf>,
-    /// What the expectations of two sides show together.
+    /// Findings about the expectations of two sides.
     pub across: Vec<Finding>,
-    /// What came out, a sentence for each side after the first.
+    /// The outcome, a sentence for each side after the first.
     pub says: Vec<String>,
 }
 
@@ -60,18 +63,20 @@ pub struct Named {
     pub name: String,
     /// Ids of its repetitions.
     pub runs: Vec<String>,
-    /// What they are of.
+    /// Plan and targets.
     pub about: String,
+    /// Where its results come from.
+    pub source: Source,
 }
 
 /// Something that differs between sides, or between repetitions of one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Difference {
-    /// What it is.
+    /// Its name.
     pub what: String,
-    /// What it is on each side; repetitions that differ stand together.
+    /// Its value on each side; values of repetitions that differ are joined.
     pub values: Vec<String>,
-    /// What it means.
+    /// Its meaning for the comparison.
     pub weight: Weight,
 }
 
@@ -103,7 +108,7 @@ pub struct Cell {
     pub repeats: usize,
     /// Standard deviation of the repetitions over their mean; `None` for a single one.
     pub cv: Option<f64>,
-    /// What the array's description lets one expect.
+    /// Expected by the array file.
     pub expected: Option<Bounds>,
     /// Whether that is a bound only.
     pub is_bound: bool,
@@ -122,8 +127,10 @@ pub struct Against {
     pub p99: Option<Judged>,
     /// Expected IOPS over the first side's.
     pub expected: Option<f64>,
-    /// What became of it.
+    /// Whether the difference in IOPS is real; in p99 where the plan sets the rate.
     pub change: Change,
+    /// The source of the spread behind the interval of the IOPS.
+    pub spread_from: SpreadSource,
     /// What differs in the load of this test, where it does: `I/Os in flight 64 / 32`.
     pub load_differs: Vec<String>,
 }
@@ -133,7 +140,7 @@ pub struct Against {
 pub struct Judged {
     /// Over the first side's.
     pub ratio: Estimate,
-    /// What became of it.
+    /// Whether the difference is real.
     pub change: Change,
 }
 
@@ -145,7 +152,7 @@ pub enum Change {
     Faster,
     /// Less, beyond what the noise explains.
     Slower,
-    /// More than the noise within the runs, but no more than a repetition may be off.
+    /// More than the noise, by repetitions that are too few to be sure.
     PerhapsFaster,
     /// The same the other way.
     PerhapsSlower,
@@ -153,7 +160,7 @@ pub enum Change {
     Same,
     /// The noise hides a change of any kind.
     Unclear,
-    /// Nothing is known of the noise: too few seconds, or a published number.
+    /// Nothing is known of how far repetitions lie apart, so no change is claimed.
     Unknown,
     /// The loads differ.
     NotComparable,
@@ -168,27 +175,38 @@ pub struct FindingOf {
     pub severity: Severity,
     /// Which sides have it, by index.
     pub sides: Vec<usize>,
-    /// What it says on the first of them.
+    /// Its text on the first of them.
     pub says: String,
 }
 
-/// Holds every side against the first.
+/// Compares every side with the first, single runs by no spread at all.
 ///
 /// # Panics
 /// Without any side.
 #[must_use]
 pub fn compare(sides: &[Side]) -> Comparison {
+    compare_with(sides, &[])
+}
+
+/// Compares every side with the first. `history` holds stored repetitions, each [`Side`] of them on one target: single
+/// runs on the same target are judged by their spread.
+///
+/// # Panics
+/// Without any side.
+#[must_use]
+pub fn compare_with(sides: &[Side], history: &[Side]) -> Comparison {
     let differences = differences(sides);
     let comparable = match differences.iter().any(|d| d.weight == Weight::Breaks) {
         true => Comparable::No,
         false => Comparable::Yes,
     };
-    let tests = tests(sides, comparable);
-    let says = (1..sides.len()).map(|index| outcome(sides, &tests, index)).collect();
+    let tests = tests(sides, history, comparable);
+    let says = (1..sides.len()).map(|index| outcome::sentence(sides, &tests, index)).collect();
     let named = sides.iter().map(|side| Named {
         name: side.name.clone(),
         runs: side.readings.iter().map(|r| r.id.clone()).collect(),
         about: side.readings[0].about.clone(),
+        source: side.readings[0].source,
     });
     Comparison {
         sides: named.collect(),
@@ -241,7 +259,10 @@ fn differences(sides: &[Side]) -> Vec<Difference> {
     found
 }
 
-fn tests(sides: &[Side], comparable: Comparable) -> Vec<TestPair> {
+/// Rows that measured the same, each with the result set it is from.
+type Rows<'s> = Vec<(&'s ResultSet, &'s Row)>;
+
+fn tests(sides: &[Side], history: &[Side], comparable: Comparable) -> Vec<TestPair> {
     let mut tests: Vec<TestPair> = Vec::new();
     let mut used: Vec<&Row> = Vec::new();
     for side in sides {
@@ -250,24 +271,26 @@ fn tests(sides: &[Side], comparable: Comparable) -> Vec<TestPair> {
             if used.iter().any(|known| std::ptr::eq(*known, row)) {
                 continue;
             }
-            let rows: Vec<Vec<&Row>> = sides
-                .iter()
-                .map(|s| s.readings.iter().filter_map(|r| r.matching(row, reading)).collect())
-                .collect();
+            let rows_of = |side| -> Rows<'_> {
+                let side: &Side = side;
+                side.readings.iter().filter_map(|r| Some((r, r.matching(row, reading)?))).collect()
+            };
+            let rows: Vec<Rows<'_>> = sides.iter().map(rows_of).collect();
             // A row that was matched by its load under another name must not come again.
-            used.extend(rows.iter().flatten().copied());
-            tests.push(test(row, &rows, comparable));
+            used.extend(rows.iter().flatten().map(|(_, row)| *row));
+            tests.push(test(row, &rows, history, comparable));
         }
     }
     tests
 }
 
-fn test(row: &Row, rows: &[Vec<&Row>], comparable: Comparable) -> TestPair {
+fn test(row: &Row, rows: &[Rows<'_>], history: &[Side], comparable: Comparable) -> TestPair {
     let is_paced = row.is_paced;
     let cells = rows.iter().enumerate().map(|(index, own)| {
         let against = (index > 0 && !rows[0].is_empty() && !own.is_empty())
-            .then(|| against(&rows[0], own, comparable, is_paced));
-        Some(Cell { against, ..cell(own)? })
+            .then(|| against(&rows[0], own, history, comparable, is_paced));
+        let own: Vec<&Row> = own.iter().map(|(_, row)| *row).collect();
+        Some(Cell { against, ..cell(&own)? })
     });
     TestPair { test: row.test.clone(), step: row.step.clone(), is_paced, cells: cells.collect() }
 }
@@ -304,73 +327,69 @@ fn geometric_mean(values: &[f64]) -> f64 {
     mean(&values.iter().map(|v| v.ln()).collect::<Vec<_>>()).exp()
 }
 
-fn against(first: &[&Row], own: &[&Row], comparable: Comparable, is_paced: bool) -> Against {
-    let rates = |rows: &[&Row]| rows.iter().map(|r| r.iops).collect::<Vec<f64>>();
-    let (a, b) = (rates(first), rates(own));
-    let within = |rows: &[&Row]| rows.first().and_then(|r| Spread::of_seconds(&r.seconds));
-    let iops = ratio(geometric_mean(&a), geometric_mean(&b), spreads(&a, &b, within(first).zip(within(own))));
-    let load_differs = first[0].load_differences(own[0]);
-    // Two numbers that are only not to be exceeded say nothing of how many times one is the other.
-    let estimates = first[0].expected.zip(own[0].expected).filter(|_| !first[0].is_bound && !own[0].is_bound);
-    let expected = estimates.map(|(x, y)| y.value / x.value);
+fn against(
+    first: &Rows<'_>,
+    own: &Rows<'_>,
+    history: &[Side],
+    comparable: Comparable,
+    is_paced: bool,
+) -> Against {
+    let (a, b) = (first[0].1, own[0].1);
+    let load_differs = a.load_differences(b);
     let is_judged = load_differs.is_empty() && comparable == Comparable::Yes;
-    let percentile = |of: fn(&Row) -> Option<Estimate>| {
-        let (ratio, grade) = percentile(first, own, of)?;
-        let judged = if is_judged { change(ratio, grade).reversed() } else { Change::NotComparable };
-        Some(Judged { ratio, change: judged })
+    // Two numbers that are only not to be exceeded say nothing of how many times one is the other.
+    let estimates = a.expected.zip(b.expected).filter(|_| !a.is_bound && !b.is_bound);
+    let expected = estimates.map(|(x, y)| y.value / x.value);
+    let judged = |of: fn(&Row) -> Option<f64>| -> Option<(Judged, SpreadSource)> {
+        let values = |rows: &Rows<'_>| rows.iter().filter_map(|(_, row)| of(row)).collect::<Vec<f64>>();
+        let (x, y) = (values(first), values(own));
+        if x.is_empty() || y.is_empty() {
+            return None;
+        }
+        let (spreads, source) = spread::of_sides(first, own, history, of);
+        let ratio = ratio(geometric_mean(&x), geometric_mean(&y), spreads);
+        let change = if is_judged { change(ratio, Grade::of(&x, &y)) } else { Change::NotComparable };
+        Some((Judged { ratio, change }, source))
     };
-    let (p50, p99) = (percentile(|row| row.p50_ms), percentile(|row| row.p99_ms));
+    let percentile =
+        |of: fn(&Row) -> Option<f64>| judged(of).map(|(p, _)| Judged { change: p.change.reversed(), ..p });
+    let (iops, spread_from) =
+        judged(|row| Some(row.iops)).unwrap_or((Judged::unknown(), SpreadSource::Unknown));
+    let p50 = percentile(|row| row.p50_ms.map(|p| p.value));
+    let p99 = percentile(|row| row.p99_ms.map(|p| p.value));
     let change = match (is_judged, is_paced) {
         (false, _) => Change::NotComparable,
         (true, true) => p99.map_or(Change::Unknown, |p99| p99.change),
-        (true, false) => change(iops, Grade::of(&a, &b)),
+        (true, false) => iops.change,
     };
-    Against { iops, p50, p99, expected, change, load_differs }
+    Against { iops: iops.ratio, p50, p99, expected, change, spread_from, load_differs }
 }
 
-/// Of repetitions where there are any: a side that has one only is taken to be as noisy as the other. Else of seconds.
-fn spreads(a: &[f64], b: &[f64], within: Option<(Spread, Spread)>) -> Option<(Spread, Spread)> {
-    // It adds no freedom: the interval must be as wide as one estimate of the spread allows.
-    let alone =
-        |spread: Spread| Spread { error: spread.error * spread.n.sqrt(), is_borrowed: true, ..spread };
-    match (Spread::of_repeats(a), Spread::of_repeats(b)) {
-        (Some(a), Some(b)) => Some((a, b)),
-        (Some(a), None) => Some((a, alone(a))),
-        (None, Some(b)) => Some((alone(b), b)),
-        (None, None) => within,
+impl Judged {
+    fn unknown() -> Self {
+        Self { ratio: Estimate::bare(1.0), change: Change::Unknown }
     }
 }
 
-/// A percentile over the first side's, with what a change of it rests on.
-fn percentile(first: &[&Row], own: &[&Row], of: fn(&Row) -> Option<Estimate>) -> Option<(Estimate, Grade)> {
-    let values = |rows: &[&Row]| -> Vec<Estimate> { rows.iter().filter_map(|r| of(r)).collect() };
-    let (a, b) = (values(first), values(own));
-    if a.is_empty() || b.is_empty() {
-        return None;
+impl Against {
+    /// The change of p99 where it belongs in the headline: it is real, or large although nothing is known of its
+    /// spread.
+    #[must_use]
+    pub fn notable_p99(&self) -> Option<Judged> {
+        self.p99.filter(|p99| match p99.change {
+            Change::Faster | Change::Slower | Change::PerhapsFaster | Change::PerhapsSlower => true,
+            Change::Unknown => p99.ratio.value >= P99_NOTABLE || p99.ratio.value <= 1.0 / P99_NOTABLE,
+            Change::Same | Change::Unclear | Change::NotComparable => false,
+        })
     }
-    let plain = |e: &[Estimate]| e.iter().map(|e| e.value).collect::<Vec<f64>>();
-    let within = quantile_spread(a[0]).zip(quantile_spread(b[0]));
-    let (x, y) = (plain(&a), plain(&b));
-    let ratio = ratio(geometric_mean(&x), geometric_mean(&y), spreads(&x, &y, within));
-    Some((ratio, Grade::of(&x, &y)))
 }
 
-/// A quantile's interval as a spread: half of it on the logarithm, as if it came from a normal error.
-fn quantile_spread(p: Estimate) -> Option<Spread> {
-    let (lo, hi) = p.ends().filter(|(lo, _)| *lo > 0.0)?;
-    let n = p.n_effective.max(2.0);
-    let half = (hi / lo).ln() / 2.0;
-    Some(Spread::new(half / Spread::new(1.0, n).half_width(), n))
-}
-
-/// What a change rests on.
+/// The repetitions behind a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Grade {
-    /// One run of each side.
-    Single,
-    /// Some repetitions; or enough of them, and their ranks do not tell the sides apart.
+    /// Too few repetitions of a side; or enough of them, and their ranks do not tell the sides apart.
     Few,
-    /// Enough repetitions of each side, told apart by their ranks too: as far as so few can be.
+    /// Enough repetitions of each side, whose ranks differ too, as far as so few can.
     Repeated,
 }
 
@@ -378,7 +397,6 @@ impl Grade {
     fn of(a: &[f64], b: &[f64]) -> Self {
         let (chance, least) = rank_test(a, b);
         match a.len().min(b.len()) {
-            _ if a.len().max(b.len()) < 2 => Self::Single,
             fewer if fewer >= REPEATS_MIN && chance <= CHANCE_MAX.max(least) => Self::Repeated,
             _ => Self::Few,
         }
@@ -387,7 +405,6 @@ impl Grade {
     /// A change must be beyond this factor to be called real.
     fn factor(self) -> f64 {
         match self {
-            Self::Single => 1.0 + SINGLE_WITHIN,
             Self::Few => 1.0 + REPEATS_WITHIN,
             Self::Repeated => 1.0,
         }
@@ -402,7 +419,7 @@ fn change(ratio: Estimate, grade: Grade) -> Change {
         if lo >= more { Change::Faster } else { Change::PerhapsFaster }
     } else if hi < 1.0 {
         if hi <= less { Change::Slower } else { Change::PerhapsSlower }
-    } else if grade != Grade::Single && lo >= 1.0 / within && hi <= within {
+    } else if lo >= 1.0 / within && hi <= within {
         Change::Same
     } else {
         Change::Unclear
@@ -431,7 +448,7 @@ impl Change {
             Self::PerhapsSlower => "slower?",
             Self::Same => "the same",
             Self::Unclear => "in the noise",
-            Self::Unknown => "noise unknown",
+            Self::Unknown => "spread unknown",
             Self::NotComparable => "not comparable",
         }
     }
@@ -440,19 +457,19 @@ impl Change {
 fn finding_differences(sides: &[Side]) -> Vec<FindingOf> {
     let mut found: Vec<FindingOf> = Vec::new();
     for (index, side) in sides.iter().enumerate() {
-        for told in side.readings.iter().flat_map(|r| &r.findings) {
-            match found.iter_mut().find(|f| f.rule == told.rule) {
+        for note in side.readings.iter().flat_map(|r| &r.findings) {
+            match found.iter_mut().find(|f| f.rule == note.rule) {
                 Some(known) => {
-                    known.severity = known.severity.max(told.severity);
+                    known.severity = known.severity.max(note.severity);
                     if !known.sides.contains(&index) {
                         known.sides.push(index);
                     }
                 }
                 None => found.push(FindingOf {
-                    rule: told.rule.clone(),
-                    severity: told.severity,
+                    rule: note.rule.clone(),
+                    severity: note.severity,
                     sides: vec![index],
-                    says: told.says.clone(),
+                    says: note.says.clone(),
                 }),
             }
         }
@@ -462,65 +479,9 @@ fn finding_differences(sides: &[Side]) -> Vec<FindingOf> {
     found
 }
 
-/// What rules about two loads say of one load on each of two sides: a resource doubled and nothing moved.
+/// Returns what rules about two loads find in one load on each of two sides: a resource doubled and the rate stayed.
 fn across(sides: &[Side]) -> Vec<Finding> {
     let first = &sides[0].readings[0].cases;
     let others = sides[1..].iter().map(|side| &side.readings[0].cases);
-    others.flat_map(|own| rules::model::across(first, own)).collect()
-}
-
-/// `iscsi against nfs: faster in 3 of 4 tests (x1.13 to x3.98), the same in 1.`
-fn outcome(sides: &[Side], tests: &[TestPair], index: usize) -> String {
-    let told: Vec<(&TestPair, &Against)> =
-        tests.iter().filter_map(|t| Some((t, t.cells[index].as_ref()?.against.as_ref()?))).collect();
-    let lead = format!("{} against {}: ", sides[index].name, sides[0].name);
-    if told.is_empty() {
-        return format!("{lead}no test is in both.");
-    }
-    let kinds = [
-        Change::Faster,
-        Change::Slower,
-        Change::PerhapsFaster,
-        Change::PerhapsSlower,
-        Change::Same,
-        Change::Unclear,
-        Change::Unknown,
-        Change::NotComparable,
-    ];
-    let parts: Vec<String> = kinds
-        .into_iter()
-        .filter_map(|kind| {
-            let of: Vec<&(&TestPair, &Against)> = told.iter().filter(|(_, a)| a.change == kind).collect();
-            (!of.is_empty()).then(|| {
-                let ratios: Vec<f64> = of.iter().map(|(t, a)| judged_ratio(t, a)).collect();
-                format!("{} in {} of {}{}", kind.says(), of.len(), told.len(), range(kind, &ratios))
-            })
-        })
-        .collect();
-    let mut says = format!("{lead}{}.", parts.join(", "));
-    let is_open =
-        |a: &Against| matches!(a.change, Change::PerhapsFaster | Change::PerhapsSlower | Change::Unclear);
-    let few = sides[0].readings.len().min(sides[index].readings.len()) < REPEATS_MIN;
-    if few && told.iter().any(|(_, a)| is_open(a)) {
-        says.push_str(" Three runs or more of each side tell small changes from noise: give them one label.");
-    }
-    says
-}
-
-fn judged_ratio(test: &TestPair, against: &Against) -> f64 {
-    match against.p99 {
-        Some(p99) if test.is_paced => p99.ratio.value,
-        _ => against.iops.value,
-    }
-}
-
-fn range(kind: Change, ratios: &[f64]) -> String {
-    if matches!(kind, Change::NotComparable | Change::Same) {
-        return String::new();
-    }
-    let lo = ratios.iter().copied().fold(f64::INFINITY, f64::min);
-    let hi = ratios.iter().copied().fold(0.0, f64::max);
-    let digits = if lo < 0.1 { 4 } else { 2 };
-    let (lo, hi) = (format!("x{lo:.digits$}"), format!("x{hi:.digits$}"));
-    if lo == hi { format!(" ({lo})") } else { format!(" ({lo} to {hi})") }
+    others.flat_map(|own| rules::across(first, own)).collect()
 }

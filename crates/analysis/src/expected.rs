@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::array_region::array_region;
-use crate::case::{Beside, Case, Measured, Modelled};
+use crate::case::{Case, JobCase, Measured, Medium, Modelled};
 use crate::estimate::Spread;
 use crate::finding::Finding;
 use crate::rules;
@@ -11,17 +11,17 @@ use crate::summary::{RunSummary, StepSummary};
 use crate::verdict::{self, RunVerdict, Verdict};
 use assay_model::array::{Array, ArrayError, parse};
 use assay_model::calibrate::strip_software;
-use assay_model::from_plan::{TOGETHER_IOS, workloads};
+use assay_model::concurrent::predict_concurrent;
+use assay_model::from_plan::{CONCURRENT_IOS, workloads};
 use assay_model::predict::{Engines, predict_inside};
 use assay_model::published::Published;
 use assay_model::resolved::Tables;
-use assay_model::together::predict_together;
 use assay_model::validate::array_of;
 use assay_model::workload::Workload;
-use assay_record::{MemberFacts, RunHeader, StepId};
+use assay_record::{MemberFacts, MemberKind, RunHeader, StepId};
 use assay_spec::{Job, Step};
 
-/// Everything the model lets one say about results.
+/// Expectations, verdicts and findings of the model for a set of results.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judgement {
     /// Name of the array; empty where rows have arrays of their own.
@@ -32,7 +32,7 @@ pub struct Judgement {
     pub verdicts: Vec<Option<Verdict>>,
     /// For all of them.
     pub verdict: Option<RunVerdict>,
-    /// What the rules found, in their order.
+    /// Findings of the rules, in their order.
     pub findings: Vec<Finding>,
 }
 
@@ -40,7 +40,7 @@ impl Judgement {
     /// Judges cases; `array` is what all of them are on, or empty.
     #[must_use]
     pub fn of(array: String, cases: Vec<Case>) -> Self {
-        let findings = rules::model::apply(&cases);
+        let findings = rules::of_cases(&cases);
         let verdicts: Vec<Option<Verdict>> =
             (0..cases.len()).map(|index| verdict::of_case(&cases[index], index, &findings)).collect();
         let findings = findings.into_iter().map(|f| f.finding).collect();
@@ -111,6 +111,7 @@ fn alone(
         stated_transfer: None,
         synced: used.iter().all(|m| m.sync),
         error: Spread::of_seconds(&seconds).map(Spread::half_width),
+        medium: medium(header, &used),
     };
     let load = workload.map(|workload| {
         let mut load = Modelled::new(array, workload, Engines::FULL, tables);
@@ -122,6 +123,24 @@ fn alone(
         load
     });
     Case { step: Some(step.id), measured, load, beside: None }
+}
+
+/// The medium under all members, as far as the host can see it: virtual disks and LUNs claim what they like.
+fn medium(header: &RunHeader, members: &[&MemberFacts]) -> Medium {
+    let of = |member: &MemberFacts| match &member.device {
+        Some(device) if matches!(member.kind, MemberKind::File | MemberKind::Device) => {
+            match device.rotational {
+                true => Medium::Rotating,
+                false => Medium::SolidState,
+            }
+        }
+        _ => Medium::Unknown,
+    };
+    let mut all = members.iter().map(|member| of(member));
+    match all.next() {
+        Some(first) if header.host.hypervisor.is_none() && all.all(|other| other == first) => first,
+        _ => Medium::Unknown,
+    }
 }
 
 /// The members that a job works on.
@@ -146,7 +165,7 @@ fn together(
     let Some(loads) = plan.jobs.iter().enumerate().map(load).collect::<Option<Vec<Workload>>>() else {
         return Vec::new();
     };
-    let together = Arc::new(predict_together(array, &loads, TOGETHER_IOS, tables));
+    let together = Arc::new(predict_concurrent(array, &loads, CONCURRENT_IOS, tables));
     let case = |(index, job): (usize, &crate::summary::JobSummary)| Case {
         step: Some(step.id),
         measured: Measured {
@@ -157,7 +176,7 @@ fn together(
             ..Measured::default()
         },
         load: None,
-        beside: Some(Beside { together: Arc::clone(&together), job: index }),
+        beside: Some(JobCase { together: Arc::clone(&together), job: index }),
     };
     step.jobs.iter().enumerate().map(case).collect()
 }

@@ -1,18 +1,21 @@
-//! What a run shows beyond its numbers.
+//! Findings: observations about a run beyond its numbers.
 
 use assay_record::StepId;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-/// Something a run shows.
+/// An observation about a run, with its evidence and the next step.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Finding {
     /// Stable name of the rule.
     pub rule: String,
+    /// Names that earlier releases gave the rule.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub aliases: Vec<String>,
     /// How much it matters.
     pub severity: Severity,
-    /// What is the matter, in full sentences with their numbers.
+    /// The observation and what it means, in full sentences with their numbers.
     pub says: String,
-    /// The numbers it rests on.
+    /// The numbers that support it.
     pub evidence: Vec<Evidence>,
     /// What to do next; may be empty.
     pub next: String,
@@ -22,7 +25,7 @@ pub struct Finding {
 }
 
 /// How much a finding matters, least first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// Good to know when reading the numbers.
@@ -34,7 +37,7 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// As it stands in tables.
+    /// Returns the word for tables.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -45,19 +48,19 @@ impl Severity {
     }
 }
 
-/// A number a finding rests on.
+/// A number that supports a finding.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Evidence {
-    /// What it is.
+    /// Its name.
     pub label: String,
-    /// How much; always finite.
+    /// Its value; always finite.
     pub value: f64,
-    /// Of what; empty for a plain count.
+    /// Its unit; empty for a plain count.
     pub unit: String,
 }
 
 impl Evidence {
-    /// Such a number; what is not finite becomes 0.
+    /// Returns a piece of evidence; values that are not finite become 0.
     #[must_use]
     pub fn new(label: &str, value: f64, unit: &str) -> Self {
         let value = if value.is_finite() { value } else { 0.0 };

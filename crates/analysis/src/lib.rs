@@ -1,9 +1,9 @@
 //! What a run means.
 //!
 //! A [`Collector`] goes through a run's events, live or from the store, and gives a [`RunSummary`] at any time:
-//! steps, their jobs, rates and distributions. [`findings`] judges a summary: each [`Finding`] says what the run shows,
-//! with its evidence and what to do next. [`ceiling`] and [`path_faults`] judge the network of a path;
-//! [`compare`] holds several results against each other.
+//! steps, their jobs, rates and distributions. [`findings`] judges a summary: each [`Finding`] is an observation with
+//! its evidence and the next step. [`ceiling`] and [`path_faults`] judge the network of a path; [`compare`] compares
+//! several results.
 //!
 //! Architecture invariant: pure functions of their arguments, no I/O and no clock. What cannot be judged is not judged:
 //! a rule that lacks a fact stays silent.
@@ -23,7 +23,7 @@ mod summary;
 mod verdict;
 
 pub use array_region::{ArrayRegion, array_region};
-pub use case::{Beside, Case, Measured, Modelled};
+pub use case::{Case, JobCase, Measured, Medium, Modelled};
 pub use collector::Collector;
 pub use expected::{Judgement, judge, judge_published};
 pub use finding::{Evidence, Finding, Severity};
@@ -31,10 +31,11 @@ pub use network::{
     CEILING_IO_BYTES, Ceiling, PathFault, ceiling, ceiling_together, lossy_frames, nfs_ceiling, path_faults,
     step_ceiling, unreachable,
 };
-pub use rules::findings;
+pub use rules::settings::{SlowSetting, slow_lun_settings, slow_nfs_settings};
+pub use rules::{disturbed_steps, findings, rule_name};
 pub use series::Point;
 pub use summary::{
     Cpu, DiskBytes, HostView, JobSummary, Load, OpSummary, RunStatus, RunSummary, StepSummary, TcpPoint,
     TcpSummary,
 };
-pub use verdict::{RunVerdict, Standing, Verdict};
+pub use verdict::{Agreement, RunVerdict, Verdict};

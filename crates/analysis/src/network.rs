@@ -1,7 +1,7 @@
-//! What the network facts of a path allow, by arithmetic that is shown, and what is wrong with them.
+//! The ceiling of a path by its network facts, with the arithmetic, and the faults of a path.
 //!
-//! Interfaces stand on each other: [`carrier`] finds the links that carry in the end, so that two VLANs of one card are one
-//! link; [`ceilings`] reckons what they carry, and [`faults`] says what is wrong with them.
+//! Interfaces are stacked: [`carrier`] finds the physical links below, so that two VLANs of one card are one link;
+//! [`ceilings`] computes what the links carry, and [`faults`] names what is wrong with them.
 
 mod carrier;
 mod ceilings;
@@ -18,23 +18,23 @@ const HEADERS_BYTES: u32 = 40;
 const IPV6_MORE_BYTES: u32 = 20;
 const TIMESTAMP_BYTES: u32 = 12;
 
-/// The most payload a path can carry in one direction, and how that is reckoned.
+/// The highest payload rate of a path in one direction, with its arithmetic.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Ceiling {
-    /// 10^6 bytes per second; `None` where nobody knows the rate of the link.
+    /// 10^6 bytes per second; `None` where the link speed is unknown.
     pub mb_per_s: Option<f64>,
-    /// The reckoning, in words and numbers.
+    /// The arithmetic, in words and numbers.
     pub arithmetic: String,
-    /// Where the rate of the link comes from, and what that leaves open.
+    /// The source of the link speed, and what it leaves open.
     pub rate_from: String,
 }
 
-/// What is wrong with a path, or with how paths lie to each other.
+/// A fault of a path, or of several paths together.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PathFault {
-    /// What is the matter, full sentences.
+    /// The fault, in full sentences.
     pub says: String,
-    /// What to do about it.
+    /// The next step.
     pub next: String,
 }
 
@@ -50,7 +50,7 @@ fn packet_bytes(net: &NetPathFacts, tcp: &TcpPathFacts) -> u32 {
     tcp.send_mss_bytes + HEADERS_BYTES + more_bytes(net) + time_stamp
 }
 
-/// What the headers of a packet are longer than those of IPv4, bytes.
+/// Bytes by which the headers of a packet exceed those of IPv4.
 fn more_bytes(net: &NetPathFacts) -> u32 {
     let source = net.route.as_ref().and_then(|route| route.source.as_deref());
     if source.is_some_and(|address| address.contains(':')) { IPV6_MORE_BYTES } else { 0 }

@@ -1,23 +1,37 @@
-//! The rules, one small file per group.
+//! The rules: every observation that Assay makes of a run or of a published table.
 //!
-//! To add one: write a function from a [`Run`] (rules about the whole run) or a [`StepCase`] (rules about a step) to an
-//! `Option`, and list it below. A rule that lacks a fact it needs returns `None`: silence means "not judged", never
-//! "all is well". A step rule that fires in several steps becomes one finding with the plainest case's words.
+//! A [`Rule`] has a name, the condition under which it fires, and a function from what it judges to an `Option`:
+//! a whole [`Run`], a step of a run ([`StepCase`]), a load beside its expectation ([`Case`]), two of them, or all of
+//! them. To add one: write the function in the file of its group, list it in [`catalogue`], and describe it in
+//! docs/method.md (a test compares the two). Thresholds stand beside the function that uses them. A rule that lacks a
+//! fact returns `None`: silence means "not judged", never "all is well".
 
+mod cache;
+pub(crate) mod catalogue;
+mod cost;
 mod host;
+mod identity;
+mod link;
 mod load;
-pub(crate) mod model;
 mod network;
 mod nfs;
+mod pairs;
 mod queue;
 mod run;
+mod serial;
+pub(crate) mod settings;
+mod steps;
 mod target;
 
-use assay_record::{MemberFacts, MemberKind, RunHeader};
+use assay_record::{MemberFacts, MemberKind, RunHeader, StepId};
 use assay_spec::{Job, Step};
 
+use crate::case::Case;
 use crate::finding::{Evidence, Finding, Severity};
 use crate::summary::{JobSummary, RunSummary, StepSummary};
+
+pub(crate) use catalogue::{Check, Effect, RULES, Rule};
+use steps::shortened;
 
 /// A run as rules see it.
 #[derive(Clone, Copy)]
@@ -34,76 +48,103 @@ pub(crate) struct StepCase<'r> {
     pub(crate) step: &'r StepSummary,
 }
 
-/// What a rule has to say.
+/// The observation of a rule that fired.
 pub(crate) struct Fired {
     pub(crate) severity: Severity,
     pub(crate) says: String,
     pub(crate) evidence: Vec<Evidence>,
     pub(crate) next: &'static str,
-    /// How plain the case is: of several steps, the one with the most speaks. Comparable within a rule only.
+    /// How plain the case is: of several, the one with the most speaks. Comparable within a rule only.
     pub(crate) weight: f64,
 }
 
-type RunRule = fn(Run<'_>) -> Option<Fired>;
-type StepRule = fn(StepCase<'_>) -> Option<Fired>;
+/// A finding and the indices of the cases it is about.
+pub(crate) struct Found {
+    pub(crate) finding: Finding,
+    pub(crate) cases: Vec<usize>,
+    pub(crate) effect: Effect,
+}
 
-const RUN_RULES: [(&str, RunRule); 10] = [
-    ("partial", run::partial),
-    ("quick", run::quick),
-    ("changed", run::changed),
-    ("skipped-step", run::skipped_step),
-    ("unwritten", target::unwritten),
-    ("cached", target::cached),
-    ("in-memory", target::in_memory),
-    ("small-span", target::small_span),
-    ("sync", target::sync),
-    ("path-fault", network::path_fault),
-];
-
-const STEP_RULES: [(&str, StepRule); 16] = [
-    ("mismatch", load::mismatch),
-    ("uncertain-writes", nfs::uncertain_writes),
-    ("errors", load::errors),
-    ("stalled", load::stalled),
-    ("missed-rate", load::missed_rate),
-    ("rereads-start", queue::rereads_start),
-    ("drained-queue", queue::drained_queue),
-    ("tester-bound", host::tester_bound),
-    ("busy-host", host::busy_host),
-    ("steal", host::steal),
-    ("late-timers", host::late_timers),
-    ("foreign-io", host::foreign_io),
-    ("retransmits", network::retransmits),
-    ("link-errors", network::link_errors),
-    ("unstable-writes", nfs::unstable_writes),
-    ("stable-anyway", nfs::stable_anyway),
-];
-
-/// Everything the rules find in a run, the gravest first.
+/// Returns everything the rules find in a run, the gravest first.
 #[must_use]
 pub fn findings(header: &RunHeader, summary: &RunSummary) -> Vec<Finding> {
-    let mut found = apply(header, summary);
+    let run = Run { header, summary };
+    let mut found: Vec<Finding> = RULES
+        .iter()
+        .filter_map(|rule| match rule.check {
+            Check::Run(check) => check(run).map(|fired| finding(rule, fired)),
+            Check::Step(check) => of_steps(rule, check, run),
+            Check::Load(_) | Check::Pair(_) | Check::Loads(_) => None,
+        })
+        .collect();
+    // A rule has better words than a warning of the same name; warnings without a rule are all reported.
+    let mut warnings = run::warnings(run);
+    warnings.retain(|warning| !found.iter().any(|f| f.rule == warning.rule));
+    found.extend(warnings);
     // A stable sort: within a severity, findings keep the order of the rules.
     found.sort_by_key(|f| std::cmp::Reverse(f.severity));
     found
 }
 
-/// Every finding, in the order of the rules; then the warnings that no rule has words of its own for.
-fn apply(header: &RunHeader, summary: &RunSummary) -> Vec<Finding> {
-    let run = Run { header, summary };
-    let mut found: Vec<Finding> =
-        RUN_RULES.iter().filter_map(|(name, rule)| rule(run).map(|f| finding(name, f))).collect();
-    found.extend(STEP_RULES.iter().filter_map(|(name, rule)| worst_of_steps(name, *rule, run)));
-    // Only a rule of the same name has better words: of several warnings, as of a path that went and came, all are told.
-    let mut untold = run::warnings(run);
-    untold.retain(|warning| !found.iter().any(|f| f.rule == warning.rule));
-    found.extend(untold);
-    found
+/// Returns every finding about loads beside their expectations, in the order of the rules. Of a rule that fires more
+/// than once, the plainest case has its numbers and the others their names.
+pub(crate) fn of_cases(cases: &[Case]) -> Vec<Found> {
+    let pairs = || (0..cases.len()).flat_map(|a| (a + 1..cases.len()).map(move |b| (a, b)));
+    RULES
+        .iter()
+        .filter_map(|rule| {
+            let fired = match rule.check {
+                Check::Load(check) => {
+                    cases.iter().enumerate().filter_map(|(i, case)| Some((vec![i], check(case)?))).collect()
+                }
+                Check::Pair(check) => {
+                    pairs().filter_map(|(a, b)| Some((vec![a, b], check(&cases[a], &cases[b])?))).collect()
+                }
+                Check::Loads(check) => check(cases).map(|(fired, used)| (used, fired)).into_iter().collect(),
+                Check::Run(_) | Check::Step(_) => Vec::new(),
+            };
+            found(rule, cases, fired)
+        })
+        .collect()
 }
 
-fn finding(rule: &str, fired: Fired) -> Finding {
+/// Returns what a resource that differs between two runs did to a load of each. The other rules about two loads are
+/// about one array, and each run has been judged by them already.
+pub(crate) fn across(first: &[Case], own: &[Case]) -> Vec<Finding> {
+    let both: Vec<Case> = first.iter().chain(own).cloned().collect();
+    let pairs = |a: usize| (first.len()..both.len()).map(move |b| (a, b));
+    let across = RULES.iter().filter(|rule| rule.effect == Effect::Compares);
+    across
+        .filter_map(|rule| {
+            let Check::Pair(check) = rule.check else { return None };
+            let fired = (0..first.len()).flat_map(pairs);
+            let fired = fired.filter_map(|(a, b)| Some((vec![a, b], check(&both[a], &both[b])?)));
+            let found = found(rule, &both, fired.collect())?;
+            Some(Finding { steps: Vec::new(), ..found.finding })
+        })
+        .collect()
+}
+
+/// Returns the steps whose numbers something disturbed, by the findings of their run.
+#[must_use]
+pub fn disturbed_steps(findings: &[Finding]) -> Vec<StepId> {
+    let disturbs = |finding: &&Finding| {
+        let rule = RULES.iter().find(|rule| rule.id == finding.rule);
+        finding.severity >= Severity::Warning && rule.is_some_and(|rule| rule.effect == Effect::Disturbs)
+    };
+    findings.iter().filter(disturbs).flat_map(|finding| finding.steps.clone()).collect()
+}
+
+/// Returns the present name of a rule, by that or by the name that earlier releases gave it.
+#[must_use]
+pub fn rule_name(name: &str) -> &str {
+    RULES.iter().find(|rule| rule.alias == Some(name)).map_or(name, |rule| rule.id)
+}
+
+fn finding(rule: &Rule, fired: Fired) -> Finding {
     Finding {
-        rule: rule.to_owned(),
+        rule: rule.id.to_owned(),
+        aliases: rule.alias.into_iter().map(str::to_owned).collect(),
         severity: fired.severity,
         says: fired.says,
         evidence: fired.evidence,
@@ -112,29 +153,62 @@ fn finding(rule: &str, fired: Fired) -> Finding {
     }
 }
 
-fn worst_of_steps(name: &str, rule: StepRule, run: Run<'_>) -> Option<Finding> {
-    let cases = run.summary.steps.iter().filter_map(|step| run.case(step));
-    let mut fired: Vec<(StepCase<'_>, Fired)> = cases.filter_map(|c| rule(c).map(|f| (c, f))).collect();
-    fired.sort_by(|a, b| b.1.weight.total_cmp(&a.1.weight));
+/// One finding for all steps in which a rule fires.
+fn of_steps(rule: &Rule, check: fn(StepCase<'_>) -> Option<Fired>, run: Run<'_>) -> Option<Finding> {
+    let steps = &run.summary.steps;
+    let fired = steps.iter().enumerate().filter_map(|(i, step)| Some((vec![i], check(run.case(step)?)?)));
+    let fired: Vec<_> = fired.collect();
     let severity = fired.iter().map(|(_, f)| f.severity).max()?;
-    let steps: Vec<_> = fired.iter().map(|(case, _)| case.step.id).collect();
-    let (case, worst) = fired.into_iter().next()?;
-    let mut finding = finding(name, worst);
+    let names: Vec<String> = steps.iter().map(step_name).collect();
+    let (mut finding, used) = composed(rule, &names, fired)?;
     finding.severity = severity;
-    finding.says = format!("{}: {}", case.name(), finding.says);
-    match steps.len() - 1 {
-        0 => {}
-        1 => finding.says.push_str(" The same holds for one other step."),
-        others => finding.says.push_str(&format!(" The same holds for {others} other steps.")),
-    }
-    finding.steps = steps;
+    finding.steps = used.iter().map(|index| steps[*index].id).collect();
     Some(finding)
 }
 
+fn found(rule: &Rule, cases: &[Case], fired: Vec<(Vec<usize>, Fired)>) -> Option<Found> {
+    let names: Vec<String> = cases.iter().map(|case| case.measured.name.clone()).collect();
+    let (mut finding, mut used) = composed(rule, &names, fired)?;
+    finding.steps = used.iter().filter_map(|index| cases[*index].step).collect();
+    used.sort_unstable();
+    Some(Found { finding, cases: used, effect: rule.effect })
+}
+
+/// Returns the plainest case with its numbers and the names of all others, and the indices of all, the plainest first.
+fn composed(
+    rule: &Rule,
+    names: &[String],
+    mut fired: Vec<(Vec<usize>, Fired)>,
+) -> Option<(Finding, Vec<usize>)> {
+    fired.sort_by(|a, b| b.1.weight.total_cmp(&a.1.weight));
+    let mut used: Vec<usize> = Vec::new();
+    for index in fired.iter().flat_map(|(indices, _)| indices) {
+        if !used.contains(index) {
+            used.push(*index);
+        }
+    }
+    let (plainest, first) = fired.into_iter().next()?;
+    let subject: Vec<String> = plainest.iter().take(2).map(|index| names[*index].clone()).collect();
+    let mut others: Vec<usize> = used.iter().copied().filter(|index| !plainest.contains(index)).collect();
+    others.sort_unstable();
+    let mut finding = finding(rule, first);
+    finding.says = format!("{}: {}", list(&subject), finding.says);
+    if !others.is_empty() {
+        finding.says.push_str(&format!(" Also in {}.", shortened(names, &others)));
+    }
+    Some((finding, used))
+}
+
+/// The step as people call it.
+pub(crate) fn step_name(step: &StepSummary) -> String {
+    format!("{} {}", step.test, step.step).trim_end().to_owned()
+}
+
 impl<'r> Run<'r> {
-    /// `None` for a step that was left out or has measured nothing yet.
+    /// `None` for a step that was left out, or that measured nothing but errors.
     fn case(self, step: &'r StepSummary) -> Option<StepCase<'r>> {
-        if step.skipped.is_some() || (step.seconds == 0.0 && step.reason.is_none()) {
+        let has_faults = step.errors > 0 || step.mismatch_count > 0;
+        if step.skipped.is_some() || (step.unmeasured.is_some() && !has_faults) {
             return None;
         }
         let plan = self.header.plan.tests.get(step.id.test as usize)?.steps.get(step.id.step as usize)?;
@@ -148,14 +222,6 @@ impl<'r> Run<'r> {
 }
 
 impl<'r> StepCase<'r> {
-    /// The step as people call it.
-    fn name(self) -> String {
-        match self.step.step.as_str() {
-            "" => self.step.test.clone(),
-            label => format!("{} ({label})", self.step.test),
-        }
-    }
-
     /// The jobs with what they measured.
     pub(crate) fn jobs(self) -> impl Iterator<Item = (&'r Job, &'r JobSummary)> {
         self.plan.jobs.iter().zip(&self.step.jobs)

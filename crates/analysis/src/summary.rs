@@ -5,7 +5,7 @@ use assay_record::{
     TcpSample, TurnStats, Warning, WorkerPlacement, WriteEnd,
 };
 use assay_spec::{Pacing, units::MIB};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::series::Point;
 
@@ -32,11 +32,11 @@ pub enum RunStatus {
     Done,
     /// A step ended by errors.
     Failed,
-    /// Somebody stopped it.
+    /// It was stopped by a signal.
     Interrupted,
     /// Whoever runs it is still at it. Its events cannot tell: whoever reads them from a store knows.
     Running,
-    /// It has no end: it was killed, or it is still running and nobody looked.
+    /// It has no end: it was killed, or it is running.
     Partial,
 }
 
@@ -103,23 +103,27 @@ pub struct StepSummary {
     pub mismatch_count: u64,
     /// What went over each path, for targets that have paths.
     pub paths: Vec<PathEnd>,
-    /// What the TCP connections to each portal did, where there are any.
+    /// Statistics of the TCP connections to each portal, where there are any.
     pub tcp: Vec<TcpSummary>,
-    /// What the network interfaces under the targets counted, for everybody, where there are any. Samples that touch the
+    /// Counters of the network interfaces under the targets, with all their traffic, where there are any. Samples that touch
+    /// the
     /// measured window count.
     pub links: Vec<LinkSample>,
-    /// What became of writes, for targets that may hold them in memory.
+    /// Durability of writes, for targets that may hold them in memory.
     pub writes: Vec<WriteEnd>,
     /// On which CPU each worker ran; empty where the record does not say.
     pub workers: Vec<WorkerPlacement>,
     /// Second by second.
     pub series: Vec<Point>,
-    /// What the host did meanwhile.
+    /// Host samples of the step.
     pub host: HostView,
     /// The tester's own loop.
     pub turns: TurnStats,
     /// Why the step was left out, where it was.
     pub skipped: Option<String>,
+    /// Why there is no result although the step began: its window did not begin, or was cut off within its first second.
+    /// Rates are then zero, and so are counts unless errors ended it.
+    pub unmeasured: Option<String>,
     /// Why it ended; `None` while it runs, or where the run was killed in it.
     pub reason: Option<StepReason>,
     /// Whether it ran to its end.
@@ -164,7 +168,7 @@ pub struct TcpSummary {
     pub rtt_us_median: Option<u32>,
     /// Longest, µs.
     pub rtt_us_max: Option<u32>,
-    /// Segments that this host sent again. What the other side sent again is not seen from here.
+    /// Retransmits of this host; those of the other side cannot be seen from here.
     pub retransmits: u64,
     /// Smallest segment size for sending, bytes.
     pub send_mss_bytes_min: Option<u32>,
@@ -217,7 +221,7 @@ impl TcpSummary {
 }
 
 /// How I/Os are started.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Load {
     /// Each follows a completion at once.
@@ -278,6 +282,18 @@ impl OpSummary {
         }
     }
 
+    /// The same without I/Os and rates: of a window that is too short to be a result. Errors stay.
+    #[must_use]
+    pub fn errors_only(&self) -> Self {
+        Self { errors: self.errors, ..Self::default() }
+    }
+
+    /// The same without rates: of a window that errors ended too soon. What succeeded is counted.
+    #[must_use]
+    pub fn without_rates(&self) -> Self {
+        Self { iops: 0.0, mib_per_s: 0.0, mb_per_s: 0.0, ..self.clone() }
+    }
+
     /// Several jobs in one: counts, rates and distributions added.
     #[must_use]
     pub fn sum(parts: &[&Self]) -> Self {
@@ -310,7 +326,7 @@ impl OpSummary {
 /// CPU use over a measured window.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Cpu {
-    /// What the step's end, or the samples of the host, say. `None` where neither is there yet.
+    /// Returns the CPU use by the end of the step, or by the samples of the host. `None` where neither is there yet.
     pub used: Option<StepCpu>,
     /// CPU time of the tester per successful I/O, µs.
     pub tester_us_per_io: Option<f64>,
@@ -325,9 +341,9 @@ pub struct HostView {
     pub timer_late_mean_ns: f64,
     /// The latest, ns.
     pub timer_late_max_ns: u64,
-    /// What the block devices moved in the covered part of the window, by anybody.
+    /// Bytes that the block devices moved in the covered part of the window, for all programs.
     pub disks: Vec<DiskBytes>,
-    /// What the tester moved in the same part, bytes; `None` where the samples have gaps.
+    /// Bytes that the tester moved in the same part; `None` where the samples have gaps.
     pub tester_bytes: Option<f64>,
 }
 

@@ -1,77 +1,125 @@
-//! The verdict: what limits, with the numbers, the second suspect, and the one experiment that would separate them.
+//! The verdict: the bottleneck with its numbers, the second suspect, and the experiment that tells the two apart.
 
 use assay_model::demand::{Resource, ResourceKind};
 use assay_model::quantity::Bounds;
 use assay_model::resolved::Software;
 
-use crate::case::{Beside, Case, Measured, Modelled};
-use crate::rules::model::Found;
+use crate::case::{Case, JobCase, Measured, Modelled};
+use crate::rules::{Effect, Found};
 
 /// Measured within this of the expected interval is as expected, on top of the interval itself.
 const TOLERANCE: f64 = 0.10;
 /// So far above the interval something is faster than the array file says.
 const FASTER: f64 = 1.25;
-/// Findings that name a limit by themselves, and so make a suspicion firmer.
-const NAMING: [&str; 6] = ["SERIAL", "WSERIAL", "CPU", "LINK", "RAIDPEN", "INVAR"];
-
-/// How a measurement stands to its expectation.
+/// Whether a measurement agrees with its expectation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Standing {
+pub enum Agreement {
     /// Within the interval and its tolerance.
     AsExpected,
-    /// Below it: something not in the array file is in the way.
+    /// Below it: something that the array file does not describe limits.
     Below,
-    /// Above it: a cache, or the array is faster than described.
+    /// Above it: a cache answered, or the array is faster than described.
     Above,
 }
 
-/// What limits a test.
+/// The bottleneck of a test.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Verdict {
-    /// One sentence with its numbers.
+    /// The verdict with its numbers, in full sentences.
     pub says: String,
-    /// What limits, in few words.
+    /// The first suspect in few words: a bottleneck, or what makes the result faster than expected.
     pub limit: String,
-    /// What else may limit; empty where nothing comes near.
+    /// The second suspect; empty where nothing comes near.
     pub second: String,
-    /// The one experiment that would tell the two apart.
+    /// The experiment that tells the two apart, or confirms the only one.
     pub experiment: String,
-    /// How the measurement stands to the expectation.
-    pub standing: Standing,
+    /// Whether the measurement agrees with the expectation.
+    #[serde(rename = "standing")]
+    pub agreement: Agreement,
     /// Measured over expected, nominal.
     pub ratio: f64,
-    /// Rules that support it.
+    /// Names of the rules that support it.
     pub rules: Vec<String>,
+    /// Names that earlier releases gave these rules.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rule_aliases: Vec<String>,
 }
 
-/// What limits a run.
+/// The bottleneck of a run.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct RunVerdict {
-    /// One or two sentences.
+    /// The verdict in full sentences.
     pub says: String,
-    /// What limits most of the tests.
+    /// The first suspect of most tests.
     pub limit: String,
-    /// Tests that it limits.
+    /// Number of tests with this first suspect.
     pub tests: usize,
-    /// Tests that were judged.
+    /// Number of tests that were judged.
     pub judged: usize,
 }
 
-/// How a measurement stands to an interval, with the measurement's own error as tolerance where that is larger.
-fn standing(measured: &Measured, expected: Bounds) -> Standing {
-    let tolerance = measured.error.unwrap_or(0.0).max(TOLERANCE);
-    match measured.iops {
-        x if x > expected.hi * FASTER.max(1.0 + tolerance) => Standing::Above,
-        x if x < expected.lo * (1.0 - tolerance).max(0.0) => Standing::Below,
-        _ => Standing::AsExpected,
+/// Why a test is as fast as it is.
+#[derive(Debug, Clone, PartialEq)]
+enum Suspect {
+    /// A resource of the array file, with the rate at which it is full where that is known.
+    Resource { kind: ResourceKind, name: String, full_at: Option<String> },
+    /// Software of unknown cost.
+    Software,
+    /// The same, where a rule shows that I/Os pass it one at a time.
+    SerialSoftware,
+    /// Nothing in the array file explains so low a rate.
+    Undescribed,
+    /// A cache answered.
+    Cache,
+    /// The array is faster than its file says.
+    FasterArray,
+}
+
+impl Suspect {
+    fn name(&self) -> String {
+        match self {
+            Self::Resource { name, .. } => name.clone(),
+            Self::Software => "the target's software".to_owned(),
+            Self::SerialSoftware => "the target's software, which serialises I/O".to_owned(),
+            Self::Undescribed => "something that the array file does not describe".to_owned(),
+            Self::Cache => "a cache".to_owned(),
+            Self::FasterArray => "an array that is faster than its file says".to_owned(),
+        }
+    }
+
+    /// The name with the rate at which it is full.
+    fn with_ceiling(&self) -> String {
+        match self {
+            Self::Resource { name, full_at: Some(iops), .. } => format!("{name} (full at {iops} IOPS)"),
+            other => other.name(),
+        }
+    }
+
+    /// The kind of resource that an experiment can change.
+    fn kind(&self) -> Option<ResourceKind> {
+        match self {
+            Self::Resource { kind, .. } => Some(*kind),
+            Self::Software | Self::SerialSoftware => Some(ResourceKind::TargetCpu),
+            Self::Undescribed | Self::Cache | Self::FasterArray => None,
+        }
     }
 }
 
-/// The verdict on a case; `None` where the model has nothing to say of it.
+/// Compares a measurement with an interval; the measurement's own error is the tolerance where it is the larger.
+fn agreement(measured: &Measured, expected: Bounds) -> Agreement {
+    let tolerance = measured.error.unwrap_or(0.0).max(TOLERANCE);
+    match measured.iops {
+        x if x > expected.hi * FASTER.max(1.0 + tolerance) => Agreement::Above,
+        x if x < expected.lo * (1.0 - tolerance).max(0.0) => Agreement::Below,
+        _ => Agreement::AsExpected,
+    }
+}
+
+/// Returns the verdict on a case; `None` where the model cannot express its load.
 pub(crate) fn of_case(case: &Case, index: usize, found: &[Found]) -> Option<Verdict> {
     match &case.beside {
-        Some(beside) => Some(of_job(&case.measured, beside)),
+        Some(job) => Some(of_job(&case.measured, job)),
         None => of_load(case, index, found),
     }
 }
@@ -79,171 +127,260 @@ pub(crate) fn of_case(case: &Case, index: usize, found: &[Found]) -> Option<Verd
 fn of_load(case: &Case, index: usize, found: &[Found]) -> Option<Verdict> {
     let load = case.load.as_ref()?;
     let p = &load.prediction;
-    let measured = case.measured.iops;
-    let hi = p.iops.hi * (1.0 + TOLERANCE);
-    let standing = standing(&case.measured, p.iops);
-    let of_case = |f: &&Found| f.cases.contains(&index);
-    let rules: Vec<String> = found
-        .iter()
-        .filter(of_case)
-        .map(|f| f.finding.rule.clone())
-        .filter(|rule| NAMING.contains(&rule.as_str()) || rule.starts_with("CACHE"))
-        .collect();
-    let (limit, second, kinds) = suspects(load, standing, &rules);
-    let experiment = experiment(kinds.0, kinds.1);
-    let is = match rules.len() {
-        _ if standing == Standing::AsExpected && p.software != Software::Unknown && measured <= hi => "is",
-        0 => "is perhaps",
-        1 => "is probably",
-        _ => "is",
+    let agreement = agreement(&case.measured, p.iops);
+    let supports =
+        |f: &&Found| f.cases.contains(&index) && !matches!(f.effect, Effect::Explains | Effect::Disturbs);
+    let support: Vec<&Found> = found.iter().filter(supports).collect();
+    let suspects = suspects(load, agreement, &support);
+    let is_certain = agreement == Agreement::AsExpected
+        && p.software != Software::Unknown
+        && case.measured.iops <= p.iops.hi * (1.0 + TOLERANCE);
+    let certainty = match support.len() {
+        _ if is_certain => "",
+        0 => "possibly ",
+        1 => "probably ",
+        _ => "",
     };
-    let interval = match p.software {
-        Software::Unknown => format!("at most {:.0} of the hardware (software cost unknown)", p.iops.hi),
-        Software::None | Software::Known => format!("{:.0} to {:.0}", p.iops.lo, p.iops.hi),
-    };
-    let ratio = if p.iops.value > 0.0 { measured / p.iops.value } else { 0.0 };
-    let second_words = if second.is_empty() { String::new() } else { format!("; second suspect: {second}") };
-    let says = format!(
-        "the limit {is} {limit}: {measured:.0} IOPS measured{}, {interval} expected (x{ratio:.2}){second_words}. To tell them apart: {experiment}",
+    let ratio = if p.iops.value > 0.0 { case.measured.iops / p.iops.value } else { 0.0 };
+    let expected = expected_words(p.iops, p.software);
+    let numbers = format!(
+        "{} IOPS measured{}, {expected} expected (x{ratio:.2})",
+        whole(case.measured.iops),
         unsteady(&case.measured)
     );
-    Some(Verdict { says, limit, second, experiment: experiment.to_owned(), standing, ratio, rules })
+    let experiment = experiment(&suspects, load);
+    let says = sentence(agreement, certainty, &suspects, &numbers, &experiment);
+    Some(Verdict {
+        says,
+        limit: suspects.0.name(),
+        second: suspects.1.as_ref().map(Suspect::with_ceiling).unwrap_or_default(),
+        experiment,
+        agreement,
+        ratio,
+        rules: support.iter().map(|f| f.finding.rule.clone()).collect(),
+        rule_aliases: support.iter().flat_map(|f| f.finding.aliases.clone()).collect(),
+    })
 }
 
-/// The measurement's own error, where it is larger than what is tolerated anyhow.
+/// Returns the verdict in words: whether it is as expected, the suspects, and the experiment.
+fn sentence(
+    agreement: Agreement,
+    certainty: &str,
+    (first, second): &(Suspect, Option<Suspect>),
+    numbers: &str,
+    experiment: &str,
+) -> String {
+    let lead = match agreement {
+        Agreement::AsExpected => format!("{certainty}limited by {}: {numbers}", first.name()),
+        Agreement::Below => {
+            format!("slower than expected: {numbers}; {certainty}limited by {}", first.name())
+        }
+        Agreement::Above => {
+            format!("faster than expected: {numbers}; {certainty}explained by {}", first.name())
+        }
+    };
+    match second {
+        Some(second) => {
+            format!("{lead}; second suspect: {}. To tell them apart: {experiment}", second.with_ceiling())
+        }
+        None => format!("{lead}. To confirm it: {experiment}"),
+    }
+}
+
+/// Returns an expectation in words: a bound where the software cost is unknown, else the interval.
+fn expected_words(iops: Bounds, software: Software) -> String {
+    match software {
+        Software::Unknown => format!("at most {} (hardware bound, software cost unknown)", whole(iops.hi)),
+        Software::None | Software::Known => range(iops),
+    }
+}
+
+/// A rate without decimals, its thousands separated.
+fn whole(value: f64) -> String {
+    let digits = format!("{:.0}", value.max(0.0));
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// The measurement's own error, where it is larger than the tolerance.
 fn unsteady(measured: &Measured) -> String {
     match measured.error {
-        Some(error) if error > TOLERANCE => format!(" (known within {:.0} %: unsteady)", error * 100.0),
+        Some(error) if error > TOLERANCE => format!(" (unsteady: known within {:.0} %)", error * 100.0),
         _ => String::new(),
     }
 }
 
-/// The verdict on one of several loads that ran at once.
-fn of_job(measured: &Measured, beside: &Beside) -> Verdict {
+/// The verdict on one of several jobs that ran at the same time.
+fn of_job(measured: &Measured, beside: &JobCase) -> Verdict {
     let job = beside.expected();
-    let expected = job.simulated.iops;
-    let is_bound = beside.together.software == Software::Unknown;
-    let standing = standing(measured, expected);
-    let names: Vec<&str> = beside.together.shared.iter().map(|s| s.name.as_str()).collect();
-    let shared = names.first().copied().unwrap_or("nothing that is in the array file");
-    let (limit, second) = match standing {
-        Standing::AsExpected => (shared.to_owned(), names.get(1).copied().unwrap_or_default().to_owned()),
-        Standing::Below if is_bound => ("the target's software".to_owned(), shared.to_owned()),
-        Standing::Below => ("something the array file does not describe".to_owned(), shared.to_owned()),
-        Standing::Above => ("not in the array file".to_owned(), "a cache".to_owned()),
+    let (all, expected) = (&beside.together, job.simulated.iops);
+    let agreement = agreement(measured, expected);
+    let shared = |index: usize| {
+        let resource = all.shared.get(index)?;
+        Some(Suspect::Resource { kind: resource.kind, name: resource.name.clone(), full_at: None })
     };
-    let is = if standing == Standing::AsExpected && !is_bound { "is" } else { "is perhaps" };
+    let suspects = match agreement {
+        Agreement::AsExpected => (shared(0).unwrap_or(Suspect::Undescribed), shared(1)),
+        Agreement::Below if all.software == Software::Unknown => (Suspect::Software, shared(0)),
+        Agreement::Below => (Suspect::Undescribed, shared(0)),
+        Agreement::Above => (Suspect::FasterArray, Some(Suspect::Cache)),
+    };
+    let is_certain = agreement == Agreement::AsExpected && all.software != Software::Unknown;
     let ratio = if expected.value > 0.0 { measured.iops / expected.value } else { 0.0 };
-    let interval = match is_bound {
-        true => format!("at most {:.0} of the hardware (software cost unknown)", expected.hi),
-        false => format!("{:.0} to {:.0}", expected.lo, expected.hi),
+    let others = match all.jobs.len() - 1 {
+        1 => "one other job".to_owned(),
+        n => format!("{n} other jobs"),
     };
-    let experiment = format!(
-        "run it alone: about {:.0} IOPS are expected then, and what it gains is what the others take.",
-        job.alone_iops
+    let numbers = format!(
+        "{} IOPS measured beside {others}, {} expected (x{ratio:.2}); {}",
+        whole(measured.iops),
+        expected_words(expected, all.software),
+        all.says()
     );
-    let second_words = if second.is_empty() { String::new() } else { format!("; second suspect: {second}") };
-    let says = format!(
-        "the limit {is} {limit}: {:.0} IOPS measured beside {} others, {interval} expected (x{ratio:.2}); {}{second_words}. To tell them apart: {experiment}",
-        measured.iops,
-        beside.together.jobs.len() - 1,
-        beside.together.says()
-    )
-    .replace("beside 1 others", "beside one other");
-    Verdict { says, limit, second, experiment, standing, ratio, rules: Vec::new() }
+    let experiment = format!(
+        "run it alone, where {} IOPS are expected; the gain is the share that the other jobs take.",
+        whole(job.alone_iops)
+    );
+    let certainty = if is_certain { "" } else { "possibly " };
+    let says = sentence(agreement, certainty, &suspects, &numbers, &experiment);
+    Verdict {
+        says,
+        limit: suspects.0.name(),
+        second: suspects.1.as_ref().map(Suspect::with_ceiling).unwrap_or_default(),
+        experiment,
+        agreement,
+        ratio,
+        rules: Vec::new(),
+        rule_aliases: Vec::new(),
+    }
 }
 
-/// Who limits and who is second, in words and as kinds of resources; `None` is the software nobody described.
-fn suspects(
-    load: &Modelled,
-    standing: Standing,
-    rules: &[String],
-) -> (String, String, (Option<ResourceKind>, Option<ResourceKind>)) {
+/// The first suspect, and the second where there is one.
+fn suspects(load: &Modelled, agreement: Agreement, support: &[&Found]) -> (Suspect, Option<Suspect>) {
     let p = &load.prediction;
-    let first = p.table.resources.iter().find(|r| r.kind == p.limit).or(p.table.first());
-    let next = p.table.resources.iter().find(|r| first.is_none_or(|f| f.kind != r.kind));
-    let name = |r: Option<&Resource>| r.map_or(String::new(), |r| r.name.clone());
-    let at = |r: Option<&Resource>| {
-        r.map_or(String::new(), |r| format!("{} (full at {:.0} IOPS)", r.name, r.ceiling_iops))
+    let resource = |r: &Resource| Suspect::Resource {
+        kind: r.kind,
+        name: r.name.clone(),
+        full_at: Some(match p.software {
+            // The bound is that of the fast end of all ranges, so each rate beside it is of that end too.
+            Software::Unknown => whole(r.ceiling.hi),
+            Software::None | Software::Known => range(r.ceiling),
+        }),
     };
-    match standing {
-        Standing::Above if rules.iter().any(|r| r.starts_with("CACHE")) => {
-            ("a cache".to_owned(), "a faster array than the file describes".to_owned(), (None, None))
+    let first = p.table.resources.iter().find(|r| r.kind == p.limit).or(p.table.first());
+    let has = |effect: Effect| support.iter().any(|f| f.effect == effect);
+    match agreement {
+        Agreement::Above if has(Effect::ShowsCache) => (Suspect::Cache, Some(Suspect::FasterArray)),
+        Agreement::Above => (Suspect::FasterArray, Some(Suspect::Cache)),
+        Agreement::Below if p.software == Software::Unknown => {
+            let software = if has(Effect::Serialises) { Suspect::SerialSoftware } else { Suspect::Software };
+            (software, first.map(resource))
         }
-        Standing::Above => ("not in the array file".to_owned(), "a cache".to_owned(), (None, None)),
-        Standing::Below if p.software == Software::Unknown => {
-            let words = if rules.iter().any(|r| r == "SERIAL" || r == "WSERIAL") {
-                "the target's software, which serialises"
-            } else {
-                "the target's software"
+        Agreement::Below => (Suspect::Undescribed, first.map(resource)),
+        Agreement::AsExpected => {
+            let next = p
+                .table
+                .resources
+                .iter()
+                .find(|r| r.kind != p.limit && first.is_none_or(|f| f.kind != r.kind));
+            let limit = match p.limit {
+                // Workers and pace are no rows of the table.
+                ResourceKind::Workers | ResourceKind::LoadModel => {
+                    Suspect::Resource { kind: p.limit, name: p.limit_name(), full_at: None }
+                }
+                _ => first.map_or(Suspect::Undescribed, resource),
             };
-            (words.to_owned(), at(first), (Some(ResourceKind::TargetCpu), first.map(|r| r.kind)))
-        }
-        Standing::Below => (
-            "something the array file does not describe".to_owned(),
-            at(first),
-            (None, first.map(|r| r.kind)),
-        ),
-        Standing::AsExpected => {
-            let limit = if p.limit_name().is_empty() { name(first) } else { p.limit_name() };
-            (limit, at(next), (first.map(|r| r.kind), next.map(|r| r.kind)))
+            (limit, next.map(resource))
         }
     }
 }
 
-/// The experiment that changes the one and leaves the other.
-fn experiment(first: Option<ResourceKind>, second: Option<ResourceKind>) -> &'static str {
+/// `1,100 to 1,300`, or one number where both ends are the same.
+fn range(ceiling: Bounds) -> String {
+    let (lo, hi) = (whole(ceiling.lo), whole(ceiling.hi));
+    if lo == hi { lo } else { format!("{lo} to {hi}") }
+}
+
+/// Returns the experiment that changes one of the suspects and leaves the other as it is.
+fn experiment((first, second): &(Suspect, Option<Suspect>), load: &Modelled) -> String {
     use ResourceKind as K;
-    match (first, second) {
-        (Some(K::Latency), _) | (_, Some(K::Latency)) => {
-            "double the outstanding I/Os; a rate that doubles was waiting, one that stays was full."
-        }
-        (Some(K::SerialWrites), _) | (_, Some(K::SerialWrites)) => {
-            "run the same with reads only; reads that fly show that writes pass one at a time."
-        }
-        (Some(K::LinkRead | K::LinkWrite), _) | (_, Some(K::LinkRead | K::LinkWrite)) => {
-            "halve the I/O size; a full link keeps its MB/s, busy software keeps its IOPS."
-        }
-        (Some(K::Members), _) | (_, Some(K::Members)) => {
-            "repeat on a tenth of the span; disks get faster by shorter seeks, software does not."
-        }
-        (Some(K::Workers), _) | (_, Some(K::Workers)) => {
-            "add a second client with sequential reads; with a pool of workers both fall together."
-        }
-        (Some(K::Controller), _) | (_, Some(K::Controller)) => {
-            "read the same few MiB again and again; the controller stays full, the disks fall idle."
-        }
-        (Some(K::TargetCpu), _) | (_, Some(K::TargetCpu)) => {
-            "watch the target's CPU while the test runs; a full core names the software."
-        }
-        (Some(K::LoadModel), _) | (_, Some(K::LoadModel)) => "raise the rate of the plan until it is missed.",
-        (None, None) => "repeat on a span of several times the array's memory; a cache stops helping there.",
+    if matches!((first, second), (Suspect::Cache | Suspect::FasterArray, _)) {
+        return "repeat on a span of several times the array's memory; a cache does not help there."
+            .to_owned();
     }
+    let kinds = [first.kind(), second.as_ref().and_then(Suspect::kind)];
+    let has = |kind: K| kinds.contains(&Some(kind));
+    let seeks = load.facts.rotating && load.random_pct() > 0.0;
+    let words = if has(K::Latency) {
+        "double the queue depth; the rate doubles if I/Os only waited, and stays if something is full."
+    } else if has(K::SerialWrites) {
+        "run reads only; they are much faster if random writes pass one at a time."
+    } else if has(K::LinkRead) || has(K::LinkWrite) {
+        "halve the I/O size; a full link keeps its MB/s, busy software keeps its IOPS."
+    } else if has(K::Members) && seeks {
+        "repeat on a tenth of the span; shorter seeks make disks faster, software stays the same."
+    } else if has(K::Members) {
+        "run the same test on one drive directly, without the target; its rate times the drives is what they can give."
+    } else if has(K::Workers) {
+        "add a second client with sequential reads; a pool of workers slows both down together."
+    } else if has(K::Controller) {
+        "read the same few MiB again and again; the controller stays full, the drives go idle."
+    } else if has(K::TargetCpu) {
+        "watch the target's CPU while the test runs; a full core confirms the software."
+    } else if has(K::LoadModel) {
+        "raise the rate of the plan until it is missed."
+    } else {
+        "watch CPU, disks and links of the target while the test runs; whatever is full is the bottleneck."
+    };
+    words.to_owned()
 }
 
-/// The limit that most tests share, and the test that is furthest from its expectation.
+/// Returns the suspect that most tests share, and the test that is furthest from its expectation.
 pub(crate) fn of_run(cases: &[Case], verdicts: &[Option<Verdict>]) -> Option<RunVerdict> {
     let judged: Vec<(&Case, &Verdict)> =
         cases.iter().zip(verdicts).filter_map(|(c, v)| Some((c, v.as_ref()?))).collect();
-    let count = |limit: &str| judged.iter().filter(|(_, v)| v.limit == limit).count();
+    let is_alike = |a: &Verdict, b: &Verdict| a.limit == b.limit && a.agreement == b.agreement;
+    let count = |verdict: &Verdict| judged.iter().filter(|(_, v)| is_alike(v, verdict)).count();
     // The first of equals: the order of the tests decides.
-    let (_, commonest) = judged.iter().rev().max_by_key(|(_, v)| count(&v.limit))?;
-    let tests = count(&commonest.limit);
+    let (_, commonest) = judged.iter().rev().max_by_key(|(_, v)| count(v))?;
+    let tests = count(commonest);
+    let of = match (tests, judged.len()) {
+        (1, 1) => "the only test judged".to_owned(),
+        (tests, judged) if tests == judged => format!("all {judged} tests"),
+        (tests, judged) => format!("{tests} of {judged} tests"),
+    };
+    let lead = match commonest.agreement {
+        Agreement::AsExpected => format!("The bottleneck of {of} is {}, as expected", commonest.limit),
+        Agreement::Below => {
+            let verb = if tests == 1 { "is" } else { "are" };
+            format!(
+                "{} {verb} slower than expected, and the first suspect is {}",
+                capital(&of),
+                commonest.limit
+            )
+        }
+        Agreement::Above => {
+            let verb = if tests == 1 { "is" } else { "are" };
+            format!("{} {verb} faster than expected, explained by {}", capital(&of), commonest.limit)
+        }
+    };
+    let experiment = match commonest.second.as_str() {
+        "" => format!(". To confirm it: {}", commonest.experiment),
+        second => format!("; second suspect: {second}. To tell them apart: {}", commonest.experiment),
+    };
     let far = |v: &Verdict| v.ratio.max(1e-9).ln().abs();
     let (case, furthest) = judged.iter().max_by(|a, b| far(a.1).total_cmp(&far(b.1)))?;
-    let second = if commonest.second.is_empty() {
-        String::new()
-    } else {
-        format!("; second suspect: {}", commonest.second)
+    let further = match judged.len() {
+        1 => String::new(),
+        _ => format!(" Furthest from its expectation is {} (x{:.2}).", case.measured.name, furthest.ratio),
     };
-    let says = format!(
-        "{} limits {tests} of {} tests{second}. Furthest from its expectation is {} (x{:.2}). The one experiment: {}",
-        capital(&commonest.limit),
-        judged.len(),
-        case.measured.name,
-        furthest.ratio,
-        commonest.experiment
-    );
+    let says = format!("{lead}{experiment}{further}");
     Some(RunVerdict { says, limit: commonest.limit.clone(), tests, judged: judged.len() })
 }
 

@@ -1,4 +1,4 @@
-//! `assay arrays`: the array descriptions that ship. Also finds the array that a name means.
+//! `assay arrays`: the array descriptions that ship with Assay. Also finds the array that a name means.
 
 use anyhow::{Context as _, bail};
 use assay_model::array::{Array, parse, shipped};
@@ -30,7 +30,7 @@ pub(crate) fn arrays(args: &ArraysArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Where an array comes from and its text: a shipped name, or a file.
+/// Returns the origin and the text of an array: one that ships, or a file.
 fn text_of(name: &str) -> anyhow::Result<(String, String)> {
     let path = std::path::Path::new(name);
     let known = shipped::FILES.iter().find(|(stem, _)| *stem == name);
@@ -45,7 +45,7 @@ fn text_of(name: &str) -> anyhow::Result<(String, String)> {
             }
             let names: Vec<&str> = shipped::FILES.iter().map(|(stem, _)| *stem).collect();
             bail!(
-                "{name}: there is no such array file, and no array of that name ships{}",
+                "{name}: there is no such array file, and no array of that name ships with Assay{}",
                 suggest(name, &names)
             )
         }
@@ -53,12 +53,12 @@ fn text_of(name: &str) -> anyhow::Result<(String, String)> {
     }
 }
 
-/// The array that `name` means.
+/// Returns the array that `name` means.
 pub(crate) fn array(name: &str) -> anyhow::Result<Array> {
     array_text(name).map(|(array, _)| array)
 }
 
-/// The same with its text, to be kept elsewhere.
+/// The same with its text.
 pub(crate) fn array_text(name: &str) -> anyhow::Result<(Array, String)> {
     let (file, text) = text_of(name)?;
     match parse(&file, &text) {
@@ -70,11 +70,11 @@ pub(crate) fn array_text(name: &str) -> anyhow::Result<(Array, String)> {
 
 fn plan_not_array(name: &str, what: &str) -> String {
     format!(
-        "{name} is {what}, where an array belongs (`assay arrays` lists them); to predict it: assay predict ARRAY {name}"
+        "{name} is {what}, but an array is needed here (`assay arrays` lists them); to predict it: assay predict ARRAY {name}"
     )
 }
 
-/// Whether a line begins with that table's head: tells kinds of files apart, faulty ones too.
+/// Whether a line begins with the head of that TOML table; tells kinds of files apart, even invalid ones.
 pub(crate) fn has_table(text: &str, head: &str) -> bool {
     text.lines().any(|line| line.trim_start().starts_with(head))
 }

@@ -1,4 +1,4 @@
-//! `assay calibrate`: what no data sheet says, fitted to seven small tests on the real target.
+//! `assay calibrate`: fits the numbers that no data sheet has to seven small tests on the real target.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -27,16 +27,16 @@ use crate::progress::about;
 use crate::run::{Done, Order, execute, stop_on_signals, too_small};
 use crate::{Exit, say};
 
-/// The micro-tests; their names say which part of [`MicroTests`] they fill.
+/// The micro-tests. Their names select the part of [`MicroTests`] that they fill.
 const MICRO: &str = include_str!("calibrate/micro.toml");
-/// A measurement this near to the predicted interval lies in it.
+/// Tolerance around the predicted interval, as a share of its ends.
 const WITHIN: f64 = 0.10;
-/// Ten other loads, to see how far the fitted numbers carry.
+/// Ten check loads, which nothing is fitted to.
 const OTHERS: &str = include_str!("calibrate/others.toml");
 
 pub(crate) fn calibrate(args: &CalibrateArgs) -> anyhow::Result<Exit> {
     if args.output.exists() && !args.replace {
-        bail!("{} exists; name another file, or say --replace", args.output.display());
+        bail!("{} exists; choose another file, or replace it with --replace", args.output.display());
     }
     let base = array(&args.array)?;
     let store = open_store(&args.store)?;
@@ -57,8 +57,8 @@ pub(crate) fn calibrate(args: &CalibrateArgs) -> anyhow::Result<Exit> {
             None => Ok(done),
         }
     };
-    // What is predicted is measured in the same minutes as what it is predicted from: a target that drifts shows it in
-    // both, and nobody takes the drift for an error of the model.
+    // Check loads are measured in the same minutes as the micro-tests: a target that drifts does so in both, and the drift
+    // is not taken for an error of the model.
     let (mut micro, mut others) = (Vec::new(), Vec::new());
     for round in 1..=args.rounds {
         note!("{}", round_words(args, round)?);
@@ -77,7 +77,7 @@ pub(crate) fn calibrate(args: &CalibrateArgs) -> anyhow::Result<Exit> {
     let mut tables = Tables::default();
     let (calibration, steadiness) = calibrate_rounds(&base, &micro, &mut tables)?;
     write(&args.output, &calibration)?;
-    say(&told(&calibration, &args.output))?;
+    say(&text_of(&calibration, &args.output))?;
     if !others.is_empty() {
         let rows = beside(&others, &base, &calibration.array, &mut tables);
         say(&beside_text(&rows, steadiness))?;
@@ -85,14 +85,14 @@ pub(crate) fn calibrate(args: &CalibrateArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Which round begins, what is in it, and how long this and those after it take, filling apart.
+/// Returns the line that announces a round: its content, and the time left without filling.
 fn round_words(args: &CalibrateArgs, round: u32) -> anyhow::Result<String> {
     let micro = plan(args, MICRO)?;
     let (loads, others) = match args.no_check {
         true => (String::new(), Nanos(0)),
         false => {
             let others = plan(args, OTHERS)?;
-            (format!(" and {} other loads", others.step_count()), others.time())
+            (format!(" and {} check loads", others.step_count()), others.time())
         }
     };
     let left = f64::from(args.rounds - round + 1) * (micro.time().as_secs_f64() + others.as_secs_f64());
@@ -111,7 +111,7 @@ fn plan(args: &CalibrateArgs, text: &str) -> anyhow::Result<Plan> {
     Ok(PlanFile::parse("calibrate", text)?.resolve(&overrides)?)
 }
 
-/// The loads of a step as the model sees them, with what each job measured.
+/// Returns the loads of a step as the model describes them, with the measured rate of each job.
 fn points(header: &RunHeader, step: &StepSummary, array: &Array) -> Vec<Point> {
     let Some(test) = header.plan.tests.get(step.id.test as usize) else { return Vec::new() };
     let Some(plan) = test.steps.get(step.id.step as usize) else { return Vec::new() };
@@ -151,8 +151,8 @@ fn write(path: &Path, calibration: &Calibration) -> anyhow::Result<()> {
         .with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Fitted numbers, goodness of fit, remarks, and what the file must not be used for.
-fn told(calibration: &Calibration, path: &Path) -> String {
+/// Returns the fitted numbers, the goodness of fit, remarks, and the limits of the file as text.
+fn text_of(calibration: &Calibration, path: &Path) -> String {
     let mut text = format!("Fitted ({} numbers, at most seven):\n", calibration.fitted.len());
     for f in &calibration.fitted {
         let q = &f.quantity;
@@ -171,26 +171,26 @@ fn told(calibration: &Calibration, path: &Path) -> String {
         ));
     }
     calibration.remarks.iter().for_each(|r| text.push_str(&format!("Note: {r}\n")));
-    text.push_str("Not to be used for:\n");
+    text.push_str("Do not use it for:\n");
     calibration.not_for.iter().for_each(|n| text.push_str(&format!("  {n}\n")));
     text.push_str(&format!("Written to {0}: assay predict {0}\n", path.display()));
     text
 }
 
-/// Loads that nothing was fitted to, with what one round measured of each.
+/// Returns the check loads with the rates of one round.
 fn other_loads(done: &Done, base: &Array) -> Vec<Point> {
     let summary = done.collector.summary();
     let measured = summary.steps.iter().filter(|s| s.total.ops > 0);
     measured.filter_map(|step| points(&done.header, step, base).into_iter().next()).collect()
 }
 
-/// A load that nothing was fitted to: measured, and predicted before and after calibration.
+/// A check load: measured, and predicted before and after calibration.
 struct Other {
     name: String,
-    /// Lowest, median and highest of the rounds, IOPS.
+    /// Lowest, median and highest rate of the rounds, IOPS.
     measured: Bounds,
     calibrated: Bounds,
-    /// By data sheets only.
+    /// Predicted from data sheets alone, IOPS.
     before: f64,
 }
 
@@ -231,7 +231,7 @@ fn beside(rounds: &[Vec<Point>], base: &Array, fitted: &Array, tables: &mut Tabl
 
 fn beside_text(rows: &[Other], steadiness: Option<Steadiness>) -> String {
     let mut text = format!(
-        "\nTen other loads, predicted beside measured (IOPS):\n{:<33}{:>21}{:>21}{:>6}\n{}\n",
+        "\nTen check loads, predicted beside measured (IOPS):\n{:<33}{:>21}{:>21}{:>6}\n{}\n",
         "",
         "measured",
         "predicted",
@@ -252,10 +252,10 @@ fn beside_text(rows: &[Other], steadiness: Option<Steadiness>) -> String {
         |of: &dyn Fn(&Other) -> f64| median(rows.iter().map(|r| (of(r) - 1.0).abs()).collect()) * 100.0;
     let (after, before) = (error(&Other::ratio), error(&|r: &Other| r.before / r.measured.value));
     let within = rows.iter().filter(|r| r.is_within()).count();
-    text.push_str(&format!("{within} of {} lie within their interval (and 10 % around it).\n", rows.len()));
+    text.push_str(&format!("{within} of {} lie within 10 % of their interval.\n", rows.len()));
     match steadiness {
         Some(s) if !s.is_steady() => text.push_str(&format!(
-            "No accuracy is claimed: {}.\nHow much of the median difference of {after:.0} % (data sheets alone {before:.0} %) is the target's own\ncannot be told. Calibrate when it is steady, or with more rounds.\n",
+            "No accuracy is claimed: {}.\nThe median difference of {after:.0} % (data sheets alone {before:.0} %) contains the target's own variation.\nCalibrate when the target is steady, or with more rounds.\n",
             s.says()
         )),
         Some(s) => text.push_str(&format!(
@@ -263,7 +263,7 @@ fn beside_text(rows: &[Other], steadiness: Option<Steadiness>) -> String {
             s.says()
         )),
         None => text.push_str(&format!(
-            "Median error {after:.1} % (data sheets alone {before:.1} %); of one round nobody knows how steady it was.\n"
+            "Median error {after:.1} % (data sheets alone {before:.1} %); one round does not show how steady the target is.\n"
         )),
     }
     text
@@ -285,8 +285,8 @@ mod tests {
             };
             assert_eq!(round_words(&args, round).expect("both plans are valid"), expected);
         };
-        check(&[], 1, "calibration, round 1 of 3: 39 steps and 10 other loads; about 6 min left");
-        check(&[], 3, "calibration, round 3 of 3: 39 steps and 10 other loads; about 2 min left");
+        check(&[], 1, "calibration, round 1 of 3: 39 steps and 10 check loads; about 6 min left");
+        check(&[], 3, "calibration, round 3 of 3: 39 steps and 10 check loads; about 2 min left");
         check(&["--no-check", "--rounds", "1"], 1, "calibration, round 1 of 1: 39 steps; about 86 s left");
     }
 }

@@ -8,11 +8,6 @@ use assay_spec::units::{Bytes, MIB};
 use assay_spec::{Address, IscsiAddress};
 use serde_json::{Value, json};
 
-/// Below this every larger read is cut into many PDUs, bytes: 8 KiB is the default of the standard.
-const SMALL_SEGMENT_BYTES: u32 = 32 << 10;
-/// Below this the target, not the tester, limits how much is in flight over a path.
-const SMALL_WINDOW: u32 = 32;
-
 /// Words are wrapped to this; a check is read on a terminal.
 const WIDTH: usize = 80;
 /// More facts of one path are easier to find in a list than in sentences.
@@ -268,48 +263,15 @@ fn agreed_text(paths: &[PathFacts]) -> String {
     told.iter().map(text).collect()
 }
 
-/// What slows I/O down, each a sentence that is said once for all paths alike.
+/// Settings that slow I/O down, each a sentence that is said once for all paths alike.
 fn hurts(lun: &LunFacts, aligned_lba: u16) -> Vec<String> {
-    let mut hurts: Vec<String> = Vec::new();
-    let mut say = |says: String| {
-        if !hurts.contains(&says) {
-            hurts.push(says);
-        }
-    };
-    for agreed in lun.paths.iter().filter_map(|path| path.agreed.as_ref()) {
-        if agreed.max_send_segment_bytes < SMALL_SEGMENT_BYTES {
-            say(format!(
-                "the target takes data segments of {} only (MaxRecvDataSegmentLength): every larger write is cut into \
-                 pieces, each with a header and its handling; raise it on the target to 256 KiB",
-                Bytes(agreed.max_send_segment_bytes.into())
-            ));
-        }
-        if agreed.initial_r2t && !agreed.immediate_data {
-            say("InitialR2T=Yes and ImmediateData=No: every write, however small, waits one round trip before its data \
-                 may leave; allow one of them on the target"
-                .into());
-        } else if agreed.initial_r2t {
-            say("InitialR2T=Yes: a write of more than one segment waits a round trip before the rest of its data may \
-                 leave; set it to No on the target"
-                .into());
-        }
-        if agreed.header_digest || agreed.data_digest {
-            say("CRC32C digests are on: both sides touch every byte once more; TCP and Ethernet have checksums already, \
-                 so leave them off on a network of your own"
-                .into());
-        }
-        if agreed.command_window < SMALL_WINDOW {
-            say(format!(
-                "the target lets us have {} commands in flight per session: with more outstanding the rest waits here; \
-                 raise its queue depth, or use several sessions",
-                agreed.command_window
-            ));
-        }
-    }
+    let settings = assay_analysis::slow_lun_settings(lun);
+    let mut hurts: Vec<String> =
+        settings.iter().map(|setting| format!("{}. {}", setting.says, setting.next)).collect();
     if aligned_lba > 0 {
-        say(format!(
-            "physical blocks begin at logical block {aligned_lba}: I/O that is aligned to the LUN's start is not aligned \
-             to the medium"
+        hurts.push(format!(
+            "physical blocks begin at logical block {aligned_lba}, so I/O that is aligned to the start of the LUN is not \
+             aligned to the medium"
         ));
     }
     hurts

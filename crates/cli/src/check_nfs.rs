@@ -12,9 +12,6 @@ use serde_json::{Value, json};
 
 use crate::check_lun::{between, line, wrapped};
 
-/// Below this every larger I/O is cut into many calls, bytes: the default of old servers.
-const SMALL_CALL_BYTES: u32 = 64 << 10;
-
 /// Why several connections have the ceiling of one.
 const SHARED: &str = "all connections share one way: it counts once, however many they are";
 
@@ -200,17 +197,8 @@ fn sync_words(nfs: &NfsFacts) -> &'static str {
 
 /// What slows I/O down, each a sentence.
 fn hurts(nfs: &NfsFacts) -> Vec<String> {
-    let mut hurts = Vec::new();
-    for (what, bytes) in [("reads", nfs.read_bytes_max), ("writes", nfs.write_bytes_max)] {
-        if bytes < SMALL_CALL_BYTES {
-            hurts.push(format!(
-                "the server takes {what} of {} at most: every larger one is cut into several calls; raise the limit on \
-                 the server to 1 MiB",
-                Bytes(bytes.into())
-            ));
-        }
-    }
-    hurts
+    let settings = assay_analysis::slow_nfs_settings(nfs);
+    settings.iter().map(|setting| format!("{}. {}", setting.says, setting.next)).collect()
 }
 
 #[cfg(test)]

@@ -1,46 +1,64 @@
-//! `assay compare`: results side by side, and which differences are real.
+//! `assay compare`: results side by side, and which differences are more than noise.
 
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use assay_analysis::compare::{ResultSet, Side, compare as held};
+use assay_analysis::compare::{Comparison, ResultSet, Side, Source, compare_with};
+use assay_record::Outcome;
+use assay_report::table::Format;
+use assay_report::text::TextOptions;
 use assay_report::{compare as said, html, reading};
-use assay_store::Store;
+use assay_store::{RunRow, Store};
 
-use crate::args::CompareArgs;
+use crate::args::{CompareArgs, Form};
+use crate::export::is_export;
 use crate::open_store::existing_store;
-use crate::output::{check_report_path, note, text_options, write_report_file};
+use crate::output::{OutputKind, check_report_path, note, write_file};
 use crate::published;
 use crate::runs::Stored;
 use crate::{Exit, say};
 
 pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<Exit> {
-    // Articles and documents can be compared where nothing was ever stored.
+    // Articles and files can be compared where nothing was ever stored.
     let store = existing_store(&args.store);
     if let Some(path) = &args.output {
         let of_store = store.iter().map(|store| store.path().to_owned()).collect::<Vec<_>>();
         check_report_path(path, &of_store)?;
     }
     let sides: Vec<Side> = args.results.iter().map(|name| side(&store, name)).collect::<Result<_, _>>()?;
-    let sides = told_apart(sides);
-    let comparison = held(&sides);
+    let sides = with_distinct_names(sides);
+    let comparison = compare_with(&sides, &stored_repetitions(&store, &sides)?);
     if let Some(path) = &args.output {
-        let page = html::comparison(&comparison);
+        let page = file_text(&comparison, OutputKind::of(path)?);
         if path == Path::new("-") {
             say(&page)?;
             return Ok(Exit::Done);
         }
-        write_report_file(path, &page)?;
+        write_file(path, &page)?;
         note!("comparison written to {}", path.display());
     }
-    match args.json {
-        true => say(&format!("{:#}\n", said::document(&comparison)))?,
-        false => say(&said::table(&comparison, text_options()))?,
-    }
+    say(&match args.form.form() {
+        Form::Text => said::table(&comparison, args.explain.options()),
+        Form::Csv => said::rendered(&comparison, Format::Csv),
+        Form::Md => said::rendered(&comparison, Format::Markdown),
+        Form::Bbcode => said::rendered(&comparison, Format::BbCode),
+        Form::Json => format!("{:#}\n", said::document(&comparison)),
+    })?;
     Ok(Exit::Done)
 }
 
-/// A side by what was typed: names joined by commas are repetitions, and so are runs that share a label.
+fn file_text(comparison: &Comparison, kind: OutputKind) -> String {
+    match kind {
+        OutputKind::Html | OutputKind::Export => html::comparison(comparison),
+        OutputKind::Csv => said::rendered(comparison, Format::Csv),
+        OutputKind::Markdown => said::rendered(comparison, Format::Markdown),
+        OutputKind::BbCode => said::rendered(comparison, Format::BbCode),
+        OutputKind::Json => format!("{:#}\n", said::document(comparison)),
+        OutputKind::Text => said::table(comparison, TextOptions::default()),
+    }
+}
+
+/// Returns the side that was typed: names joined by commas are repetitions, and so are runs that share a label.
 fn side(store: &anyhow::Result<Store>, typed: &str) -> anyhow::Result<Side> {
     let mut readings: Vec<ResultSet> = Vec::new();
     let mut label = None;
@@ -62,8 +80,39 @@ fn side(store: &anyhow::Result<Store>, typed: &str) -> anyhow::Result<Side> {
     Ok(Side { name, readings })
 }
 
-/// Sides of one name are called by their ids.
-fn told_apart(mut sides: Vec<Side>) -> Vec<Side> {
+/// A spread needs no more repetitions of one label than this; reading a run takes time.
+const REPETITIONS_MAX: usize = 8;
+
+/// Stored runs that share label, plan and targets, where a side is one run: they show how far repetitions lie apart.
+fn stored_repetitions(store: &anyhow::Result<Store>, sides: &[Side]) -> anyhow::Result<Vec<Side>> {
+    let Ok(store) = store else { return Ok(Vec::new()) };
+    let single: Vec<&ResultSet> =
+        sides.iter().filter(|side| side.readings.len() == 1).map(|side| &side.readings[0]).collect();
+    let is_on_target = |row: &RunRow| {
+        let targets = row.targets.join(", ");
+        single.iter().any(|set| set.source == Source::Run && set.about.ends_with(&format!(" on {targets}")))
+    };
+    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
+    for row in store.runs()?.into_iter().filter(|row| row.status == Some(Outcome::Done) && is_on_target(row))
+    {
+        let Some(label) = &row.label else { continue };
+        let key = [label, &row.name, &row.targets.join(", ")].map(String::as_str).join("\n");
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, runs)) if runs.len() < REPETITIONS_MAX => runs.push(row.run),
+            Some(_) => {}
+            None => groups.push((key, vec![row.run])),
+        }
+    }
+    groups.retain(|(_, runs)| runs.len() > 1);
+    let read = |(name, runs): (String, Vec<String>)| {
+        let readings = runs.iter().map(|run| Ok(of_stored(&Stored::read(store, run)?)));
+        Ok(Side { name, readings: readings.collect::<anyhow::Result<_>>()? })
+    };
+    groups.into_iter().map(read).collect()
+}
+
+/// Names sides by their ids if they share a name.
+fn with_distinct_names(mut sides: Vec<Side>) -> Vec<Side> {
     let names: Vec<String> = sides.iter().map(|s| s.name.clone()).collect();
     for side in &mut sides {
         if names.iter().filter(|name| **name == side.name).count() > 1 {
@@ -73,7 +122,7 @@ fn told_apart(mut sides: Vec<Side>) -> Vec<Side> {
     sides
 }
 
-/// What one name stands for.
+/// The results that one name means.
 struct Found {
     label: Option<String>,
     readings: Vec<ResultSet>,
@@ -84,6 +133,10 @@ fn readings_of(store: &anyhow::Result<Store>, name: &str) -> anyhow::Result<Foun
         let (table, judgement) = published::judged(table)?;
         let reading = ResultSet::of_published(&table, &judgement);
         return Ok(Found { label: Some(table.name), readings: vec![reading] });
+    }
+    if is_export(Path::new(name)) {
+        let stored = Stored::of_file(Path::new(name))?;
+        return Ok(Found { label: stored.label.clone(), readings: vec![of_stored(&stored)] });
     }
     if Path::new(name).extension().is_some_and(|end| end.eq_ignore_ascii_case("json")) {
         let text = std::fs::read_to_string(name).with_context(|| format!("cannot read {name}"))?;
@@ -101,9 +154,13 @@ fn readings_of(store: &anyhow::Result<Store>, name: &str) -> anyhow::Result<Foun
     let mut found = Found { label: None, readings: Vec::new() };
     for run in &runs {
         let stored = Stored::read(store, run)?;
-        let Stored { row, header, summary, findings, judgement } = &stored;
-        found.label = found.label.or(row.label.clone());
-        found.readings.push(ResultSet::of_run(header, summary, findings, judgement.as_ref()));
+        found.label = found.label.or(stored.label.clone());
+        found.readings.push(of_stored(&stored));
     }
     Ok(found)
+}
+
+fn of_stored(stored: &Stored) -> ResultSet {
+    let Stored { header, summary, findings, judgement, .. } = stored;
+    ResultSet::of_run(header, summary, findings, judgement.as_ref())
 }

@@ -1,16 +1,16 @@
-//! `iscsi://host` without a target: which targets and portals are there.
+//! Discovery: `iscsi://host` without a target lists targets and portals.
 
 use assay_spec::{AddressError, IscsiPortal};
 use assay_target::lun::DiscoveredTarget;
 use serde_json::{Value, json};
 
-/// The portal that is meant, where a target names nothing else.
+/// Returns the portal, if an address names nothing else.
 pub(crate) fn portal_in(target: &str) -> anyhow::Result<Option<IscsiPortal>> {
     let portal = target.strip_prefix("iscsi://").and_then(IscsiPortal::parse);
     Ok(portal.transpose()?)
 }
 
-/// Asks, and tells: as JSON and as text.
+/// Returns the targets of a portal, as JSON and as text.
 pub(crate) fn tell(portal: &IscsiPortal) -> anyhow::Result<(Value, String)> {
     let found = ask(portal)?;
     let json = json!({
@@ -22,12 +22,12 @@ pub(crate) fn tell(portal: &IscsiPortal) -> anyhow::Result<(Value, String)> {
     Ok((json, format!("iscsi://{} (portal)\n{}", portal.portal(), listing(portal, &found))))
 }
 
-/// An address that cannot be read; where only its target is missing, with the targets that are there.
+/// Explains an address that cannot be parsed; if only its target is missing, with the list of targets.
 pub(crate) fn explain(target: &str, error: AddressError) -> anyhow::Error {
     let Ok(Some(portal)) = portal_in(target) else { return error.into() };
     match ask(&portal) {
         Ok(found) => {
-            anyhow::anyhow!("it names no LUN. What is there:\n{}", listing(&portal, &found).trim_end())
+            anyhow::anyhow!("it names no LUN. The portal has:\n{}", listing(&portal, &found).trim_end())
         }
         Err(_) => error.into(),
     }
@@ -45,7 +45,7 @@ fn as_json(target: &DiscoveredTarget) -> Value {
 
 fn listing(portal: &IscsiPortal, found: &[DiscoveredTarget]) -> String {
     let Some(first) = found.first() else {
-        return "  it has no target for us; see who may log in there, and whether it wants a name (iscsi://NAME@…)\n"
+        return "  it offers no target to this initiator; check its access list, and whether it asks for a user (iscsi://NAME@…)\n"
             .into();
     };
     let mut text = String::new();
@@ -59,7 +59,7 @@ fn listing(portal: &IscsiPortal, found: &[DiscoveredTarget]) -> String {
     // Numbers of LUNs need a login: one that is not there is answered with those that are.
     let example = portal.lun(&first.name, 1).to_string();
     let example = example.strip_suffix("/1").map_or(example.clone(), |target| format!("{target}/LUN"));
-    text.push_str(&format!("  Choose one, and a LUN (assay check tells those there are):\n    {example}\n"));
+    text.push_str(&format!("  Choose one, and a LUN (assay check lists them):\n    {example}\n"));
     if first.portals.len() > 1 {
         text.push_str(&format!("    {example}?portals=all\n"));
     }

@@ -1,4 +1,4 @@
-//! The program `assay`: one file for each verb.
+//! The program `assay`, one file for each verb.
 //!
 //! Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 run with errors, 2 bad
 //! input, 130 interrupted.
@@ -12,12 +12,16 @@ mod check_lun;
 mod check_nfs;
 mod compare;
 mod discovery;
+mod export;
+mod look;
 mod open_store;
 mod output;
 mod overhead;
 mod predict;
+mod program;
 mod progress;
 mod published;
+mod render;
 mod run;
 mod runs;
 mod secret;
@@ -32,51 +36,65 @@ use clap::Parser;
 use args::{Cli, Verb};
 use output::note;
 
-/// How a verb ended, as the shell sees it.
+/// Exit code of a verb.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// All is well.
+    /// Everything was done.
     Done = 0,
-    /// It ran, and errors occurred.
+    /// It ran, with errors.
     Errors = 1,
-    /// Somebody stopped it.
+    /// It was stopped.
     Interrupted = 130,
 }
 
-/// Exit code of input that cannot be used; nothing was started.
+/// Exit code for input that cannot be used. Nothing was started.
 const BAD_INPUT: u8 = 2;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let result = match cli.verb {
-        Verb::Run(args) => run::run(&args),
-        Verb::Suites(args) => suites::suites(&args),
-        Verb::Check(args) => check::check(&args),
-        Verb::Overhead(args) => overhead::overhead(&args),
-        Verb::Runs(args) => runs::runs(&args),
-        Verb::Show(args) => runs::show(&args),
-        Verb::Report(args) => runs::report(&args),
-        Verb::Compare(args) => compare::compare(&args),
-        Verb::Label(args) => runs::label(&args),
-        Verb::Rm(args) => runs::rm(&args),
-        Verb::Predict(args) => predict::predict(&args),
-        Verb::Arrays(args) => arrays::arrays(&args),
-        Verb::Published(args) => published::published(&args),
-        Verb::Calibrate(args) => calibrate::calibrate(&args),
-        Verb::Validate(args) => published::validation(&args),
-        Verb::Target(args) => targets::target(&args),
-    };
+    let typed: Vec<String> =
+        std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let result = look::without_verb(&typed).unwrap_or_else(|| {
+        let cli = Cli::parse();
+        output::set_color(cli.color);
+        verb(&cli.verb)
+    });
     match result {
         Ok(exit) => ExitCode::from(exit as u8),
         Err(error) => {
-            note!("error: {}", told(&error));
+            note!("error: {}", message(&error));
             ExitCode::from(error.downcast_ref::<Failed>().map_or(BAD_INPUT, |failed| failed.exit as u8))
         }
     }
 }
 
-/// The chain of causes as one sentence. Some messages end in their cause already; it is not said again.
-fn told(error: &anyhow::Error) -> String {
+fn verb(verb: &Verb) -> anyhow::Result<Exit> {
+    match verb {
+        Verb::Run(args) => run::run(args),
+        Verb::Suites(args) => suites::suites(args),
+        Verb::Check(args) => check::check(args),
+        Verb::Overhead(args) => overhead::overhead(args),
+        Verb::Runs(args) => runs::runs(args),
+        Verb::Show(args) => runs::show(args),
+        Verb::Report(args) => runs::report(args),
+        Verb::Compare(args) => compare::compare(args),
+        Verb::Label(args) => runs::label(args),
+        Verb::Rm(args) => runs::rm(args),
+        Verb::Export(args) => export::export(args),
+        Verb::Import(args) => export::import(args),
+        Verb::Predict(args) => predict::predict(args),
+        Verb::Arrays(args) => arrays::arrays(args),
+        Verb::Published(args) => published::published(args),
+        Verb::Calibrate(args) => calibrate::calibrate(args),
+        Verb::Validate(args) => published::validation(args),
+        Verb::Target(args) => targets::target(args),
+        Verb::Completions(args) => program::completions(args),
+        Verb::Man(args) => program::man(args),
+        Verb::Version => program::version(),
+    }
+}
+
+/// Returns the chain of causes as one sentence. A cause that its message contains already is not repeated.
+fn message(error: &anyhow::Error) -> String {
     error.chain().fold(String::new(), |said, cause| match cause.to_string() {
         cause if said.is_empty() => cause,
         cause if said.contains(&cause) => said,
@@ -84,15 +102,18 @@ fn told(error: &anyhow::Error) -> String {
     }) + next_step(error)
 }
 
-/// What to do about errors of the system that leave a user helpless. Errors of the store say so themselves.
+/// Returns what to do about an error of the system. Errors of the store contain it.
 fn next_step(error: &anyhow::Error) -> &'static str {
     use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem, StorageFull};
-    let is_told = error.chain().any(|cause| cause.is::<assay_store::StoreError>());
+    let has_advice = error.chain().any(|cause| cause.is::<assay_store::StoreError>());
     let kind = error.chain().find_map(|cause| Some(cause.downcast_ref::<std::io::Error>()?.kind()));
-    match kind.filter(|_| !is_told) {
+    match kind.filter(|_| !has_advice) {
+        Some(PermissionDenied) if is_root() => {
+            "; root is refused too: look for a read-only or immutable file (lsattr), an NFS export that maps root to nobody, \
+             or a container without access to devices"
+        }
         Some(PermissionDenied) => {
-            "; this user has not the rights: choose another place, or run as one who has them (for devices root, or the \
-             group `disk`)"
+            "; choose another place, run as root, or for a device join its group (usually `disk`)"
         }
         Some(ReadOnlyFilesystem) => {
             "; it is mounted read-only: choose another place, or mount it for writing"
@@ -102,7 +123,13 @@ fn next_step(error: &anyhow::Error) -> &'static str {
     }
 }
 
-/// An error that is not bad input: something went wrong on the way.
+/// Whether this process runs as root.
+fn is_root() -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
+}
+
+/// An error that is not bad input: something failed on the way.
 #[derive(Debug)]
 pub(crate) struct Failed {
     pub(crate) exit: Exit,
@@ -123,7 +150,7 @@ impl std::fmt::Display for Failed {
 
 impl std::error::Error for Failed {}
 
-/// Prints to standard output; a reader that has seen enough (`assay runs | head`) is no error.
+/// Prints to standard output. A reader that closes the pipe early (`assay runs | head`) is no error.
 pub(crate) fn say(text: &str) -> anyhow::Result<()> {
     use std::io::Write as _;
     match std::io::stdout().write_all(text.as_bytes()) {

@@ -1,4 +1,4 @@
-//! The store a verb works on: made where something is to be kept, never where something is only looked for.
+//! The store of a verb. Verbs that write create it; verbs that read do not.
 
 use std::path::PathBuf;
 
@@ -7,23 +7,20 @@ use assay_store::Store;
 
 use crate::args::StoreArgs;
 
-/// The store, created where there is none: for what writes to it.
+/// Opens the store for writing, and creates it if there is none.
 pub(crate) fn open_store(args: &StoreArgs) -> anyhow::Result<Store> {
     Ok(Store::open(store_path(args)?)?)
 }
 
-/// The store, for what only reads: looking for runs must not leave a file behind.
+/// Opens the store for reading; it must exist.
 pub(crate) fn existing_store(args: &StoreArgs) -> anyhow::Result<Store> {
     let path = store_path(args)?;
     Store::open_existing(&path)?.with_context(|| {
-        format!(
-            "no run is stored yet in {0}, which does not exist; `assay run SUITE TARGET --store {0}` makes it",
-            path.display()
-        )
+        format!("there is no store {0} yet; `assay run SUITE TARGET --store {0}` creates it", path.display())
     })
 }
 
-/// The store, where there is one.
+/// Opens the store for reading; `None` if there is none.
 pub(crate) fn store_if_any(args: &StoreArgs) -> anyhow::Result<Option<Store>> {
     Ok(Store::open_existing(store_path(args)?)?)
 }

@@ -1,8 +1,8 @@
-//! `assay overhead`: the null target under the real engine; what remains is the tester's own cost.
+//! `assay overhead`: the real engine on the null target, which leaves the tester's own cost.
 
 use assay_analysis::Collector;
 use assay_engine::{RunRequest, StopSignal};
-use assay_prepare::{IoChoice, PrepareOptions, TooSmall};
+use assay_prepare::{FillChoice, IoChoice, PrepareOptions, TooSmall};
 use assay_record::RunHeader;
 use assay_spec::units::Nanos;
 use assay_spec::{Address, Overrides, Plan, PlanFile};
@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::args::OverheadArgs;
 use crate::{Exit, say};
 
-/// Random 4 KiB reads over 1 TiB by one worker, with full latency recording: nothing is left out for the figure.
+/// Random 4 KiB reads over 1 TiB by one worker, with full latency recording.
 const PLAN: &str = r#"
 name = "overhead"
 [[test]]
@@ -22,7 +22,7 @@ warmup = "100ms"
 sweep = { outstanding = [1, 32, 128] }
 "#;
 
-/// One depth's figures.
+/// The cost at one queue depth.
 struct Cost {
     outstanding: u64,
     ns_per_io: f64,
@@ -65,7 +65,7 @@ fn measure(plan: &Plan) -> anyhow::Result<Vec<Cost>> {
         caching: Caching::Direct,
         durability: Durability::Device,
         overwrite: Vec::new(),
-        fill_devices: false,
+        fill: FillChoice::Never,
         too_small: TooSmall::Refuse,
         chap_secret: None,
     };

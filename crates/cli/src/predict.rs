@@ -1,25 +1,32 @@
-//! `assay predict`: a plan's table as expected, what limits it, and what changes would bring.
+//! `assay predict`: the predicted table of a plan, its bottlenecks, and the effect of changes.
 
+use anyhow::bail;
 use assay_model::array::{Array, set};
-use assay_model::from_plan::{Extent, StepPrediction, TOGETHER_IOS, predict_step, workloads};
+use assay_model::concurrent::what_if_concurrent;
+use assay_model::from_plan::{CONCURRENT_IOS, Extent, StepPrediction, predict_step, workloads};
 use assay_model::predict::Engines;
 use assay_model::resolved::Tables;
-use assay_model::together::what_if_together;
 use assay_model::whatif::{sweep, what_if};
 use assay_model::workload::Workload;
-use assay_report::prediction::{Expectation, Page, document, table};
+use assay_report::prediction::{Expectation, Page, document, rendered, table};
+use assay_report::table::Format;
+use assay_report::text::TextOptions;
 use assay_spec::units::{Bytes, GIB};
 use assay_spec::{Plan, Span};
 
-use crate::args::PredictArgs;
+use crate::args::{Form, PredictArgs};
 use crate::arrays::array;
+use crate::output::{OutputKind, check_report_path, note, write_file};
 use crate::run::{Choice, resolve};
 use crate::{Exit, say};
 
-/// The span where neither the plan nor the command line says one: what published forum tables used.
+/// The span unless the plan or the command line gives one: that of published forum tables.
 const SPAN_DEFAULT: Bytes = Bytes(4 * GIB);
 
 pub(crate) fn predict(args: &PredictArgs) -> anyhow::Result<Exit> {
+    if let Some(path) = &args.output {
+        check_report_path(path, &[])?;
+    }
     let mut array = array(&args.array)?;
     for change in &args.with {
         set(&mut array, change)?;
@@ -31,10 +38,30 @@ pub(crate) fn predict(args: &PredictArgs) -> anyhow::Result<Exit> {
     let span = span_of(&plan);
     let rows = rows(args, &array, &plan, span)?;
     let page = Page { array: &array, plan: &plan.name, span_bytes: span.0, rows: &rows };
-    match args.json {
-        true => say(&format!("{:#}\n", document(page)))?,
-        false => say(&table(page))?,
+    if let Some(path) = &args.output {
+        let text = match OutputKind::of(path)? {
+            OutputKind::Html | OutputKind::Export => {
+                bail!(
+                    "a prediction has no HTML page; end {} in .csv, .md, .bbcode, .json or .txt",
+                    path.display()
+                )
+            }
+            OutputKind::Csv => rendered(page, Format::Csv),
+            OutputKind::Markdown => rendered(page, Format::Markdown),
+            OutputKind::BbCode => rendered(page, Format::BbCode),
+            OutputKind::Json => format!("{:#}\n", document(page)),
+            OutputKind::Text => table(page, TextOptions::default()),
+        };
+        write_file(path, &text)?;
+        note!("prediction written to {}", path.display());
     }
+    say(&match args.form.form() {
+        Form::Text => table(page, args.explain.options()),
+        Form::Csv => rendered(page, Format::Csv),
+        Form::Md => rendered(page, Format::Markdown),
+        Form::Bbcode => rendered(page, Format::BbCode),
+        Form::Json => format!("{:#}\n", document(page)),
+    })?;
     Ok(Exit::Done)
 }
 
@@ -63,7 +90,7 @@ fn rows(args: &PredictArgs, array: &Array, plan: &Plan, span: Bytes) -> anyhow::
                 left_out: Vec::new(),
             };
             match (&row.answer, &loads[..]) {
-                (StepPrediction::Alone(_), [load]) => changes(args, array, load, &mut row, &mut tables)?,
+                (StepPrediction::Single(_), [load]) => changes(args, array, load, &mut row, &mut tables)?,
                 _ => together(args, array, &loads, &mut row, &mut tables)?,
             }
             rows.push(row);
@@ -89,7 +116,7 @@ fn changes(
     Ok(())
 }
 
-/// Changes under loads side by side; a sweep would simulate them for every value of it.
+/// Predicts changes for jobs that run side by side. A sweep would need a simulation for each of its values.
 fn together(
     args: &PredictArgs,
     array: &Array,
@@ -99,14 +126,13 @@ fn together(
 ) -> anyhow::Result<()> {
     row.left_out.extend(args.sweep.iter().map(|sweep| {
         format!(
-            "--sweep {sweep}, as {} jobs run side by side, which only the simulation can answer, for one value at a time: \
-             --what-if FIELD=VALUE does",
+            "--sweep {sweep}: {} jobs run side by side, which needs a simulation for each value; use --what-if FIELD=VALUE",
             loads.len()
         )
     }));
     if !args.what_if.is_empty() {
         let changes: Vec<&str> = args.what_if.iter().map(String::as_str).collect();
-        row.what_ifs_together = what_if_together(array, loads, &changes, TOGETHER_IOS, tables)?;
+        row.what_ifs_together = what_if_concurrent(array, loads, &changes, CONCURRENT_IOS, tables)?;
     }
     Ok(())
 }

@@ -1,18 +1,42 @@
-//! The line that moves while something takes time: filling, then each test with its live numbers. Where standard error is
-//! no terminal, a line for each thing that began or is done.
+//! What a terminal shows while something takes time: filling, then the table of the run as it grows, with the live numbers
+//! of the running step in its last row. Where standard error is no terminal, a line for each thing that began or ended.
 
 use std::io::IsTerminal as _;
+use std::sync::Mutex;
 use std::time::Duration;
 
-use crate::output::note;
+use assay_analysis::{Collector, StepSummary};
 use assay_prepare::PrepareProgress;
-use assay_record::{Event, Interval, Phase, RunEvent, StepId};
+use assay_record::{Event, Phase, RunEvent, StepId};
+use assay_report::text::{rows, step_line, wrap};
 use assay_spec::Plan;
 use assay_spec::units::MIB;
 use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// How often a bar is redrawn at most, per second.
+use crate::output::{error_options, note};
+
+/// How often the display is redrawn at most, per second.
 const DRAWS_PER_S: u8 = 10;
+/// Lines of the display beside rows of steps: titles, rule, the line of the running step, a warning.
+const OTHER_LINES: usize = 6;
+
+/// The display that is on the screen now, so that others can write above it.
+static LIVE: Mutex<Option<ProgressBar>> = Mutex::new(None);
+
+/// Writes a line to standard error, above what moves there.
+pub(crate) fn note_above(text: &str) {
+    let live = LIVE.lock().ok().and_then(|live| live.clone());
+    match live {
+        Some(bar) => bar.suspend(|| note!("{text}")),
+        None => note!("{text}"),
+    }
+}
+
+fn show(bar: Option<&ProgressBar>) {
+    if let Ok(mut live) = LIVE.lock() {
+        *live = bar.cloned();
+    }
+}
 
 /// Shows where a run stands, on standard error.
 pub(crate) struct Progress {
@@ -21,45 +45,34 @@ pub(crate) struct Progress {
     is_plain: bool,
 
     filling: Option<(PrepareProgress, ProgressBar)>,
-    step: Option<(ProgressBar, usize)>,
-    so_far: Measured,
+    /// The table on the screen, from the first step on.
+    table: Option<ProgressBar>,
+    running: Option<Running>,
+    ended: Vec<StepSummary>,
+    /// The newest warning.
+    warning: Option<String>,
 }
 
-/// What a step has measured so far.
-#[derive(Default)]
-struct Measured {
-    ops: u64,
-    bytes: u64,
-    /// The window, ns of the run; the end is 0 before anything was measured.
-    start_ns: u64,
-    end_ns: u64,
+/// The step that is going on.
+struct Running {
+    index: usize,
+    phase: Phase,
+    /// When the phase began, ns of the run.
+    since_ns: u64,
 }
 
-impl Measured {
-    fn add(&mut self, interval: &Interval) {
-        let stats = interval.sum().total();
-        self.ops += stats.ops();
-        self.bytes += stats.bytes;
-        self.start_ns =
-            if self.end_ns == 0 { interval.start_ns } else { self.start_ns.min(interval.start_ns) };
-        self.end_ns = self.end_ns.max(interval.end_ns);
-    }
-
-    fn says(&self) -> String {
-        let seconds = self.end_ns.saturating_sub(self.start_ns) as f64 / 1e9;
-        if seconds <= 0.0 {
-            return "nothing was measured".to_owned();
-        }
-        let mib = self.bytes as f64 / MIB as f64;
-        format!("{:.0} IOPS, {:.1} MiB/s", self.ops as f64 / seconds, mib / seconds)
-    }
-}
-
-/// What is shown of a step.
+/// What is known of a step beforehand.
 struct StepLine {
     id: StepId,
     name: String,
-    time: Duration,
+    warmup: Duration,
+    window: Duration,
+}
+
+impl StepLine {
+    fn time(&self) -> Duration {
+        self.warmup + self.window
+    }
 }
 
 impl Progress {
@@ -67,25 +80,31 @@ impl Progress {
         let mut steps = Vec::new();
         for (test_index, test) in (0..).zip(&plan.tests) {
             for (step_index, step) in (0..).zip(&test.steps) {
-                let label = step.label();
-                let name =
-                    if label.is_empty() { test.name.clone() } else { format!("{} {label}", test.name) };
-                let time = Duration::from_nanos(step.warmup.0 + step.stop.time.0);
-                steps.push(StepLine { id: StepId { test: test_index, step: step_index }, name, time });
+                let name = format!("{} {}", test.name, step.label()).trim_end().to_owned();
+                let (warmup, window) =
+                    (Duration::from_nanos(step.warmup.0), Duration::from_nanos(step.stop.time.0));
+                steps.push(StepLine {
+                    id: StepId { test: test_index, step: step_index },
+                    name,
+                    warmup,
+                    window,
+                });
             }
         }
         let is_plain = !std::io::stderr().is_terminal();
-        Self { steps, is_plain, filling: None, step: None, so_far: Measured::default() }
+        Self { steps, is_plain, filling: None, table: None, running: None, ended: Vec::new(), warning: None }
     }
 
     pub(crate) fn fill(&mut self, progress: &PrepareProgress) {
         if self.filling.as_ref().is_none_or(|(last, _)| last.path != progress.path) {
             self.filled();
+            let again = progress.why.as_ref().map(|why| format!(" again ({why})")).unwrap_or_default();
             if self.is_plain {
-                note!("filling {}: {}", progress.path.display(), HumanBytes(progress.total_bytes));
+                note!("filling {}{again}: {}", progress.path.display(), HumanBytes(progress.total_bytes));
             }
             let bar = bar(progress.total_bytes, "{wide_msg} [{bar:10}] {percent}% {prefix} {eta} left");
-            bar.set_message(format!("filling {}", progress.path.display()));
+            bar.set_message(format!("filling {}{again}", progress.path.display()));
+            show(Some(&bar));
             self.filling = Some((progress.clone(), bar));
         }
         if let Some((last, bar)) = &mut self.filling {
@@ -98,104 +117,107 @@ impl Progress {
     pub(crate) fn filled(&mut self) {
         if let Some((last, bar)) = self.filling.take() {
             bar.finish_and_clear();
+            show(None);
             note!("{}", filled_words(&last));
         }
     }
 
-    pub(crate) fn event(&mut self, event: &Event) {
-        if let Some((bar, _)) = &self.step {
-            bar.set_position(u64::try_from(bar.elapsed().as_millis()).unwrap_or(u64::MAX));
-        }
+    /// Shows what an event changed; `collector` has taken it in already, so that all numbers are those of the result.
+    pub(crate) fn event(&mut self, event: &Event, collector: &Collector) {
         match &event.what {
-            RunEvent::StepStarted(id) => self.begin(*id),
-            RunEvent::PhaseStarted { phase, .. } => self.phase(*phase),
-            RunEvent::Interval(interval) => self.interval(interval),
-            RunEvent::StepEnded(_) => {
-                self.tell_step();
-                self.finish();
+            RunEvent::StepStarted(id) => self.begin(*id, event.at_ns),
+            RunEvent::PhaseStarted { phase, .. } => {
+                if let Some(running) = &mut self.running {
+                    (running.phase, running.since_ns) = (*phase, event.at_ns);
+                }
             }
+            RunEvent::StepEnded(end) => self.end(end.step, collector),
             RunEvent::StepSkipped { step, why } => {
                 if let Some(line) = self.steps.iter().find(|s| s.id == *step) {
-                    note!("left out {}: {why}", line.name);
+                    note_above(&format!("left out {}: {why}", line.name));
                 }
             }
             RunEvent::Warning(warning) => {
-                note!("{}", format!("warning: {} {}", warning.says, warning.next).trim_end())
+                let says = format!("warning: {} {}", warning.says, warning.next).trim_end().to_owned();
+                // On a terminal the result will have it; until then it stands under the table.
+                match self.is_plain || !std::io::stdout().is_terminal() {
+                    true => note_above(&says),
+                    false => self.warning = Some(says),
+                }
             }
             _ => {}
         }
+        self.draw(event.at_ns, collector);
     }
 
-    fn begin(&mut self, id: StepId) {
+    fn begin(&mut self, id: StepId, at_ns: u64) {
         let Some(index) = self.steps.iter().position(|s| s.id == id) else { return };
+        self.running = Some(Running { index, phase: Phase::Prepare, since_ns: at_ns });
         if self.is_plain && index == 0 {
             let count = self.steps.len();
             let word = if count == 1 { "step" } else { "steps" };
-            let time: Duration = self.steps.iter().map(|step| step.time).sum();
+            let time: Duration = self.steps.iter().map(StepLine::time).sum();
             note!("{count} {word}, {}", about(time));
         }
-        self.so_far = Measured::default();
-        let line = &self.steps[index];
-        let columns = columns();
-        // The numbers take 50 columns at most; what is left is for the name, and for a bar where there is room.
-        let template = if columns >= 100 { "{prefix} [{bar:20}] {wide_msg}" } else { "{prefix}  {wide_msg}" };
-        let bar = bar(u64::try_from(line.time.as_millis()).unwrap_or(u64::MAX), template);
-        let place = format!("{}/{} ", index + 1, self.steps.len());
-        let room = columns.saturating_sub(if columns >= 100 { 76 } else { 54 } + place.len()).max(8);
-        bar.set_prefix(format!("{place}{}", shortened(&line.name, room)));
-        self.step = Some((bar, index));
+        if !self.is_plain && self.table.is_none() {
+            let bar = bar(1, "{msg}");
+            show(Some(&bar));
+            self.table = Some(bar);
+        }
     }
 
-    fn phase(&mut self, phase: Phase) {
-        let Some((bar, _)) = &self.step else { return };
-        let (word, is_timed) = match phase {
-            Phase::Prepare => ("opening", false),
-            Phase::Warmup => ("warming up", true),
-            Phase::Measure => ("measuring", true),
-            Phase::Drain => ("draining", false),
+    fn end(&mut self, id: StepId, collector: &Collector) {
+        let (Some(running), Some(step)) = (self.running.take(), collector.step_so_far(id)) else { return };
+        if self.is_plain {
+            let (line, count) = (&self.steps[running.index], self.steps.len());
+            note!("{}/{count} {}: {}", running.index + 1, line.name, step_line(&step));
+        }
+        self.ended.push(step);
+    }
+
+    /// The rows of the steps that ended, as many as there is room for, the running one, and how long all of it takes.
+    fn draw(&self, at_ns: u64, collector: &Collector) {
+        let Some(bar) = &self.table else { return };
+        let (options, room) = (error_options(), lines().saturating_sub(OTHER_LINES).max(1));
+        let mut steps = self.ended[self.ended.len().saturating_sub(room)..].to_vec();
+        let Some(running) = &self.running else {
+            return bar.set_message(rows(&steps, options).trim_end().to_owned());
         };
-        bar.set_message(word);
-        if is_timed {
-            bar.enable_steady_tick(Duration::from_millis(200));
+        steps.extend(collector.step_so_far(self.steps[running.index].id));
+        let mut text = format!("{}{}", rows(&steps, options), self.status(running, at_ns));
+        if let Some(warning) = &self.warning {
+            text.push_str(&format!("\n{}", wrap(warning, options.width, "  ")));
         }
+        bar.set_message(text);
     }
 
-    /// Where nothing moves, what a step came to.
-    fn tell_step(&self) {
-        let Some((_, index)) = self.step.as_ref().filter(|_| self.is_plain) else { return };
-        let (line, count) = (&self.steps[*index], self.steps.len());
-        note!("{}/{count} {}: {}", index + 1, line.name, self.so_far.says());
+    /// `3/4 measuring 0:12 of 2:00, 6:10 left`.
+    fn status(&self, running: &Running, at_ns: u64) -> String {
+        let line = &self.steps[running.index];
+        let spent = Duration::from_nanos(at_ns.saturating_sub(running.since_ns));
+        let after: Duration = self.steps[running.index + 1..].iter().map(StepLine::time).sum();
+        let (doing, left) = match running.phase {
+            Phase::Prepare => ("opening".to_owned(), line.time()),
+            Phase::Warmup => (timed("warming up", spent, line.warmup), line.time().saturating_sub(spent)),
+            Phase::Measure => (timed("measuring", spent, line.window), line.window.saturating_sub(spent)),
+            Phase::Drain => ("draining".to_owned(), Duration::ZERO),
+        };
+        format!("{}/{} {doing}, {} left", running.index + 1, self.steps.len(), clock(left + after))
     }
 
-    fn interval(&mut self, interval: &Interval) {
-        self.so_far.add(interval);
-        let Some((bar, index)) = &self.step else { return };
-        let stats = interval.sum().total();
-        let seconds = (interval.end_ns.saturating_sub(interval.start_ns)) as f64 / 1e9;
-        if seconds <= 0.0 {
-            return;
-        }
-        let line = &self.steps[*index];
-        let left = line.time.saturating_sub(bar.elapsed()) + self.time_after(*index);
-        let p99 = stats.waited().quantile_ns(0.99).unwrap_or(0.0) / 1e3;
-        bar.set_message(format!(
-            "{} left  {:.0} IOPS  {:.1} MiB/s  p99 {:.0} µs",
-            clock(left),
-            stats.ops() as f64 / seconds,
-            stats.bytes as f64 / seconds / MIB as f64,
-            p99
-        ));
-    }
-
-    fn time_after(&self, index: usize) -> Duration {
-        self.steps[index + 1..].iter().map(|s| s.time).sum()
-    }
-
+    /// Ends the display: it goes where the whole table is printed on the same screen, and stays where not.
     pub(crate) fn finish(&mut self) {
-        if let Some((bar, _)) = self.step.take() {
-            bar.finish_and_clear();
+        show(None);
+        let Some(bar) = self.table.take() else { return };
+        match std::io::stdout().is_terminal() {
+            true => bar.finish_and_clear(),
+            false => bar.abandon(),
         }
     }
+}
+
+fn timed(word: &str, spent: Duration, of: Duration) -> String {
+    format!("{word} {} of {}", clock(spent.min(of)), clock(of))
 }
 
 fn bar(length: u64, template: &str) -> ProgressBar {
@@ -204,21 +226,9 @@ fn bar(length: u64, template: &str) -> ProgressBar {
     ProgressBar::with_draw_target(Some(length), target).with_style(style.progress_chars("=> "))
 }
 
-/// Columns of the terminal; a common width where there is none.
-fn columns() -> usize {
-    terminal_size::terminal_size_of(std::io::stderr()).map_or(80, |(width, _)| usize::from(width.0))
-}
-
-/// The text, or its beginning and end around an ellipsis: the end tells steps of a sweep apart.
-fn shortened(text: &str, columns: usize) -> String {
-    let count = text.chars().count();
-    if count <= columns {
-        return text.to_owned();
-    }
-    let tail = columns / 2;
-    let head: String = text.chars().take(columns - tail - 1).collect();
-    let end: String = text.chars().skip(count - tail).collect();
-    format!("{head}…{end}")
+/// Lines of the terminal; a common height where there is none.
+fn lines() -> usize {
+    terminal_size::terminal_size_of(std::io::stderr()).map_or(24, |(_, height)| usize::from(height.0))
 }
 
 /// What was filled, and how long that took; less than all of it when it was stopped.
@@ -256,12 +266,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_names_keep_their_beginning_and_end() {
-        assert_eq!(shortened("short", 8), "short");
-        assert_eq!(shortened("throughput by size 512 B", 12), "throu… 512 B");
-    }
-
-    #[test]
     fn times_are_told_roughly() {
         for (seconds, expected) in [(4.2, "about 5 s"), (294.0, "about 5 min"), (7200.0, "about 2.0 h")] {
             assert_eq!(about(Duration::from_secs_f64(seconds)), expected);
@@ -271,6 +275,7 @@ mod tests {
     #[test]
     fn a_fill_says_how_much_and_how_long() {
         let last = |done_bytes, us| PrepareProgress {
+            why: None,
             path: "t.dat".into(),
             done_bytes,
             total_bytes: 1 << 30,

@@ -1,4 +1,4 @@
-//! `assay published` and `assay validate`: measured tables of articles, and the model held against them.
+//! `assay published` and `assay validate`: measured tables of articles, and the model compared with them.
 
 use anyhow::{Context as _, bail};
 use assay_analysis::{Judgement, judge_published};
@@ -8,7 +8,7 @@ use assay_report::expected;
 use assay_spec::suggest;
 use serde_json::{Value, json};
 
-use crate::args::{PublishedArgs, ValidateArgs};
+use crate::args::{Form, PublishedArgs, ValidateArgs};
 use crate::output::note;
 use crate::output::text_options;
 use crate::{Exit, say};
@@ -26,29 +26,30 @@ pub(crate) fn published(args: &PublishedArgs) -> anyhow::Result<Exit> {
         format!("{:<16} {}\n{:<16} {} ({} rows)\n\n", t.name, t.system, "", t.source, t.rows.len())
     };
     let mut text: String = tables.iter().map(line).collect();
-    text.push_str("assay show published:NAME prints one with what is to be said of it.\n");
+    text.push_str("assay show published:NAME prints one with its findings and expectations.\n");
     say(&text)?;
     Ok(Exit::Done)
 }
 
 /// Prints a published table like a run.
-pub(crate) fn show(name: &str, as_json: bool) -> anyhow::Result<Exit> {
+pub(crate) fn show(name: &str, form: Form) -> anyhow::Result<Exit> {
     let (table, judgement) = judged(name)?;
-    if as_json {
+    if form == Form::Json {
         say(&format!("{:#}\n", expected::published_json(&table, &judgement)))?;
         return Ok(Exit::Done);
+    }
+    if form != Form::Text {
+        bail!("published tables print as text or json; assay compare published:{name} RUN has every format");
     }
     let options = text_options();
     say(&expected::published_table(&table, options.width.min(110)))?;
     say(&assay_report::text::findings(&judgement.findings, options))?;
     say(&expected::text(&judgement, options.width.min(110)))?;
-    say(
-        "\nExpected from data sheets only: what the target's software costs is what the rows are to show.\n",
-    )?;
+    say("\nExpectations are from data sheets alone; they do not contain the software cost of the target.\n")?;
     Ok(Exit::Done)
 }
 
-/// The table of that name with what is to be said of it.
+/// Returns the table of that name with its judgement.
 pub(crate) fn judged(name: &str) -> anyhow::Result<(Published, Judgement)> {
     let mut tables = published::all()?;
     let Some(index) = tables.iter().position(|t| t.name == name) else {

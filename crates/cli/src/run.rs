@@ -1,4 +1,4 @@
-//! `assay run`: from what was typed to a stored, printed result.
+//! `assay run`: from the command line to a stored and printed result.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -8,19 +8,21 @@ use anyhow::{Context as _, bail};
 use assay_analysis::{Collector, Finding, Judgement, RunStatus, RunSummary, findings};
 use assay_engine::{RunRequest, RunTargets, StopSignal};
 use assay_host::AwakeGuard;
-use assay_prepare::{Closed, IoChoice, PrepareError, PrepareOptions, PreparedTargets, TooSmall};
+use assay_prepare::{FillChoice, IoChoice, PrepareError, PrepareOptions, PreparedTargets, TooSmall};
 use assay_record::{Event, MemberKind, RunHeader};
 use assay_sim::{SimulatedArrays, Truth};
-use assay_spec::units::SizeSpec;
+use assay_spec::suites::suite;
+use assay_spec::units::{PerSecond, SizeSpec};
 use assay_spec::{Address, Overrides, Plan, without_secret};
 use assay_store::{RunWriter, Store};
-use assay_target::nfs::{self, Removal};
 use assay_target::{Caching, Durability};
 
-use crate::args::{Io, IoArgs, RunArgs};
+use crate::args::{Form, Io, IoArgs, RunArgs};
+use crate::look::looks_like_target;
 use crate::open_store::open_store;
-use crate::output::{check_report_path, is_same, note, text_options, write_report};
-use crate::progress::Progress;
+use crate::output::{check_report_path, error_options, is_same, note};
+use crate::progress::{Progress, note_above};
+use crate::render::Page;
 use crate::suites::plan_file;
 use crate::targets::array_of_run;
 use crate::truth;
@@ -47,34 +49,34 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     }
 }
 
-/// What somebody typed must be there; a suite's own default must not keep small targets from being measured.
+/// A size on the command line is binding; the default of a suite gives way to a smaller target.
 pub(crate) fn too_small(size: Option<SizeSpec>) -> TooSmall {
     if size.is_some() { TooSmall::Refuse } else { TooSmall::UseAll }
 }
 
-/// What is to be run, and under which name it is kept.
+/// A plan, its targets, and what the store keeps with the run.
 pub(crate) struct Order<'o> {
     pub(crate) plan: Plan,
     pub(crate) targets: &'o [String],
     pub(crate) label: Option<&'o str>,
     pub(crate) note: Option<&'o str>,
-    /// Text of the array that the targets are on.
+    /// Text of the array file of the targets.
     pub(crate) array: Option<String>,
-    /// What becomes of a target that is smaller than the plan asks for.
+    /// What to do if a target is smaller than the plan asks for.
     pub(crate) too_small: TooSmall,
 }
 
-/// A run that is over.
+/// A run that has ended.
 pub(crate) struct Done {
     pub(crate) header: RunHeader,
     pub(crate) collector: Collector,
     /// What simulated arrays saw, by step.
     pub(crate) truths: Vec<Truth>,
-    /// Why the run ended before its time; what was measured until then is in the collector all the same.
+    /// Why the run ended early. The collector has what was measured until then.
     pub(crate) failed: Option<Failed>,
 }
 
-/// Prepares the targets, runs the plan on them with every event stored, and leaves them as asked.
+/// Prepares the targets, runs the plan with every event stored, and closes or removes the targets.
 pub(crate) fn execute(
     order: Order<'_>,
     io: &IoArgs,
@@ -91,14 +93,14 @@ pub(crate) fn execute(
     let Measured { collector, failed } =
         measure(writer, &header, &mut targets, &simulated, (stop.clone(), io), progress);
     drop(awake);
-    let paths = created_paths(&targets);
     let closed = targets.close()?;
     for warning in &closed.warnings {
         note!("{}", format!("{} {}", warning.says, warning.next).trim_end());
     }
     if io.remove {
-        remove(&paths)?;
-        remove_on_servers(&closed);
+        for kept in closed.remove()? {
+            note!("kept {}: {}", kept.name, kept.why);
+        }
     }
     Ok(Done { header, collector, truths: simulated.truths(), failed })
 }
@@ -115,22 +117,44 @@ fn simulated_arrays(addresses: &[Address]) -> anyhow::Result<SimulatedArrays> {
 }
 
 fn plan(args: &RunArgs) -> anyhow::Result<Plan> {
+    check_order(args)?;
     let pace = if args.quick { StepLength::Quick } else { StepLength::AsWritten };
-    let choice = Choice { set: &args.set, only: &args.only, size: args.size, seed: args.seed, pace };
+    let choice =
+        Choice { set: &args.set, rate: args.rate, only: &args.only, size: args.size, seed: args.seed, pace };
     resolve(&args.plan, &choice)
 }
 
-/// What the command line says about a plan.
+/// The plan comes first: a target in its place, or no target at all, is answered with the command that was meant.
+fn check_order(args: &RunArgs) -> anyhow::Result<()> {
+    let is_plan = |word: &str| suite(word).is_some() || word.ends_with(".toml");
+    let plan_first = args.targets.iter().find(|word| is_plan(word)).filter(|_| !is_plan(&args.plan));
+    match (plan_first, args.targets.first()) {
+        (Some(plan), _) => {
+            bail!("the plan comes before its targets: assay run {plan} {}", without_secret(&args.plan))
+        }
+        (None, None) if !is_plan(&args.plan) && looks_like_target(&args.plan) => {
+            let target = without_secret(&args.plan);
+            bail!(
+                "which plan? assay run vmware {target} --quick runs the forum's tests; assay suites lists more"
+            )
+        }
+        (None, None) => bail!("no TARGET is given; for example: assay run {} ./t.dat", args.plan),
+        (None, Some(_)) => Ok(()),
+    }
+}
+
+/// What the command line changes in a plan.
 #[derive(Default)]
 pub(crate) struct Choice<'c> {
     pub(crate) set: &'c [String],
+    pub(crate) rate: Option<PerSecond>,
     pub(crate) only: &'c [String],
     pub(crate) size: Option<SizeSpec>,
     pub(crate) seed: Option<u64>,
     pub(crate) pace: StepLength,
 }
 
-/// How long steps take.
+/// Whether steps are shortened.
 #[derive(Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StepLength {
     #[default]
@@ -138,11 +162,14 @@ pub(crate) enum StepLength {
     Quick,
 }
 
-/// The plan or suite of that name, with what the command line changes in it.
+/// Returns the plan or suite of that name, with the changes of the command line.
 pub(crate) fn resolve(name: &str, choice: &Choice<'_>) -> anyhow::Result<Plan> {
     let mut overrides = Overrides::default();
     for assignment in choice.set {
         overrides.set(assignment)?;
+    }
+    if let Some(rate) = choice.rate {
+        overrides.open_loop(rate)?;
     }
     (overrides.size, overrides.seed) = (choice.size, choice.seed);
     (overrides.quick, overrides.only) = (choice.pace == StepLength::Quick, choice.only.to_vec());
@@ -158,18 +185,18 @@ fn addresses(targets: &[String]) -> anyhow::Result<Vec<Address>> {
     targets.iter().map(address).collect()
 }
 
-/// What would be refused after the run is refused before it; and the store must survive whatever is typed.
+/// Refuses before the run what would fail after it, and targets and reports that would overwrite the store.
 fn check_paths(args: &RunArgs, store: &Store) -> anyhow::Result<()> {
     let mut kept: Vec<PathBuf> = ["", "-wal", "-shm", "-live"].map(|end| beside(store.path(), end)).into();
     for address in &addresses(&args.targets)? {
         let Address::Path(path) = address else { continue };
         if kept[..4].iter().any(|kept| is_same(kept, path)) {
-            bail!("{address} is the store of runs; choose another target, or another --store");
+            bail!("{address} is the store of runs; choose another target or another --store");
         }
         kept.push(path.clone());
     }
-    if args.json && is_stdout(args) {
-        bail!("--json and -o - both print to standard output; give the report a file");
+    if args.form.form() != Form::Text && is_stdout(args) {
+        bail!("-o - and the format both print to standard output; give the report a file");
     }
     args.output.as_deref().map_or(Ok(()), |output| check_report_path(output, &kept))
 }
@@ -184,18 +211,18 @@ fn beside(path: &Path, end: &str) -> PathBuf {
     name.into()
 }
 
-/// The first signal asks the run to end, the second ends the program.
+/// Installs the handler of Ctrl-C: the first signal asks the run to end, the second ends the program.
 pub(crate) fn stop_on_signals() -> anyhow::Result<StopSignal> {
     let stop = StopSignal::default();
     let handler = {
         let stop = stop.clone();
         move || {
             if stop.is_set() {
-                note!("\nstopped; what is stored of the run is marked partial");
+                note!("\nstopped; the stored run is marked partial");
                 std::process::exit(Exit::Interrupted as i32);
             }
             stop.stop();
-            note!("\nstopping: what was measured is kept; Ctrl-C again stops at once");
+            note_above("stopping: what was measured is kept; Ctrl-C again stops at once");
         }
     };
     ctrlc::set_handler(handler).context("cannot listen for Ctrl-C")?;
@@ -218,7 +245,7 @@ fn prepare(
         caching: if args.cached { Caching::Cached } else { Caching::Direct },
         durability: if args.sync { Durability::Sync } else { Durability::Device },
         overwrite: args.overwrite.clone(),
-        fill_devices: !args.no_fill,
+        fill: if args.no_fill { FillChoice::Never } else { FillChoice::WhereNeeded },
         chap_secret: crate::secret::ask(addresses)?,
         too_small: order.too_small,
     };
@@ -258,14 +285,14 @@ fn header(store: &Store, plan: Plan, targets: &PreparedTargets) -> anyhow::Resul
     })
 }
 
-/// What a run brought.
+/// The result of a run.
 struct Measured {
     collector: Collector,
-    /// Why the run ended before its time; what was measured until then is in the collector all the same.
+    /// Why the run ended early. The collector has what was measured until then.
     failed: Option<Failed>,
 }
 
-/// Runs, with every event going to the store, to the summary and to the progress line.
+/// Runs the plan; every event goes to the store, to the summary and to the display.
 fn measure(
     mut writer: RunWriter,
     header: &RunHeader,
@@ -278,7 +305,7 @@ fn measure(
     let mut is_first = true;
     let mut sink = |event: Event| {
         collector.add(&event);
-        progress.event(&event);
+        progress.event(&event, &collector);
         // The store wrote the first event itself when it began the run.
         if std::mem::take(&mut is_first) { Ok(()) } else { writer.append(&event).map_err(|e| chain(&e)) }
     };
@@ -296,7 +323,7 @@ fn measure(
     Measured { collector, failed: result.err().map(|error| Failed::new(Exit::Errors, error)) }
 }
 
-/// An error with its causes, each said once.
+/// Returns an error with its causes, each once.
 fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -310,45 +337,7 @@ fn chain(error: &dyn std::error::Error) -> String {
     text
 }
 
-fn created_paths(targets: &PreparedTargets) -> Vec<String> {
-    targets.facts().into_iter().map(|t| t.member.path).filter(|path| !path.is_empty()).collect()
-}
-
-/// Only files that carry Assay's mark of having created them are removed.
-fn remove(paths: &[String]) -> anyhow::Result<()> {
-    for path in paths {
-        if matches!(path.parse(), Ok(Address::Nfs(_))) {
-            continue;
-        }
-        let path = Path::new(path);
-        if path.is_file()
-            && !assay_target::file::remove(path)
-                .with_context(|| format!("cannot remove {}", path.display()))?
-        {
-            note!("kept {}: Assay did not create it", path.display());
-        }
-    }
-    Ok(())
-}
-
-/// As above, for files on NFS servers. A server that is gone must not take the results with it.
-fn remove_on_servers(closed: &Closed) {
-    for member in &closed.nfs_members {
-        let why = match nfs::remove(member) {
-            Ok(Removal::Removed) => continue,
-            Ok(Removal::NotOurs) => "Assay did not create it".to_owned(),
-            Ok(Removal::Elsewhere) => "its name leads to another file by now, or to none".to_owned(),
-            Ok(Removal::InUse) => "another run uses it".to_owned(),
-            Err(error) => error.to_string(),
-        };
-        note!("kept {}: {why}", member.address);
-    }
-    for (address, why) in &closed.nfs_kept {
-        note!("kept {address}: {why}");
-    }
-}
-
-/// The report first: whatever becomes of the terminal, it was asked for.
+/// Writes the report, then prints the result: a closed terminal must not cost the report.
 fn tell(args: &RunArgs, done: &Done) -> anyhow::Result<Exit> {
     let Done { header, collector, truths, .. } = done;
     let summary = collector.summary();
@@ -358,30 +347,35 @@ fn tell(args: &RunArgs, done: &Done) -> anyhow::Result<Exit> {
         note: args.note.as_deref(),
         judgement: judgement.as_ref(),
     };
+    let page = Page { header, summary: &summary, findings: &findings, meta };
     if let Some(path) = &args.output {
-        write_report(path, header, &summary, &findings, meta)?;
+        page.write(path)?;
     }
-    if args.json {
-        let mut document = assay_report::json::document(header, &summary, &findings, meta);
-        if !truths.is_empty() {
-            document["simulated_truth"] = truth::json(header, &summary, truths);
+    match args.form.form() {
+        Form::Json => {
+            let mut document = page.document();
+            if !truths.is_empty() {
+                document["simulated_truth"] = truth::json(header, &summary, truths);
+            }
+            say(&format!("{document:#}\n"))?;
         }
-        say(&format!("{document:#}\n"))?;
-    } else {
-        let mut text =
-            assay_report::text::table_with(header, &summary, &findings, judgement.as_ref(), text_options());
-        text.push_str(&truth::text(header, &summary, truths));
-        if is_stdout(args) {
-            note!("{}", text.trim_end())
-        } else {
-            say(&text)?
+        form => {
+            let mut text = page.print(form, args.explain.options());
+            if form == Form::Text {
+                text.push_str(&truth::text(header, &summary, truths));
+            }
+            match is_stdout(args) {
+                true => note!("{}", text.trim_end()),
+                false => say(&text)?,
+            }
+            let says = format!("stored as run {}: assay show {0}, assay report {0}", header.run);
+            note!("{}", assay_report::text::wrap(&says, error_options().width, "  "));
         }
-        note!("stored as run {}: assay show {0}, assay report {0}", header.run);
     }
     Ok(exit_of(&summary))
 }
 
-/// Every finding, the gravest first, and what the array in the header lets one say.
+/// Returns every finding, the most severe first, and the judgement by the array in the header.
 pub(crate) fn judged(
     header: &RunHeader,
     summary: &RunSummary,
@@ -393,7 +387,7 @@ pub(crate) fn judged(
     Ok((all, judgement))
 }
 
-/// What the shell is told of a run.
+/// Returns the exit code of a run.
 pub(crate) fn exit_of(summary: &RunSummary) -> Exit {
     let has_errors = summary.steps.iter().any(|s| s.errors > 0 || s.mismatch_count > 0);
     match summary.status {

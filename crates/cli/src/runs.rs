@@ -1,26 +1,80 @@
-//! `assay runs`, `show`, `report`, `label`, `rm`: what is kept.
+//! `assay runs`, `show`, `report`, `label`, `rm`: stored runs.
+
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::bail;
 use assay_analysis::{Collector, Finding, Judgement, RunStatus, RunSummary};
-use assay_record::RunHeader;
+use assay_record::{Event, RunHeader};
+use assay_report::table::Format;
 use assay_report::{Meta, RunListing};
 use assay_store::{RunRow, Store, StoreError};
 
-use crate::args::{LabelArgs, ReportArgs, RmArgs, RunsArgs, ShowArgs};
+use crate::args::{Form, LabelArgs, ReportArgs, RmArgs, RunsArgs, ShowArgs, Since, Status, StoreArgs};
+use crate::export::is_export;
 use crate::open_store::{existing_store, store_path};
-use crate::output::{check_report_path, note, text_options, write_report};
+use crate::output::{check_report_path, note, text_options};
+use crate::render::Page;
 use crate::run::judged;
 use crate::{Exit, say};
 
 pub(crate) fn runs(args: &RunsArgs) -> anyhow::Result<Exit> {
     let is_first_use = args.store.store.is_none() && !store_path(&args.store)?.exists();
-    let rows = if is_first_use { Vec::new() } else { existing_store(&args.store)?.runs()? };
-    let listings: Vec<RunListing<'_>> = rows.iter().map(listing).collect();
-    match args.json {
-        true => say(&format!("{:#}\n", assay_report::runs_json(&listings)))?,
-        false => say(&assay_report::runs_table(&listings))?,
-    }
+    let all = if is_first_use { Vec::new() } else { existing_store(&args.store)?.runs()? };
+    let listings: Vec<RunListing<'_>> = chosen(args, &all).map(listing).collect();
+    let format = match args.form.form() {
+        Form::Text if listings.is_empty() && !all.is_empty() => {
+            note!("none of the {} stored runs matches", all.len());
+            return Ok(Exit::Done);
+        }
+        Form::Text => Format::Text(text_options().width),
+        Form::Csv => Format::Csv,
+        Form::Md => Format::Markdown,
+        Form::Bbcode => Format::BbCode,
+        Form::Json => {
+            say(&format!("{:#}\n", assay_report::runs_json(&listings)))?;
+            return Ok(Exit::Done);
+        }
+    };
+    say(&assay_report::runs_rendered(&listings, format))?;
     Ok(Exit::Done)
+}
+
+/// The runs that pass every filter, in their order.
+fn chosen<'r>(args: &'r RunsArgs, rows: &'r [RunRow]) -> impl Iterator<Item = &'r RunRow> {
+    let has = |text: &str, part: &Option<String>| {
+        part.as_ref().is_none_or(|part| text.to_lowercase().contains(&part.to_lowercase()))
+    };
+    let since_unix_ms = args.since.map(since_unix_ms);
+    let is_wanted = move |row: &&RunRow| {
+        (args.target.is_none() || row.targets.iter().any(|target| has(target, &args.target)))
+            && has(&row.name, &args.plan)
+            && has(row.label.as_deref().unwrap_or_default(), &args.label)
+            && args.status.is_none_or(|wanted| status_of(wanted) == status(row))
+            && since_unix_ms.is_none_or(|since| row.started_unix_ms >= since)
+    };
+    rows.iter().filter(is_wanted).take(args.limit.unwrap_or(usize::MAX))
+}
+
+fn since_unix_ms(since: Since) -> u64 {
+    const DAY_MS: u64 = 86_400_000;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let now_ms = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
+    match since {
+        Since::At(unix_ms) => unix_ms,
+        Since::Ago(ms) => now_ms.saturating_sub(ms),
+        Since::Today => now_ms / DAY_MS * DAY_MS,
+    }
+}
+
+fn status_of(status: Status) -> RunStatus {
+    match status {
+        Status::Done => RunStatus::Done,
+        Status::Failed => RunStatus::Failed,
+        Status::Interrupted => RunStatus::Interrupted,
+        Status::Running => RunStatus::Running,
+        Status::Partial => RunStatus::Partial,
+    }
 }
 
 fn listing(row: &RunRow) -> RunListing<'_> {
@@ -35,14 +89,15 @@ fn listing(row: &RunRow) -> RunListing<'_> {
     }
 }
 
-/// The store knows what a run's events cannot tell: whether somebody is still at it.
+/// Returns the status; only the store knows whether a run without an end is still going on.
 fn status(row: &RunRow) -> RunStatus {
     if row.is_running { RunStatus::Running } else { RunStatus::from(row.status) }
 }
 
-/// A stored run, judged anew.
+/// A run from the store or from a file, judged anew.
 pub(crate) struct Stored {
-    pub(crate) row: RunRow,
+    pub(crate) label: Option<String>,
+    pub(crate) note: Option<String>,
     pub(crate) header: RunHeader,
     pub(crate) summary: RunSummary,
     pub(crate) findings: Vec<Finding>,
@@ -50,54 +105,73 @@ pub(crate) struct Stored {
 }
 
 impl Stored {
+    /// What a name means: a file of `assay export`, or a run in the store.
+    pub(crate) fn named(store: &StoreArgs, name: &str) -> anyhow::Result<Self> {
+        let path = Path::new(name);
+        if is_export(path) {
+            return Self::of_file(path);
+        }
+        Self::read(&existing_store(store)?, name)
+    }
+
+    pub(crate) fn of_file(path: &Path) -> anyhow::Result<Self> {
+        let exported = crate::export::read(path)?;
+        let summary = summary_of(&exported.header, &exported.events);
+        Self::judged(exported.header, summary, exported.label, exported.note)
+    }
+
     pub(crate) fn read(store: &Store, name: &str) -> anyhow::Result<Self> {
         let run = store.find(name)?;
         let (row, header) = (store.row(&run)?, store.header(&run)?);
         if row.is_running {
-            note!("run {run} is still going on; this is what it has measured so far");
+            note!("run {run} is still going on; these are its results so far");
         }
-        let mut collector = Collector::new(&header);
-        store.load(&run)?.iter().for_each(|event| collector.add(event));
-        let mut summary = collector.summary();
+        let mut summary = summary_of(&header, &store.load(&run)?);
         if row.is_running {
             summary.status = status(&row);
         }
-        let (findings, judgement) = judged(&header, &summary)?;
-        Ok(Self { row, header, summary, findings, judgement })
+        Self::judged(header, summary, row.label, row.note)
     }
 
-    fn meta(&self) -> Meta<'_> {
-        Meta {
-            label: self.row.label.as_deref(),
-            note: self.row.note.as_deref(),
-            judgement: self.judgement.as_ref(),
-        }
+    fn judged(
+        header: RunHeader,
+        summary: RunSummary,
+        label: Option<String>,
+        note: Option<String>,
+    ) -> anyhow::Result<Self> {
+        let (findings, judgement) = judged(&header, &summary)?;
+        Ok(Self { label, note, header, summary, findings, judgement })
     }
+
+    fn page(&self) -> Page<'_> {
+        let meta = Meta {
+            label: self.label.as_deref(),
+            note: self.note.as_deref(),
+            judgement: self.judgement.as_ref(),
+        };
+        Page { header: &self.header, summary: &self.summary, findings: &self.findings, meta }
+    }
+}
+
+fn summary_of(header: &RunHeader, events: &[Event]) -> RunSummary {
+    let mut collector = Collector::new(header);
+    events.iter().for_each(|event| collector.add(event));
+    collector.summary()
 }
 
 pub(crate) fn show(args: &ShowArgs) -> anyhow::Result<Exit> {
     if let Some(name) = args.run.strip_prefix("published:") {
-        return crate::published::show(name, args.json);
+        return crate::published::show(name, args.form.form());
     }
-    let stored = Stored::read(&existing_store(&args.store)?, &args.run)?;
-    let Stored { header, summary, findings, judgement, .. } = &stored;
-    match args.json {
-        true => {
-            say(&format!("{:#}\n", assay_report::json::document(header, summary, findings, stored.meta())))?
-        }
-        false => {
-            let options = text_options();
-            say(&assay_report::text::table_with(header, summary, findings, judgement.as_ref(), options))?
-        }
-    }
+    let stored = Stored::named(&args.store, &args.run)?;
+    say(&stored.page().print(args.form.form(), args.explain.options()))?;
     Ok(Exit::Done)
 }
 
 pub(crate) fn report(args: &ReportArgs) -> anyhow::Result<Exit> {
-    let store = existing_store(&args.store)?;
-    check_report_path(&args.output, &[store.path().to_owned()])?;
-    let stored = Stored::read(&store, &args.run)?;
-    write_report(&args.output, &stored.header, &stored.summary, &stored.findings, stored.meta())?;
+    let store = store_path(&args.store)?;
+    check_report_path(&args.output, &[store])?;
+    Stored::named(&args.store, &args.run)?.page().write(&args.output)?;
     Ok(Exit::Done)
 }
 
@@ -119,7 +193,7 @@ pub(crate) fn label(args: &LabelArgs) -> anyhow::Result<Exit> {
 
 pub(crate) fn rm(args: &RmArgs) -> anyhow::Result<Exit> {
     let store = existing_store(&args.store)?;
-    // All names are understood before anything is removed.
+    // All names are resolved before anything is removed.
     let runs: Vec<String> = args.runs.iter().map(|name| store.find(name)).collect::<Result<_, _>>()?;
     for run in &runs {
         if store.row(run)?.is_running {

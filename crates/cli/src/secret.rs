@@ -1,4 +1,4 @@
-//! Asks for a CHAP secret, where a LUN needs one and nothing else has it.
+//! Prompts for a CHAP secret that a LUN needs and the environment does not have.
 
 use std::io::IsTerminal as _;
 
@@ -6,7 +6,8 @@ use anyhow::Context as _;
 use assay_spec::{Address, IscsiAddress};
 use assay_target::lun::{Secret, needs_prompt};
 
-/// Asks once, for the first address that needs it. Without a terminal nobody is asked; what is missing is said later.
+/// Prompts once, for the first address that needs a secret. Without a terminal there is no prompt, and the login fails
+/// later with the reason.
 pub(crate) fn ask(addresses: &[Address]) -> anyhow::Result<Option<Secret>> {
     let luns = addresses.iter().filter_map(|address| match address {
         Address::Iscsi(lun) => Some(lun.as_ref()),

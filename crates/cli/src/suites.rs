@@ -1,4 +1,4 @@
-//! `assay suites`: what ships with Assay, and where its numbers come from. Also finds the plan a run names.
+//! `assay suites`: the suites that ship with Assay. Also finds the plan that a name means.
 
 use anyhow::{Context as _, bail};
 use assay_model::array::shipped;
@@ -12,7 +12,7 @@ use crate::arrays::has_table;
 use crate::output::text_options;
 use crate::{Exit, say};
 
-/// Sentences are readable at no more than this.
+/// Number of columns of running text; longer lines are hard to read.
 const WIDTH_MAX: usize = 110;
 
 pub(crate) fn suites(args: &SuitesArgs) -> anyhow::Result<Exit> {
@@ -62,7 +62,7 @@ fn as_json() -> anyhow::Result<serde_json::Value> {
     Ok(suites.collect())
 }
 
-/// The plan that `name` means: a suite, or a file.
+/// Returns the plan that `name` means: a suite or a file.
 pub(crate) fn plan_file(name: &str) -> anyhow::Result<PlanFile> {
     let path = std::path::Path::new(name);
     if let Some(suite) = suite(name).filter(|_| !path.exists() || !name.contains(['/', '.'])) {
@@ -80,16 +80,16 @@ pub(crate) fn plan_file(name: &str) -> anyhow::Result<PlanFile> {
             if shipped::FILES.iter().any(|(stem, _)| *stem == name) {
                 bail!("{}", array_not_plan(name, "an array"));
             }
-            bail!("{name}: there is no such plan file, and no suite of that name{}", suggest(name, &names()))
+            bail!("{name} is neither a plan file nor a suite{}", suggest(name, &names()))
         }
-        Err(e) if e.kind() == std::io::ErrorKind::InvalidData => bail!("{name}: is not a text file in UTF-8"),
+        Err(e) if e.kind() == std::io::ErrorKind::InvalidData => bail!("{name} is not a text file in UTF-8"),
         Err(e) => Err(e).with_context(|| format!("cannot read the plan {name}")),
     }
 }
 
 fn array_not_plan(name: &str, what: &str) -> String {
     format!(
-        "{name} is {what}, where a suite or a plan belongs (`assay suites` lists them); assay predict {name} predicts it, \
-         assay run SUITE sim:{name} runs on it"
+        "{name} is {what}, but a suite or a plan is needed here (`assay suites` lists them); to predict it: assay predict \
+         {name}; to run on it: assay run SUITE sim:{name}"
     )
 }

@@ -1,4 +1,4 @@
-//! `assay target`: what is known of a target beyond a run, for now the array it is on.
+//! `assay target`: the array that a target is on.
 
 use assay_spec::Address;
 use assay_store::Store;
@@ -13,19 +13,16 @@ use crate::{Exit, say};
 pub(crate) fn target(args: &TargetArgs) -> anyhow::Result<Exit> {
     match &args.verb {
         TargetVerb::Set { target, array } if array == "none" => {
-            // Where no store is, there is nothing to take away, and nothing to create for it.
+            // Without a store there is nothing to remove, and none is created.
             if let Some(store) = store_if_any(&args.store)? {
                 store.set_target_array(&key(target), None)?;
             }
-            note!("{target} has no array any more");
+            note!("{target} no longer has an array");
         }
         TargetVerb::Set { target, array } => {
             let (parsed, text) = array_text(array)?;
             open_store(&args.store)?.set_target_array(&key(target), Some(&text))?;
-            note!(
-                "{target} is on {}; every run on it is compared with what that lets one expect",
-                parsed.title
-            );
+            note!("{target} is on {}; every run on it now shows expected beside measured", parsed.title);
         }
         TargetVerb::List { json } => {
             let store = store_if_any(&args.store)?;
@@ -50,7 +47,7 @@ pub(crate) fn target(args: &TargetArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// A target under the one name it has, from whatever folder it is named.
+/// Returns the name of a target in the store: paths are absolute, links followed.
 fn key(target: &str) -> String {
     match target.parse::<Address>() {
         Ok(Address::Path(path)) => {
@@ -61,7 +58,7 @@ fn key(target: &str) -> String {
     }
 }
 
-/// The array text for a run: as given, else the one attached to its first target, else the simulated one itself.
+/// Returns the text of the array of a run: the given one, else that of its first target, else the simulated one.
 pub(crate) fn array_of_run(
     given: Option<&str>,
     targets: &[String],

@@ -1,8 +1,8 @@
-//! What a simulated array itself saw of a step, beside the measurement.
+//! The simulated array's own counts of a step, beside the measurement.
 
 use assay_analysis::{RunSummary, StepSummary};
 use assay_record::RunHeader;
-use assay_sim::{Seen, Truth};
+use assay_sim::{Truth, TruthStats};
 use serde_json::{Value, json};
 
 /// Steps that measured something with the truth of each; `None` where arrays and steps are not one to one.
@@ -10,7 +10,7 @@ fn pairs<'t>(
     header: &RunHeader,
     summary: &'t RunSummary,
     truths: &'t [Truth],
-) -> Option<Vec<(&'t StepSummary, &'t Truth, Seen)>> {
+) -> Option<Vec<(&'t StepSummary, &'t Truth, TruthStats)>> {
     let measured: Vec<&StepSummary> = summary.steps.iter().filter(|s| s.total.ops > 0).collect();
     if truths.len() != measured.len() {
         return None;
@@ -22,13 +22,13 @@ fn pairs<'t>(
     measured.into_iter().zip(truths).map(seen).collect()
 }
 
-/// Truth beside measurement, a line for each step.
+/// Returns truth beside measurement, a line for each step.
 pub(crate) fn text(header: &RunHeader, summary: &RunSummary, truths: &[Truth]) -> String {
     let Some(pairs) = pairs(header, summary, truths) else {
         return truths.iter().map(|t| format!("sim:{} saw {}\n", t.array, t.all().says())).collect();
     };
     let ratio = |got: f64, truth: f64| if truth > 0.0 { got / truth } else { 0.0 };
-    let line = |(step, truth, seen): &(&StepSummary, &Truth, Seen)| {
+    let line = |(step, truth, seen): &(&StepSummary, &Truth, TruthStats)| {
         let p99_ms = step.total.service.quantile_ns(0.99).unwrap_or(0.0) / 1e6;
         format!(
             "sim:{} saw {} in {}: measured / truth = {:.4} in IOPS, {:.4} in p99\n",
@@ -44,7 +44,7 @@ pub(crate) fn text(header: &RunHeader, summary: &RunSummary, truths: &[Truth]) -
 
 /// The same for the JSON document.
 pub(crate) fn json(header: &RunHeader, summary: &RunSummary, truths: &[Truth]) -> Value {
-    let value = |array: &str, seen: &Seen| {
+    let value = |array: &str, seen: &TruthStats| {
         json!({
             "array": array,
             "ops": seen.ios,

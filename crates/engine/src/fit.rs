@@ -22,6 +22,8 @@ pub(crate) struct JobTargets {
     pub(crate) spans: Vec<u64>,
     /// Smallest I/O, bytes.
     pub(crate) block_bytes: u32,
+    /// What sets the smallest I/O.
+    pub(crate) blocks: Blocks,
     /// Largest I/O, bytes.
     pub(crate) transfer_bytes_max: u64,
     /// Names, for the message.
@@ -30,6 +32,15 @@ pub(crate) struct JobTargets {
     pub(crate) depth_max: u32,
     /// Memory that I/O buffers may take, bytes.
     pub(crate) memory_bytes: u64,
+}
+
+/// What sets the smallest I/O of a target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Blocks {
+    /// Direct I/O to a file or device, which the page cache can replace.
+    OfDirectIo,
+    /// The target itself.
+    OfDevice,
 }
 
 /// Returns whether `step` can run on `places`, one for each of its jobs.
@@ -64,8 +75,16 @@ fn block_misfit(job: &Job, semantics: Semantics, place: &JobTargets) -> Option<S
         let align = if semantics == Semantics::Assay { access.align } else { Bytes(block) };
         for (what, bytes) in [("size", access.size), ("align", align), ("reply", access.reply)] {
             if !bytes.0.is_multiple_of(block) {
+                let unit = match place.blocks {
+                    Blocks::OfDirectIo => "the smallest direct I/O",
+                    Blocks::OfDevice => "the block size",
+                };
+                let next = match place.blocks {
+                    Blocks::OfDirectIo => "; --cached has no such limit",
+                    Blocks::OfDevice => "; use a multiple of it",
+                };
                 return Some(format!(
-                    "{what} {bytes} is not a multiple of {}, the smallest direct I/O of {}; --cached has no such limit",
+                    "{what} {bytes} is not a multiple of {}, {unit} of {}{next}",
                     Bytes(block),
                     place.name
                 ));
@@ -129,11 +148,16 @@ mod tests {
     use assay_spec::{Overrides, PlanFile};
 
     fn misfit(text: &str, block_bytes: u32, span: u64) -> Option<String> {
+        misfit_of(text, block_bytes, span, Blocks::OfDirectIo)
+    }
+
+    fn misfit_of(text: &str, block_bytes: u32, span: u64, blocks: Blocks) -> Option<String> {
         let text = format!("[[test]]\nname = \"t\"\n{text}\n");
         let plan = PlanFile::parse("p", &text).unwrap().resolve(&Overrides::default()).unwrap();
         let place = || JobTargets {
             spans: vec![span],
             block_bytes,
+            blocks,
             transfer_bytes_max: 64 << 20,
             name: "t.dat".into(),
             depth_max: 256,
@@ -159,6 +183,8 @@ mod tests {
             small,
             "size 512B is not a multiple of 4KiB, the smallest direct I/O of t.dat; --cached has no such limit"
         );
+        let lun = misfit_of("access = [{ size = 512 }]", 4096, 1 << 20, Blocks::OfDevice).unwrap();
+        assert_eq!(lun, "size 512B is not a multiple of 4KiB, the block size of t.dat; use a multiple of it");
         let narrow = misfit("access = [{ size = 4096 }]\nworkers = 4", 512, 3 * 4096).unwrap();
         assert!(narrow.contains("need at least 16KiB of t.dat, which has 12KiB"), "{narrow}");
         let many = misfit("access = [{ size = 4096 }]\noutstanding = 257", 512, 1 << 30).unwrap();

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use assay_record::{Latency, PathEnd, PathFacts, RunEvent, Warning, WriteEnd};
+use assay_record::{Failure, Latency, PathEnd, PathFacts, RunEvent, Warning, WriteEnd};
 use assay_target::lun;
 use assay_target::remote::{PathEvent, PathReport, RemoteReport, WriteReport, WriteStats};
 
@@ -27,6 +27,15 @@ impl WorkerPaths {
     pub(crate) fn writes_before(&self) -> WriteStats {
         let before = self.before.as_ref().and_then(|before| before.writes.as_ref());
         before.map_or_else(WriteStats::default, |writes| writes.stats)
+    }
+
+    /// Replaces the system's words for error numbers by what the other side said. Both lists are in the order in which
+    /// the I/Os completed; a short transfer is a failure here, and none to the target.
+    pub(crate) fn quote(&self, failures: &mut [Failure]) {
+        let words = self.after.as_ref().map_or(&[][..], |report| &report.failures);
+        for (failure, words) in failures.iter_mut().filter(|failure| failure.errno != 0).zip(words) {
+            failure.says.clone_from(words);
+        }
     }
 
     pub(crate) fn take_events(&mut self) -> Vec<PathEvent> {

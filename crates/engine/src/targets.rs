@@ -8,7 +8,7 @@ use assay_record::TargetFacts;
 use assay_spec::{Job, Plan, Step};
 use assay_target::{IoEngine, Member};
 
-use crate::fit::{Fit, JobTargets, fit};
+use crate::fit::{Blocks, Fit, JobTargets, fit};
 use crate::paths;
 use crate::placement::Interrupts;
 use crate::rng::derive;
@@ -121,6 +121,10 @@ impl RunTargets {
         JobTargets {
             spans: members().map(Member::span_bytes).collect(),
             block_bytes: members().map(Member::block_bytes).max().unwrap_or(512),
+            blocks: match members().next() {
+                Some(Member::File(_)) => Blocks::OfDirectIo,
+                _ => Blocks::OfDevice,
+            },
             transfer_bytes_max: members().filter_map(Member::transfer_bytes_max).min().unwrap_or(u64::MAX),
             name: names.join(", "),
             depth_max: members().map(|member| member.depth_max(self.io)).min().unwrap_or(u32::MAX),

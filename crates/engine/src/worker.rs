@@ -706,6 +706,7 @@ impl<'s, T: Target> Worker<'s, T> {
         let now_ns = control.clock.now_ns();
         // After the window: the time it takes is reported beside the results and is part of none.
         self.paths.after = self.target.remote_report(Moment::End);
+        self.paths.quote(&mut self.trouble.failures);
         let end_ns = match self.setup.semantics {
             Semantics::Assay => self.window.last_ns.max(self.window.closed_ns),
             Semantics::Iometer => self.window.closed_ns.min(now_ns),

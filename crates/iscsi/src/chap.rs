@@ -93,7 +93,7 @@ pub struct ChapConfig {
     pub target: Option<Account>,
 }
 
-/// Compares without leaving early, so that the time taken does not tell how much was right.
+/// Compares in constant time, so that the time taken does not reveal how many bytes match.
 #[must_use]
 pub(crate) fn equal_in_constant_time(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a.iter().zip(b).fold(0, |differs, (x, y)| differs | (x ^ y)) == 0

@@ -1,4 +1,4 @@
-//! What an initiator is told: where to go, as whom, how to spread, how long to wait.
+//! Configuration of an initiator: portals, names and credentials, path policy, time limits.
 
 use std::time::Duration;
 
@@ -74,7 +74,7 @@ pub enum Policy {
 impl Policy {
     /// Every I/O on the next path.
     pub const ROUND_ROBIN_EACH: Self = Self::RoundRobin { rr_ios: 1, rr_bytes: u64::MAX };
-    /// What VMware does unless told otherwise: 1000 I/Os per path.
+    /// The default of VMware: 1000 I/Os per path.
     pub const VMWARE_IOS: Self = Self::RoundRobin { rr_ios: 1000, rr_bytes: u64::MAX };
     /// VMware's limit by bytes: 10,485,760 per path.
     pub const VMWARE_BYTES: Self = Self::RoundRobin { rr_ios: u32::MAX, rr_bytes: 10_485_760 };

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use assay_tcp::{Connecting, Patience};
+use assay_tcp::{Blocking, Connecting};
 
 use crate::chap::ChapConfig;
 use crate::config::Timeouts;
@@ -157,7 +157,7 @@ fn exchange(
     loop {
         wire.flush(&mut NoBuffers).map_err(broken)?;
         let mut sink = OnePdu::default();
-        wire.receive(Patience::Now, &mut sink).map_err(broken)?;
+        wire.receive(Blocking::Never, &mut sink).map_err(broken)?;
         if let Some(pdu) = sink.pdu {
             return Ok(pdu);
         }

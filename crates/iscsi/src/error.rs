@@ -18,7 +18,7 @@ pub enum IoError {
         sense: Option<Sense>,
     },
     /// Fewer bytes were moved than asked for.
-    #[error("only {transferred_bytes} of {expected_bytes} bytes were moved")]
+    #[error("short transfer: {transferred_bytes} of {expected_bytes} bytes")]
     Short {
         /// Bytes moved.
         transferred_bytes: u32,
@@ -26,7 +26,7 @@ pub enum IoError {
         expected_bytes: u32,
     },
     /// Given up after several tries.
-    #[error("given up after {attempts} tries, the last one ended with: {last}")]
+    #[error("given up after {attempts} attempts; the last one failed: {last}")]
     GivenUp {
         /// How often it was sent.
         attempts: u32,
@@ -34,7 +34,7 @@ pub enum IoError {
         last: String,
     },
     /// No path came back in time.
-    #[error("no path to the target for {waited_s} s")]
+    #[error("no path to the target was up for {waited_s} s")]
     NoPath {
         /// How long was waited, seconds.
         waited_s: u64,
@@ -74,7 +74,7 @@ pub enum PathError {
         limit_ms: u128,
     },
     /// It said nothing while others did.
-    #[error("{portal} said nothing for {silent_ms} ms, while another path answered")]
+    #[error("{portal} sent nothing for {silent_ms} ms while another path answered")]
     Silent {
         /// Portal.
         portal: String,
@@ -90,7 +90,7 @@ pub enum PathError {
         source: LoginError,
     },
     /// The target closed the connection while it was logged in to, and said nothing.
-    #[error("{portal} closed the connection during the login, without an answer: {hint}")]
+    #[error("{portal} closed the connection during login without a response: {hint}")]
     HungUp {
         /// Portal.
         portal: String,
@@ -122,7 +122,7 @@ pub enum PathError {
         why: String,
     },
     /// Too many redirections.
-    #[error("{portal} sends us from one address to the next")]
+    #[error("{portal} redirects the login more often than allowed; check the target's portal settings")]
     RedirectLoop {
         /// Portal.
         portal: String,
@@ -155,7 +155,7 @@ impl PathError {
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
     /// The configuration makes no sense.
-    #[error("{field} is {value}, it must be {expected}")]
+    #[error("{field} is {value}; it must be {expected}")]
     Config {
         /// Field of [`crate::Config`].
         field: &'static str,
@@ -185,9 +185,9 @@ pub enum ConnectError {
 /// What was asked for and is not there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Missing {
-    /// The portal answers, but does not have the target for us. [`crate::discover`] tells what it has.
+    /// The portal answers, but does not offer this target to this initiator. [`crate::discover`] lists what it offers.
     Target,
-    /// The target has no such unit, or none that is a disk. [`crate::units`] tells what it has.
+    /// The target has no such unit, or the unit is not a disk. [`crate::units`] lists the units.
     Unit,
 }
 

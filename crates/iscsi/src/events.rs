@@ -59,6 +59,8 @@ pub enum EventKind {
     },
     /// A control PDU was refused, or the target said something, in words.
     TargetSays(String),
+    /// The target departs from the standard in something that can be dealt with, in words.
+    Deviation(String),
     /// No path is left; commands wait.
     AllPathsDown,
     /// Events were dropped because nobody took them.

@@ -24,7 +24,7 @@ pub struct PathStatus {
     pub command_window: Option<u32>,
     /// Our and the target's address, while connected.
     pub addresses: Option<(std::net::SocketAddr, std::net::SocketAddr)>,
-    /// TCP facts, while connected and where the kernel tells.
+    /// TCP facts, while connected and where the kernel reports them.
     pub tcp: Option<TcpFacts>,
     /// Counters and distributions.
     pub stats: PathStats,

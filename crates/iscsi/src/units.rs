@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::config::{Config, Timeouts};
 use crate::error::{CommandError, ConnectError};
-use crate::initiator::{Initiator, Serves};
+use crate::initiator::{Initiator, SessionUse};
 use crate::scsi::{Inquiry, lun_from_wire};
 
 /// Each step of asking a unit about itself may take so long; one that does not answer is listed by its number only.
@@ -86,5 +86,5 @@ fn question(config: &Config, lun: u16) -> Result<Initiator<Vec<u8>>, ConnectErro
     };
     let portals = config.portals.iter().take(1).cloned().collect();
     let config = Config { lun, portals, sessions_per_portal: 1, timeouts, ..config.clone() };
-    Initiator::connect_to(config, Serves::Questions)
+    Initiator::connect_to(config, SessionUse::Queries)
 }

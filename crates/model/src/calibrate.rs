@@ -141,7 +141,8 @@ impl Calibration {
 pub enum CalibrateError {
     /// A sweep with too few sizes to tell a from b.
     #[error(
-        "the block sweep of {0} has {1} point(s); two different sizes or more are needed to tell cost per I/O from cost per KiB"
+        "the block sweep of {0} has {1} point(s); two different sizes or more are needed to tell cost per I/O from \
+         cost per KiB"
     )]
     TooFew(&'static str, usize),
     /// A rate that cannot be.

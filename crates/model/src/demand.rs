@@ -4,6 +4,7 @@
 //! network (Denning and Buzen 1978): `X <= min m_k / D_k` and `X <= N / (sum of latencies alone)`.
 
 use crate::num::share;
+use crate::quantity::Bounds;
 use crate::raid::Kind;
 use crate::resolved::{Class, Media, ResolvedArray};
 use crate::wire;
@@ -43,8 +44,10 @@ pub struct Resource {
     pub demand_us: f64,
     /// Servers.
     pub servers: f64,
-    /// I/Os per second at which it is full.
+    /// I/Os per second at which it is full, nominal.
     pub ceiling_iops: f64,
+    /// The same over the ranges of the array file; nominal only until a prediction sets it.
+    pub ceiling: Bounds,
     /// Fraction of it that is busy at the predicted rate, \[0, 1\].
     pub utilisation: f64,
 }
@@ -132,6 +135,7 @@ pub fn demand_table(resolved: &ResolvedArray, classes: &[Class], outstanding: f6
             demand_us: demand / 1e3,
             servers,
             ceiling_iops: servers / demand * 1e9,
+            ceiling: Bounds::exact(servers / demand * 1e9),
             utilisation: 0.0,
         })
         .collect();
@@ -151,6 +155,7 @@ fn latency_bound(resolved: &ResolvedArray, classes: &[Class], outstanding: f64) 
         demand_us: alone / 1e3,
         servers: n,
         ceiling_iops: n / alone.max(1.0) * 1e9,
+        ceiling: Bounds::exact(n / alone.max(1.0) * 1e9),
         utilisation: 0.0,
     }
 }

@@ -4,15 +4,15 @@ use assay_spec as spec;
 use assay_spec::units::{Bytes, Nanos};
 
 use crate::array::Array;
+use crate::concurrent::{Concurrent, predict_concurrent};
 use crate::predict::{Engines, Prediction, predict};
 use crate::resolved::Tables;
-use crate::together::{Together, predict_together};
 use crate::workload::{Access, Arrivals, LoadModel, Workload};
 
 /// Where a job's I/Os go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extent {
-    /// Where the target lies in the array's data, bytes from the outer edge; 0 when nobody knows.
+    /// Where the target lies in the array's data, bytes from the outer edge; 0 where it is unknown.
     pub start: Bytes,
     /// Bytes of the target that the plan uses.
     pub span: Bytes,
@@ -32,17 +32,17 @@ impl Extent {
     }
 }
 
-/// What to expect of a step.
+/// The prediction for a step.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StepPrediction {
     /// It has one job.
-    Alone(Box<Prediction>),
+    Single(Box<Prediction>),
     /// Its jobs run side by side, so that only the simulation can answer.
-    Together(Box<Together>),
+    Concurrent(Box<Concurrent>),
 }
 
 /// I/Os per seed where jobs run side by side: their slowest must have thousands too.
-pub const TOGETHER_IOS: u64 = 200_000;
+pub const CONCURRENT_IOS: u64 = 200_000;
 
 /// Predicts a step on an array; `engines` is for steps of one job.
 #[must_use]
@@ -54,10 +54,13 @@ pub fn predict_step(
 ) -> Option<StepPrediction> {
     match workloads {
         [] => None,
-        [one] => Some(StepPrediction::Alone(Box::new(predict(array, one, engines, tables)))),
-        several => {
-            Some(StepPrediction::Together(Box::new(predict_together(array, several, TOGETHER_IOS, tables))))
-        }
+        [one] => Some(StepPrediction::Single(Box::new(predict(array, one, engines, tables)))),
+        several => Some(StepPrediction::Concurrent(Box::new(predict_concurrent(
+            array,
+            several,
+            CONCURRENT_IOS,
+            tables,
+        )))),
     }
 }
 

@@ -111,13 +111,17 @@ pub struct Prediction {
 }
 
 impl Prediction {
-    /// This, or the `other` where nobody knows which holds: every interval holds both.
+    /// Returns the prediction that holds for both where it is unknown which applies: every interval spans both.
     #[must_use]
     pub fn or(mut self, other: Option<Self>) -> Self {
         let Some(other) = other else { return self };
         self.iops = self.iops.with(other.iops);
         self.mib_s = self.mib_s.with(other.mib_s);
         self.mean_ms = self.mean_ms.with(other.mean_ms);
+        for resource in &mut self.table.resources {
+            let same = other.table.resources.iter().find(|r| r.kind == resource.kind);
+            resource.ceiling = same.map_or(resource.ceiling, |r| resource.ceiling.with(r.ceiling));
+        }
         self.p99_ms = self.p99_ms.zip(other.p99_ms).map(|(own, other)| own.with(other)).or(self.p99_ms);
         self
     }
@@ -179,7 +183,7 @@ pub fn predict(array: &Array, workload: &Workload, engines: Engines, tables: &mu
         (resolved, classes, outcome)
     });
     let [(_, _, slow), (resolved, classes, nominal), (_, _, fast)] = &corners;
-    let table = demand_table(resolved, classes, workload.total_outstanding()).at(nominal.iops);
+    let mut table = demand_table(resolved, classes, workload.total_outstanding()).at(nominal.iops);
     let simulated = match engines {
         Engines::Closed => None,
         Engines::Simulated { seeds, max_ios } => {
@@ -194,6 +198,7 @@ pub fn predict(array: &Array, workload: &Workload, engines: Engines, tables: &mu
         mean_ms =
             Bounds::spanning(mean_ms.value, [mean_ms.lo.min(sim.mean_ms.lo), mean_ms.hi.max(sim.mean_ms.hi)]);
     }
+    set_ceilings(&mut table, corners.each_ref().map(|(r, c, _)| (r, c.as_slice())), workload, iops);
     Prediction {
         test: workload.name.clone(),
         software: resolved.software,
@@ -206,6 +211,25 @@ pub fn predict(array: &Array, workload: &Workload, engines: Engines, tables: &mu
         table,
         closed: *nominal,
         simulated,
+    }
+}
+
+/// Sets the rates at which resources are full over the ranges of the array file.
+///
+/// A resource that is full below the rate that passes it does not exist: where the simulation, which knows of queues
+/// that sort and caches that absorb, is faster than the demand table, the upper end follows it.
+fn set_ceilings(
+    table: &mut DemandTable,
+    corners: [(&ResolvedArray, &[Class]); 3],
+    workload: &Workload,
+    iops: Bounds,
+) {
+    let tables =
+        corners.map(|(resolved, classes)| demand_table(resolved, classes, workload.total_outstanding()));
+    for resource in &mut table.resources {
+        let same = tables.iter().flat_map(|t| &t.resources).filter(|r| r.kind == resource.kind);
+        let ends = same.fold(resource.ceiling, |all, r| all.with(r.ceiling));
+        resource.ceiling = Bounds { hi: ends.hi.max(iops.hi), ..ends };
     }
 }
 

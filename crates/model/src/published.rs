@@ -72,7 +72,7 @@ pub struct Row {
     pub model: Option<RowModel>,
 }
 
-/// Whether the hardware, software, or nobody knows what limits a row.
+/// Whether hardware or software limits a row, where that is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RowLimit {

@@ -21,7 +21,7 @@ pub enum Provenance {
 }
 
 impl Provenance {
-    /// The words a file may use, in the order a reader is told them.
+    /// The words a file may use, in the order of messages.
     pub const WORDS: [&'static str; 4] = ["sheet", "measured", "calibrated", "assumed"];
 
     /// Reads `sheet`, `sheet: detail`, `calibrated: run 7`, …; `None` when the first word is none of those.
@@ -126,6 +126,12 @@ pub struct Bounds {
 }
 
 impl Bounds {
+    /// A number without a range.
+    #[must_use]
+    pub fn exact(value: f64) -> Self {
+        Self { lo: value, value, hi: value }
+    }
+
     /// The interval that holds all three numbers, in whatever order the ends come.
     #[must_use]
     pub fn spanning(value: f64, ends: [f64; 2]) -> Self {

@@ -54,7 +54,7 @@ pub enum Software {
     None,
     /// Its cost is in the array file.
     Known,
-    /// There is some, and nobody knows what it costs: predictions are upper bounds of the hardware.
+    /// There is some, of unknown cost: predictions are upper bounds of the hardware.
     Unknown,
 }
 
@@ -399,7 +399,8 @@ impl ResolvedArray {
 /// Rate of a member that streams through a region in pieces: between two of them it seeks a third of the region's
 /// stroke (the mean distance of two random places) and waits half a revolution.
 /// ```text
-///   rate' = b / (b / rate + (pieces - 1) / pieces * (seek(stroke / 3) + revolution / 2)),  b = bytes of a piece per member
+///   rate' = b / (b / rate + (pieces - 1) / pieces * (seek(stroke / 3) + revolution / 2)),  b = bytes of a piece per
+/// member
 /// ```
 fn in_pieces(disk: &Disk, rate: f64, stroke: f64, region: Region, shape: &Shape) -> f64 {
     let bytes = region.span_bytes / region.pieces / (f64::from(shape.members) * shape.data_fraction());

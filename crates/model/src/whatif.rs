@@ -1,4 +1,4 @@
-//! What would the next change bring? Overrides as rows with their gain, and sweeps with their knee.
+//! Effects of changes: overrides as rows with their gain, and sweeps with their knee.
 
 use serde::Serialize;
 use thiserror::Error;
@@ -32,11 +32,12 @@ pub struct WhatIf {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SweepError {
     /// Not of the form `field=from..to`.
-    #[error("`{0}` is not a sweep; write it like disks=4..48 or disks=4..48/4 (every fourth)")]
+    #[error("`{0}` is not a sweep; write disks=4..48, or disks=4..48/4 for every fourth value")]
     Form(String),
     /// From more to less, or from a value to itself.
     #[error(
-        "`{text}` runs from {from} to {to}: a sweep runs upwards, like {field}={}..{}; one value alone is --with {field}={from}",
+        "`{text}` runs from {from} to {to}: a sweep runs upwards, like {field}={}..{}; one value alone is --with \
+         {field}={from}",
         from.min(to),
         if from == to { to.saturating_mul(2) } else { *from.max(to) }
     )]
@@ -104,7 +105,7 @@ fn best(p: &Prediction) -> f64 {
 fn sentence(change: &str, gain: f64, before: &Prediction, after: &Prediction) -> String {
     let limit = before.limit_name();
     if (gain - 1.0).abs() < NO_CHANGE {
-        return format!("{change} changes nothing: the load is limited by {limit}, before and after");
+        return format!("{change} changes nothing: the bottleneck is {limit}, before and after");
     }
     let percent = (gain - 1.0) * 100.0;
     let now = after.limit_name();
@@ -113,7 +114,7 @@ fn sentence(change: &str, gain: f64, before: &Prediction, after: &Prediction) ->
     if before.limit == after.limit {
         format!("{change} {word} {size}; still limited by {now}")
     } else {
-        format!("{change} {word} {size}; the limit moves from {limit} to {now}")
+        format!("{change} {word} {size}; the bottleneck moves from {limit} to {now}")
     }
 }
 

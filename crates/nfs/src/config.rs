@@ -1,4 +1,4 @@
-//! What a client is told: where to go, as whom, how to write, how long to wait.
+//! Configuration of a client: server, credentials, durability of writes, time limits.
 
 use std::net::SocketAddr;
 use std::time::Duration;

@@ -41,7 +41,7 @@ pub enum CallError {
         said: Vec<(SocketAddr, io::Error)>,
     },
     /// A service is not there.
-    #[error("{host} serves no {what}: its port mapper does not know it; {next}")]
+    #[error("{host} serves no {what}: its port mapper does not list it; {next}")]
     NotServed {
         /// Of the server.
         host: String,
@@ -50,7 +50,7 @@ pub enum CallError {
         /// What can be done.
         next: &'static str,
     },
-    /// What was tried instead of the port that the port mapper would have told failed.
+    /// The port mapper does not answer, and the default port failed too.
     #[error(
         "the port mapper of {host} does not answer; give port= and mountport= (tried without it: {source})"
     )]
@@ -93,7 +93,7 @@ pub enum CallError {
         status: NfsStatus,
     },
     /// The mount was refused.
-    #[error("the server does not let us mount {path}: {}", crate::mount::status_words(*status))]
+    #[error("the server refused to mount {path}: {}", crate::mount::status_words(*status))]
     Mount {
         /// Which export or directory.
         path: String,
@@ -147,7 +147,7 @@ impl CallError {
 #[derive(Debug, Error)]
 pub enum FileError {
     /// The configuration makes no sense.
-    #[error("{field} is {value}, it must be {expected}")]
+    #[error("{field} is {value}; it must be {expected}")]
     Config {
         /// Field of [`crate::FileConfig`].
         field: &'static str,
@@ -179,7 +179,7 @@ pub enum IoError {
     #[error("{0}")]
     Broken(&'static str),
     /// Given up after several tries.
-    #[error("given up after {attempts} tries, the last one ended with: {last}")]
+    #[error("given up after {attempts} attempts; the last one failed: {last}")]
     GivenUp {
         /// How often it was sent.
         attempts: u32,

@@ -22,7 +22,7 @@ pub enum EventKind {
     },
     /// No connection is left; I/O waits.
     AllDown,
-    /// The server asks to be asked again later; told once for each stretch.
+    /// The server asks for a later retry (NFS3ERR_JUKEBOX); reported once for each stretch.
     Jukebox,
     /// The server has another write verifier: it restarted, and unstable writes may be lost.
     Restarted {

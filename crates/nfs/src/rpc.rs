@@ -15,7 +15,7 @@ pub const LAST_FRAGMENT: u32 = 1 << 31;
 const AUTH_BYTES_MAX: u32 = 400;
 /// Groups in AUTH_SYS besides the first.
 const GROUPS_MAX: usize = 16;
-/// Of our host's name so much is told.
+/// Bytes of the host name that are sent, at most.
 const MACHINE_BYTES_MAX: usize = 64;
 const AUTH_NONE: u32 = 0;
 const AUTH_SYS: u32 = 1;

@@ -270,8 +270,8 @@ impl Server {
         self.ask("COMMIT", procedure::COMMIT, &nfs3::commit(handle, 0, 0), nfs3::committed)
     }
 
-    /// What the server puts into its answers to tell one of its lives from another, and itself from other servers. A
-    /// COMMIT of one byte tells it, which changes nothing.
+    /// Returns the write verifier, which differs between restarts of a server and between servers. A
+    /// COMMIT of one byte returns it and changes nothing.
     pub fn verifier(&mut self, handle: &Handle) -> Result<Verifier, CallError> {
         self.ask("COMMIT", procedure::COMMIT, &nfs3::commit(handle, 0, 1), nfs3::committed)
     }

@@ -1,4 +1,4 @@
-//! Connections as they are, and what became of writes.
+//! State of the connections, and durability of the writes.
 
 use assay_tcp::{PathStats, TcpFacts};
 
@@ -15,7 +15,7 @@ pub struct ConnectionStatus {
     pub outstanding: u32,
     /// Our and the server's address, while connected.
     pub addresses: Option<(std::net::SocketAddr, std::net::SocketAddr)>,
-    /// TCP facts, while connected and where the kernel tells.
+    /// TCP facts, while connected and where the kernel reports them.
     pub tcp: Option<TcpFacts>,
     /// Counters and distributions.
     pub stats: PathStats,

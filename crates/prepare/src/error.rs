@@ -1,6 +1,7 @@
 //! Why a target cannot be used: what was found, where, and what to do.
 
 use std::io;
+use std::path::Path;
 
 use assay_spec::units::Bytes;
 use assay_target::OpenError;
@@ -10,7 +11,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum PrepareError {
     /// No target was given.
-    #[error("no target given; name a file, a directory, a device or null:")]
+    #[error("no target given; name a file, directory, device, LUN, NFS file or null:")]
     NoTarget,
     /// The plan names a target that was not given.
     #[error(
@@ -54,8 +55,8 @@ pub enum PrepareError {
     Secret(#[from] assay_target::lun::SecretError),
     /// Two jobs of a verifying plan would write to one target.
     #[error(
-        "test \"{test}\": with verify, jobs side by side need targets of their own, or they would overwrite each \
-         other's blocks; both use {target}"
+        "test \"{test}\": two of its jobs use {target} at the same time; verify needs a target for each job, or they \
+         would overwrite each other's blocks"
     )]
     VerifyShares {
         /// Of the plan.
@@ -70,7 +71,7 @@ pub enum PrepareError {
         test: String,
     },
     /// Blocks that carry no stamps cannot be checked.
-    #[error("verify needs blocks that carry Assay's stamps, and {path} is not filled with them: {next}")]
+    #[error("verify needs blocks that carry Assay's stamps, and {path} has none: {next}")]
     VerifyUnfilled {
         /// The path.
         path: String,
@@ -79,8 +80,8 @@ pub enum PrepareError {
     },
     /// The stamps would take more memory than there is.
     #[error(
-        "verify keeps a number for each 512 bytes: {stamps} of memory for {span} of targets, and at most {most} (half \
-         of the memory) may be used; use --size {size} or less"
+        "verify keeps 4 bytes of memory for each 512 bytes of target: {stamps} for {span}; it may use at most {most} \
+         (half of the memory): use --size {size} or less"
     )]
     StampMemory {
         /// Of all targets.
@@ -111,10 +112,10 @@ pub enum PrepareError {
         /// Its directory.
         directory: String,
     },
-    /// A file of somebody else's would be written.
+    /// A plan writes to a file that Assay did not make.
     #[error(
-        "{path} exists and {why}, so it is only read; test \"{test}\" writes. Choose another name, or allow \
-         it, which destroys its {holds}: --overwrite {path}"
+        "test \"{test}\" writes, but {path} {why}, so Assay only reads it. Choose another name, or allow its {holds} \
+         to be overwritten: --overwrite {path}"
     )]
     ForeignFile {
         /// The path.
@@ -128,7 +129,8 @@ pub enum PrepareError {
     },
     /// A foreign file is too small to be read as asked.
     #[error(
-        "{path} holds only {holds} and is not Assay's to enlarge; --size asks for {asked}: use --size {holds} or less"
+        "{path} holds only {holds}, and Assay does not enlarge files that it did not make; --size asks for {asked}: \
+         use --size {holds} or less"
     )]
     ForeignTooSmall {
         /// The path.
@@ -138,9 +140,20 @@ pub enum PrepareError {
         /// How much was asked for.
         asked: Bytes,
     },
-    /// There is nothing in it.
-    #[error("{path} is empty and not Assay's to fill; choose another name, or allow it: --overwrite {path}")]
+    /// A foreign file is empty.
+    #[error(
+        "{path} is empty, and Assay does not fill files that it did not make; choose another name, or allow it: \
+         --overwrite {path}"
+    )]
     Empty {
+        /// The path.
+        path: String,
+    },
+    /// A device or LUN has no blocks.
+    #[error(
+        "{path} has a capacity of 0 bytes: no medium is inserted, or the target has not assigned it one yet"
+    )]
+    NoCapacity {
         /// The path.
         path: String,
     },
@@ -170,7 +183,7 @@ pub enum PrepareError {
         /// How much was asked for.
         asked: Bytes,
     },
-    /// Something on or above the device speaks against writing.
+    /// The device is in use, or holds something.
     #[error("refusing to write to {path}:{holds}\nNothing was written.")]
     DeviceHeld {
         /// The path.
@@ -209,7 +222,7 @@ pub enum PrepareError {
         /// What would do.
         known: String,
     },
-    /// What speaks against writing could not be found out.
+    /// Whether the device may be written could not be determined.
     #[error("refusing to write to {path}: cannot tell what is on it: {why}")]
     Probe {
         /// The path.
@@ -226,9 +239,7 @@ pub enum PrepareError {
         user: String,
     },
     /// A device that does not exist, or its name mistyped.
-    #[error(
-        "{path}: there is no such device, and files are not made there; see lsblk for the devices there are"
-    )]
+    #[error("{path}: there is no such device, and Assay creates no files in /dev; lsblk lists the devices")]
     NoSuchDevice {
         /// The path.
         path: String,
@@ -241,20 +252,18 @@ pub enum PrepareError {
     },
     /// Another Assay on this machine uses a LUN, and one of the two writes.
     #[error(
-        "{lun} is in use by another run of Assay on this machine, and one of the two writes to it; wait for it, or choose \
-         another LUN"
+        "{lun} is in use by another run of Assay on this machine, and one of the two writes to it; wait for it, or \
+         choose another LUN"
     )]
     LunInUse {
         /// Its address.
         lun: String,
     },
-    /// No step of a test can run.
-    #[error("test \"{test}\": {why}")]
-    Misfit {
-        /// Of the plan.
-        test: String,
-        /// Why not, and what would do.
-        why: String,
+    /// There is nothing to look at.
+    #[error("{path} does not exist; assay run would create a file of that name")]
+    Missing {
+        /// The path.
+        path: String,
     },
     /// io_uring was asked for and is refused.
     #[error("this host refuses io_uring: {why}; use --io auto or --io psync")]
@@ -294,25 +303,35 @@ pub enum PrepareError {
 }
 
 impl PrepareError {
-    /// Of a device or LUN that `given` does not allow to overwrite.
-    pub(super) fn not_named(
-        path: String,
-        what: String,
-        test: &str,
-        given: &[String],
-        identity: &str,
-    ) -> Self {
-        let typed = match given {
-            [] => String::new(),
-            given => format!("; `{}` does not (a serial or WWID would)", given.join("` and `")),
-        };
-        let named = format!("{typed}. Everything on it will be lost; to allow that: --overwrite {identity}");
-        Self::DeviceNotNamed { path, what, test: test.to_owned(), named }
-    }
-
     /// Of a device or LUN whose blocks carry no stamps.
-    pub(super) fn unfilled_device(path: String) -> Self {
+    pub(crate) fn unfilled_device(path: String) -> Self {
         let next = "use a plan that also writes, with --overwrite and without --no-fill".to_owned();
         Self::VerifyUnfilled { path, next }
     }
+
+    /// Of a file whose blocks carry no stamps; `name` is what `--overwrite` takes for it.
+    pub(crate) fn unfilled_file(path: String, name: &str) -> Self {
+        let next = format!(
+            "choose another name, which is then filled, or allow this one to be lost: --overwrite {name}"
+        );
+        Self::VerifyUnfilled { path, next }
+    }
+
+    /// Of a file that may not be filled although the plan verifies.
+    pub(crate) fn unfilled_by_choice(path: String) -> Self {
+        Self::VerifyUnfilled { path, next: "leave out --no-fill".to_owned() }
+    }
+}
+
+/// Names the call that failed, and the path.
+pub(crate) fn io_error<'p>(
+    what: &'static str,
+    path: &'p Path,
+) -> impl FnOnce(io::Error) -> PrepareError + 'p {
+    move |source| PrepareError::Io { what, path: text(path), source }
+}
+
+/// Returns a path as messages show it.
+pub(crate) fn text(path: &Path) -> String {
+    path.display().to_string()
 }

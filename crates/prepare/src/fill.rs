@@ -2,119 +2,135 @@
 //! verifies.
 
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use assay_spec::NfsSync;
 use assay_spec::units::Bytes;
 use assay_target::lun::LunMember;
 use assay_target::nfs::NfsMember;
 use assay_target::remote::Moment;
+use assay_target::rng::{BulkRng, derive};
+use assay_target::stamp::{Header, UNIT_BYTES, write_stamp};
 use assay_target::{
     AnyTarget, BATCH_MAX, Completion, Durability, FileMember, IoBuf, IoEngine, Member, Op, OpKind, OpenError,
     OpenRequest, Target, Wait,
 };
 
-use super::PrepareProgress;
-use super::error::PrepareError;
-use super::files::text;
-use assay_target::rng::{BulkRng, derive};
-use assay_target::stamp::{Header, UNIT_BYTES, write_stamp};
-
-/// The kind of data that preparation itself writes.
-pub(super) const FILL_UNIQUE: &str = "unique";
-/// The same with a stamp in each 512 bytes.
-pub(super) const FILL_STAMPED: &str = "stamped";
+use crate::content::FillContent;
+use crate::error::{PrepareError, text};
 
 /// Large sequential writes, several at once: what every kind of storage takes fastest. 16 x 1 MiB of buffers.
 const CHUNK_BYTES: u32 = 1 << 20;
 const DEPTH: u32 = 16;
-/// How often progress is told.
+/// How often progress is reported.
 const PROGRESS_EVERY_MS: u128 = 100;
 
-/// What is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Content {
-    Unique,
-    Stamped,
+/// How far a fill is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PrepareProgress {
+    /// What is being filled.
+    pub path: PathBuf,
+    /// Why data of an earlier run are written over, a clause; `None` where only what is missing is written.
+    pub why: Option<String>,
+    /// Bytes written so far.
+    pub done_bytes: u64,
+    /// Bytes to write in all.
+    pub total_bytes: u64,
+    /// Bytes per second so far.
+    pub bytes_per_s: f64,
+    /// Time taken so far.
+    pub elapsed: Duration,
 }
 
-/// A target as a fill sees it.
-struct Filled {
-    member: Member,
-    /// As messages call it.
-    name: String,
-    /// Whole pages, as the stamps need them, and no more than the target takes.
-    chunk_bytes: u32,
+/// What is written, and where.
+pub(crate) struct Writing<'w> {
+    pub(crate) member: &'w Member,
+    /// Up to the end of the span.
+    pub(crate) from_bytes: u64,
+    pub(crate) content: FillContent,
+    /// As in [`PrepareProgress`].
+    pub(crate) why: Option<String>,
+    pub(crate) io: IoEngine,
+    pub(crate) seed: u64,
 }
 
-impl Filled {
-    /// Preparation is not measured: waiting for each write to be durable would only make it slow.
-    fn of(member: &Member) -> Self {
+/// How far a fill came without a gap, and why not further.
+pub(crate) struct PartialFill {
+    pub(crate) filled_bytes: u64,
+    pub(crate) error: PrepareError,
+}
+
+impl From<PartialFill> for PrepareError {
+    fn from(partial: PartialFill) -> Self {
+        partial.error
+    }
+}
+
+impl Writing<'_> {
+    /// Returns the target as messages call it.
+    pub(crate) fn name(&self) -> String {
+        match self.member {
+            Member::Null { .. } => "null:".to_owned(),
+            Member::Simulated(of) => format!("sim:{}", of.array),
+            Member::File(of) => text(&of.path),
+            Member::Lun(of) => of.address.to_string(),
+            Member::Nfs(of) => of.address.to_string(),
+        }
+    }
+
+    /// Returns the size of a write: whole pages, as the stamps need them, and no more than the target takes.
+    fn chunk_bytes(&self) -> u32 {
+        let most = self
+            .member
+            .transfer_bytes_max()
+            .map_or(CHUNK_BYTES, |most| u32::try_from(most).unwrap_or(u32::MAX));
+        (most / 4096 * 4096).clamp(4096, CHUNK_BYTES)
+    }
+
+    /// Opens the target. A fill is not measured: waiting for each write to be durable would only make it slow.
+    fn open(&self, buffers: &[IoBuf]) -> Result<AnyTarget, OpenError> {
         let durability = Durability::Device;
-        let (name, member) = match member {
-            Member::Null { .. } => ("null:".to_owned(), member.clone()),
-            Member::Simulated(of) => (format!("sim:{}", of.array), member.clone()),
-            Member::File(of) => (text(&of.path), Member::File(FileMember { durability, ..of.clone() })),
-            Member::Lun(of) => {
-                let member = LunMember { durability, ..(**of).clone() };
-                (of.address.to_string(), Member::Lun(Box::new(member)))
-            }
+        let member = match self.member {
+            member @ (Member::Null { .. } | Member::Simulated(_)) => member.clone(),
+            Member::File(of) => Member::File(FileMember { durability, ..of.clone() }),
+            Member::Lun(of) => Member::Lun(Box::new(LunMember { durability, ..(**of).clone() })),
             Member::Nfs(of) => {
                 let mut member = NfsMember { durability, ..(**of).clone() };
                 member.address.sync = NfsSync::Unstable;
-                (of.address.to_string(), Member::Nfs(Box::new(member)))
+                Member::Nfs(Box::new(member))
             }
         };
-        let most =
-            member.transfer_bytes_max().map_or(CHUNK_BYTES, |most| u32::try_from(most).unwrap_or(u32::MAX));
-        Self { member, name, chunk_bytes: (most / 4096 * 4096).clamp(4096, CHUNK_BYTES) }
-    }
-
-    fn open(&self, engine: IoEngine, buffers: &[IoBuf]) -> Result<AnyTarget, OpenError> {
-        let members = std::slice::from_ref(&self.member);
-        assay_target::open(&OpenRequest { members, depth: DEPTH, engine, buffers })
+        let members = std::slice::from_ref(&member);
+        assay_target::open(&OpenRequest { members, depth: DEPTH, engine: self.io, buffers })
     }
 }
 
-/// Fills a member from `from` to the end of its span. An error says how much of it is filled without a gap.
-pub(super) fn fill(
-    member: &Member,
-    from: u64,
-    content: Content,
-    engine: IoEngine,
-    seed: u64,
+/// Fills a target to the end of its span.
+pub(crate) fn write(
+    writing: &Writing<'_>,
     must_stop: &dyn Fn() -> bool,
     progress: &mut dyn FnMut(&PrepareProgress),
-) -> Result<(), (u64, PrepareError)> {
-    let filled = Filled::of(member);
-    let (span_bytes, chunk_bytes) = (member.span_bytes(), filled.chunk_bytes);
+) -> Result<(), PartialFill> {
+    let (from_bytes, span_bytes) = (writing.from_bytes, writing.member.span_bytes());
+    let (name, chunk_bytes) = (writing.name(), writing.chunk_bytes());
     let buffers: Vec<IoBuf> = IoBuf::many(DEPTH, chunk_bytes);
-    let target = filled.open(engine, &buffers).map_err(|e| (from, e.into()))?;
-    let (name, chunk) = (filled.name, u64::from(chunk_bytes));
-    let aligned = from / chunk * chunk;
+    let at_start = |error: PrepareError| PartialFill { filled_bytes: from_bytes, error };
+    let target = writing.open(&buffers).map_err(|error| at_start(error.into()))?;
+    let chunk = u64::from(chunk_bytes);
+    let aligned = from_bytes / chunk * chunk;
     let mut filling = Filling {
         name: &name,
         span_bytes,
         chunk_bytes,
-        content,
-        run: derive(seed, &[0x0066_696C_6C00]),
+        content: writing.content,
+        run: derive(writing.seed, &[0x0066_696C_6C00]),
         target,
-        rng: BulkRng::new(derive(seed, &[1, entropy()])),
+        rng: BulkRng::new(derive(writing.seed, &[1, entropy()])),
         next: aligned,
         starts: [u64::MAX; DEPTH as usize],
         in_flight: 0,
     };
-    let began = Instant::now();
-    let mut told_ms = 0;
-    let mut tell = |done_bytes: u64, is_last: bool| {
-        let elapsed = began.elapsed();
-        if is_last || elapsed.as_millis() >= told_ms + PROGRESS_EVERY_MS {
-            told_ms = elapsed.as_millis();
-            let (total_bytes, path) = (span_bytes, PathBuf::from(&name));
-            let bytes_per_s = (done_bytes - aligned) as f64 / elapsed.as_secs_f64().max(1e-3);
-            progress(&PrepareProgress { path, done_bytes, total_bytes, bytes_per_s, elapsed });
-        }
-    };
+    let mut report = Report { writing, began: Instant::now(), reported_ms: 0, aligned, progress };
     for buf in buffers {
         filling.write_next(buf);
     }
@@ -127,16 +143,49 @@ pub(super) fn fill(
         for completion in done.drain(..) {
             filling.settle(completion, must_stop)?;
         }
-        tell(filling.done_bytes(), false);
+        report.now_and_then(filling.done_bytes());
     }
     if let Err(why) = filling.make_durable() {
-        return Err((from, PrepareError::Fill { path: name, at: Bytes(from), why }));
+        return Err(at_start(PrepareError::Fill { path: name.clone(), at: Bytes(from_bytes), why }));
     }
     if must_stop() && filling.next < span_bytes {
-        return Err((filling.done_bytes(), PrepareError::Interrupted { path: name }));
+        let (filled_bytes, path) = (filling.done_bytes(), name.clone());
+        return Err(PartialFill { filled_bytes, error: PrepareError::Interrupted { path } });
     }
-    tell(span_bytes, true);
+    report.now(span_bytes);
     Ok(())
+}
+
+/// Reports how far a fill is, not too often.
+struct Report<'r> {
+    writing: &'r Writing<'r>,
+    began: Instant,
+    reported_ms: u128,
+    /// Where the fill began, bytes.
+    aligned: u64,
+    progress: &'r mut dyn FnMut(&PrepareProgress),
+}
+
+impl Report<'_> {
+    fn now_and_then(&mut self, done_bytes: u64) {
+        let elapsed_ms = self.began.elapsed().as_millis();
+        if elapsed_ms >= self.reported_ms + PROGRESS_EVERY_MS {
+            self.reported_ms = elapsed_ms;
+            self.now(done_bytes);
+        }
+    }
+
+    fn now(&mut self, done_bytes: u64) {
+        let elapsed = self.began.elapsed();
+        (self.progress)(&PrepareProgress {
+            path: PathBuf::from(self.writing.name()),
+            why: self.writing.why.clone(),
+            done_bytes,
+            total_bytes: self.writing.member.span_bytes(),
+            bytes_per_s: (done_bytes - self.aligned) as f64 / elapsed.as_secs_f64().max(1e-3),
+            elapsed,
+        });
+    }
 }
 
 /// Two files filled with one seed must not hold the same data, or the storage could deduplicate them.
@@ -149,7 +198,7 @@ struct Filling<'f> {
     name: &'f str,
     span_bytes: u64,
     chunk_bytes: u32,
-    content: Content,
+    content: FillContent,
     run: u64,
 
     target: AnyTarget,
@@ -188,7 +237,7 @@ impl Filling<'_> {
         let size_bytes = u32::try_from(left.min(u64::from(self.chunk_bytes))).expect("at most a chunk");
         let bytes = &mut buf[..size_bytes as usize];
         self.rng.fill(bytes);
-        if self.content == Content::Stamped {
+        if self.content == FillContent::Stamped {
             for (unit, offset) in bytes.chunks_exact_mut(UNIT_BYTES).zip((self.next..).step_by(UNIT_BYTES)) {
                 write_stamp(unit, &Header { offset_bytes: offset, run: self.run, sequence: 0 });
             }
@@ -201,11 +250,7 @@ impl Filling<'_> {
         self.target.submit(op).expect("each buffer has a slot of its own");
     }
 
-    fn settle(
-        &mut self,
-        completion: Completion,
-        must_stop: &dyn Fn() -> bool,
-    ) -> Result<(), (u64, PrepareError)> {
+    fn settle(&mut self, completion: Completion, must_stop: &dyn Fn() -> bool) -> Result<(), PartialFill> {
         let tag = completion.tag as usize;
         let start = self.starts[tag];
         let expected = (self.span_bytes - start).min(u64::from(self.chunk_bytes));
@@ -224,7 +269,8 @@ impl Filling<'_> {
         Ok(())
     }
 
-    fn failed(&self, at: u64, why: String) -> (u64, PrepareError) {
-        (self.done_bytes(), PrepareError::Fill { path: self.name.to_owned(), at: Bytes(at), why })
+    fn failed(&self, at: u64, why: String) -> PartialFill {
+        let error = PrepareError::Fill { path: self.name.to_owned(), at: Bytes(at), why };
+        PartialFill { filled_bytes: self.done_bytes(), error }
     }
 }

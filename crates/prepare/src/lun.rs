@@ -1,36 +1,51 @@
-//! A LUN over iSCSI: looked at before anything else, refused for writing where anything speaks against it.
+//! A LUN over iSCSI: inspected over every path before anything else, and refused for writing where anything objects.
 
+use std::fs::File;
 use std::time::Duration;
 
-use assay_record::{DeviceFacts, HostFacts, LunFacts, MemberFacts, MemberKind, PathFacts};
-use assay_spec::units::Bytes;
-use assay_spec::{IscsiAddress, IscsiPortal, PathPolicy, Plan, Span};
+use assay_record::{
+    Content, DeviceFacts, LunFacts, MemberFacts, MemberKind, PathFacts, TargetFacts, Warning,
+};
+use assay_spec::{IscsiAddress, IscsiPortal, PathPolicy};
+use assay_target::file::Lock;
 use assay_target::lun::{
     self, Credentials, DiscoveredTarget, LunLook, LunMember, Provision, Secret, credentials, look,
     with_all_portals,
 };
-use assay_target::{AccessMode, OpenError};
+use assay_target::{AccessMode, Durability, Member, OpenError};
 
-use super::error::PrepareError;
-use super::files::SPAN_GRAIN;
-use super::network::Networks;
-use super::{PrepareOptions, TooSmall};
+use crate::context::{FillContext, InspectContext, OpenContext};
+use crate::device::whole;
+use crate::error::PrepareError;
+use crate::network::Networks;
+use crate::options::FillChoice;
+use crate::permission::{Nameable, WriteRequest};
+use crate::placement::placement;
+use crate::span;
 
-/// A LUN to be used.
-pub(super) struct LunPlan {
-    pub(super) address: String,
-    pub(super) member: LunMember,
-    pub(super) facts: MemberFacts,
+/// A LUN that may be used.
+pub(crate) struct InspectedLun {
+    pub(crate) member: LunMember,
+    address: String,
+    facts: MemberFacts,
     /// Paths that did not come up, in words.
-    pub(super) troubles: Vec<String>,
+    troubles: Vec<String>,
 }
 
-/// What a LUN is and what speaks against writing to it: for whoever only wants to know.
+/// A LUN that is locked; each worker logs in by itself.
+pub(crate) struct LunTarget {
+    pub(crate) facts: TargetFacts,
+    member: LunMember,
+    /// Keeps other runs on this machine away; `None` where there is no place for locks.
+    _lock: Option<File>,
+}
+
+/// A LUN as `assay check` reports it.
 #[derive(Debug, Clone)]
 pub struct LunInspection {
     /// As a member of a run would be recorded.
     pub facts: MemberFacts,
-    /// What speaks against writing, each a sentence.
+    /// Reasons not to write to it, a clause each.
     pub holds: Vec<String>,
     /// Paths that did not come up, in words.
     pub troubles: Vec<String>,
@@ -43,13 +58,13 @@ pub fn inspect_lun(address: &IscsiAddress, typed: Option<&Secret>) -> Result<Lun
     let Found { looked, facts, .. } = look_at(address, typed)?;
     Ok(LunInspection {
         facts,
-        holds: holds(&looked),
+        holds: objections(&looked),
         troubles: looked.path_events,
         aligned_lba: looked.aligned_lba,
     })
 }
 
-/// What is at an address.
+/// A LUN as it was found at an address.
 struct Found {
     /// With all its portals.
     address: IscsiAddress,
@@ -58,7 +73,7 @@ struct Found {
     facts: MemberFacts,
 }
 
-/// How long a read of what is on a LUN may take: where full frames are known to get lost, it will never end.
+/// Longest wait for a read of the LUN's content; shorter where full frames are known to get lost, as it never ends.
 const READ_PATIENCE: Duration = Duration::from_secs(30);
 const READ_PATIENCE_LOSSY: Duration = Duration::from_secs(3);
 
@@ -76,7 +91,7 @@ fn look_at(address: &IscsiAddress, typed: Option<&Secret>) -> Result<Found, Prep
     Ok(Found { address, credentials, looked, facts })
 }
 
-/// The targets that a portal has for us. `typed`: a secret from a prompt.
+/// Returns the targets that a portal offers to this initiator. `typed`: a secret from a prompt.
 pub fn targets_at(
     portal: &IscsiPortal,
     typed: Option<&Secret>,
@@ -86,25 +101,27 @@ pub fn targets_at(
     Ok(lun::targets_at(&address, credentials.as_ref())?)
 }
 
-pub(super) fn inspect(
-    plan: &Plan,
+/// Looks at a LUN. `writer`: the first test that writes to it.
+pub(crate) fn inspect(
+    context: &InspectContext<'_>,
     address: &IscsiAddress,
     writer: Option<&str>,
-    options: &PrepareOptions,
-    host: &HostFacts,
-) -> Result<LunPlan, PrepareError> {
-    let name = address.to_string();
+) -> Result<InspectedLun, PrepareError> {
+    let (name, options) = (address.to_string(), context.options);
     let Found { address, credentials, looked, mut facts } = look_at(address, options.chap_secret.as_ref())?;
+    let capacity_bytes = looked.capacity_bytes;
     if let Some(test) = writer {
-        check_may_write(&name, test, &looked, &facts, options)?;
+        let device = facts.device.clone().unwrap_or_default();
+        let objections = objections(&looked);
+        WriteRequest { name: &name, test, objections, device: &device, capacity_bytes }.check(context)?;
     }
-    if plan.verifies() && (writer.is_none() || !options.fill_devices) {
+    if context.plan.verifies() && (writer.is_none() || options.fill == FillChoice::Never) {
         return Err(PrepareError::unfilled_device(name));
     }
-    if looked.capacity_bytes == 0 {
-        return Err(PrepareError::Empty { path: name });
-    }
-    facts.span_bytes = span(plan.span, &name, &looked, options.too_small, host)?;
+    let block = u64::from(looked.block_bytes);
+    facts.span_bytes = span::of_device(context, &name, capacity_bytes)? / block * block;
+    facts.sync = options.durability == Durability::Sync;
+    facts.placement = placement(&facts, None);
     let member = LunMember {
         address,
         credentials,
@@ -114,66 +131,72 @@ pub(super) fn inspect(
         block_bytes: looked.block_bytes,
         transfer_bytes_max: looked.transfer_bytes_max,
     };
-    Ok(LunPlan { address: name, member, facts, troubles: looked.path_events })
+    Ok(InspectedLun { address: name, member, facts, troubles: looked.path_events })
 }
 
-fn span(
-    span: Span,
-    name: &str,
-    looked: &LunLook,
-    too_small: TooSmall,
-    host: &HostFacts,
-) -> Result<u64, PrepareError> {
-    let capacity = looked.capacity_bytes;
-    let span_bytes = match span {
-        Span::Whole => capacity,
-        Span::Size(size) => {
-            let asked = size.resolve(Bytes(host.memory_bytes)).0.next_multiple_of(SPAN_GRAIN);
-            if asked > capacity && too_small == TooSmall::Refuse {
-                let (holds, asked) = (Bytes(capacity), Bytes(asked));
-                return Err(PrepareError::DeviceTooSmall { path: name.to_owned(), holds, asked });
-            }
-            asked.min(capacity)
-        }
-    };
-    let block = u64::from(looked.block_bytes);
-    Ok(span_bytes / block * block)
-}
-
-/// Everything that speaks against writing.
-fn holds(looked: &LunLook) -> Vec<String> {
+/// Reasons not to write, a clause each.
+fn objections(looked: &LunLook) -> Vec<String> {
     let content = assay_host::content_of(&looked.head, &looked.tail, looked.capacity_bytes);
-    let mut holds: Vec<String> = content.into_iter().map(|what| format!("it holds {what}")).collect();
-    holds.extend(looked.reservations.iter().cloned());
+    let mut all: Vec<String> = content.into_iter().map(|what| format!("it holds {what}")).collect();
+    all.extend(looked.reservations.iter().cloned());
     if looked.write_protected {
-        holds.push("it is write protected".into());
+        all.push("it is write protected".into());
     }
-    holds
+    all
 }
 
-fn check_may_write(
-    name: &str,
-    test: &str,
-    looked: &LunLook,
-    facts: &MemberFacts,
-    options: &PrepareOptions,
-) -> Result<(), PrepareError> {
-    let holds = holds(looked);
-    if !holds.is_empty() {
-        return Err(PrepareError::DeviceHeld {
-            path: name.to_owned(),
-            holds: holds.iter().map(|hold| format!("\n  - {hold}")).collect(),
-        });
+impl InspectedLun {
+    /// How `--overwrite` names it.
+    pub(crate) fn nameable(&self) -> Option<Nameable<'_>> {
+        Some(Nameable::by_identity(self.facts.device.as_ref()?, &self.address))
     }
-    let device = facts.device.clone().unwrap_or_default();
-    if options.overwrite.iter().any(|given| assay_host::is_identity_of(&device, given)) {
-        return Ok(());
+
+    /// Locks it, and reports which paths are missing.
+    pub(crate) fn open(self, context: &mut OpenContext<'_>) -> Result<LunTarget, PrepareError> {
+        let lock = match self.member.access {
+            AccessMode::ReadWrite => Lock::Exclusive,
+            AccessMode::ReadOnly => Lock::Shared,
+        };
+        let lock = match lun::hold(&self.member.address, lock) {
+            Ok(Some(file)) => Some(file),
+            Ok(None) => return Err(PrepareError::LunInUse { lun: self.address }),
+            Err(error) => {
+                context.warn_unlocked(&self.address, &error);
+                None
+            }
+        };
+        context.warnings.extend(self.troubles.into_iter().map(|trouble| Warning {
+            rule: "path".into(),
+            says: format!("{}: before the run, {trouble}.", self.address),
+            next: "Run assay check to see the state of every path.".into(),
+        }));
+        let facts = TargetFacts { address: self.address, member: self.facts };
+        Ok(LunTarget { facts, member: self.member, _lock: lock })
     }
-    let identity = assay_host::identities(&device).into_iter().next().unwrap_or_default();
-    let serial = looked.serial.as_deref().map(|s| format!("serial {s}, ")).unwrap_or_default();
-    let wwid = looked.wwid.as_deref().map(|w| format!("{w}, ")).unwrap_or_default();
-    let what = format!("{}, {serial}{wwid}{}", device.model, Bytes(looked.capacity_bytes).rounded());
-    Err(PrepareError::not_named(name.to_owned(), what, test, &options.overwrite, &identity))
+}
+
+impl LunTarget {
+    pub(crate) fn member(&self) -> Member {
+        Member::Lun(Box::new(self.member.clone()))
+    }
+
+    /// Writes all of it, where it may be written, and asks which blocks are unmapped.
+    pub(crate) fn fill(&mut self, context: &mut FillContext<'_>) -> Result<(), PrepareError> {
+        let is_filled =
+            self.member.access == AccessMode::ReadWrite && context.options.fill == FillChoice::WhereNeeded;
+        if is_filled {
+            context.write(&self.member(), &whole(context))?;
+            self.facts.member.content = Content::Prepared;
+        }
+        let LunMember { address, credentials, span_bytes, .. } = &self.member;
+        let unmapped = lun::unmapped_bytes(address, credentials.as_ref(), *span_bytes)?;
+        self.facts.member.unwritten_bytes = unmapped;
+        // A target that reports which blocks are mapped has answered what would be unknown otherwise.
+        if !is_filled && unmapped.is_none() {
+            context.warn_unknown_content(&self.facts.member.path, *span_bytes);
+        }
+        Ok(())
+    }
 }
 
 fn facts(address: &IscsiAddress, looked: &LunLook, paths: Vec<PathFacts>) -> MemberFacts {

@@ -3,18 +3,17 @@
 use assay_record::HostFacts;
 use assay_spec::Plan;
 use assay_spec::units::Bytes;
-
-use super::error::PrepareError;
-use super::inspect::Inspected;
 use assay_target::stamp;
 
-/// What is reckoned with where the system does not say how much memory it has, bytes.
+use crate::error::PrepareError;
+
+/// Memory assumed where the system does not report any, bytes.
 const UNKNOWN_BYTES: u64 = 1 << 30;
 
-/// What is left for I/O buffers of the half of the memory that a run may take; the stamps of verify mode come first.
-pub(super) fn left_for_buffers(
+/// Returns the memory for I/O buffers, bytes: half of what this process may use, less the stamps of verify mode.
+pub(crate) fn left_for_buffers(
     plan: &Plan,
-    targets: &[Inspected],
+    span_bytes: &[u64],
     host: &HostFacts,
 ) -> Result<u64, PrepareError> {
     let limits = host.cgroup_memory_bytes.into_iter().chain([host.memory_bytes]);
@@ -22,13 +21,13 @@ pub(super) fn left_for_buffers(
     if !plan.verifies() {
         return Ok(most);
     }
-    let span_bytes = targets.iter().map(Inspected::span_bytes).sum();
+    let (targets, span_bytes) = (span_bytes.len() as u64, span_bytes.iter().sum());
     let stamps = stamp::memory_for_span(span_bytes);
     most.checked_sub(stamps).ok_or_else(|| PrepareError::StampMemory {
         span: Bytes(span_bytes),
         stamps: Bytes(stamps),
         most: Bytes(most),
-        size: Bytes(stamp::span_for_memory(most) / targets.len() as u64 / 2 / GRAIN * GRAIN),
+        size: Bytes(stamp::span_for_memory(most) / targets / 2 / GRAIN * GRAIN),
     })
 }
 
@@ -43,9 +42,8 @@ mod tests {
     fn left(verify: bool, span: u64, memory_bytes: u64, cgroup: Option<u64>) -> Result<u64, String> {
         let text = format!("[[test]]\nname = \"t\"\naccess = [{{ size = 4096 }}]\nverify = {verify}\n");
         let plan = PlanFile::parse("p", &text).unwrap().resolve(&Overrides::default()).unwrap();
-        let target = Inspected::Null { address: "null:".into(), capacity: span };
         let host = HostFacts { memory_bytes, cgroup_memory_bytes: cgroup, ..HostFacts::default() };
-        left_for_buffers(&plan, &[target], &host).map_err(|e| e.to_string())
+        left_for_buffers(&plan, &[span], &host).map_err(|e| e.to_string())
     }
 
     #[test]
@@ -70,8 +68,8 @@ mod tests {
         let refused = left(true, 1 << 40, 8 << 30, None).unwrap_err();
         assert_eq!(
             refused,
-            "verify keeps a number for each 512 bytes: 8GiB of memory for 1TiB of targets, and at most 4GiB (half of \
-             the memory) may be used; use --size 256GiB or less"
+            "verify keeps 4 bytes of memory for each 512 bytes of target: 8GiB for 1TiB; it may use at most 4GiB \
+             (half of the memory): use --size 256GiB or less"
         );
     }
 }

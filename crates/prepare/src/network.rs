@@ -7,7 +7,7 @@ use assay_record::{Agreed, NetPathFacts, PathFacts, PingFacts};
 use assay_target::lun::{self, Negotiated};
 use assay_target::remote::PathReport;
 
-/// The networks to the portals of a target, each looked at once.
+/// The networks to the portals of a target, each probed once.
 pub(crate) struct Networks {
     ways: NetProbe,
     portals: Vec<(SocketAddr, NetPathFacts)>,
@@ -31,25 +31,25 @@ impl Networks {
         self.portals.iter().find(|(known, _)| *known == at).map(|(_, net)| net)
     }
 
-    /// Where full frames do not arrive, in words: large I/O will hang there.
+    /// Names the first network on which full frames get lost, in words: large I/O hangs there.
     pub(crate) fn lossy(&self) -> Option<String> {
         let (at, net) = self.portals.iter().find(|(_, net)| net.frames.is_lossy())?;
         let mtu_bytes = net.interface.as_ref()?.mtu_bytes;
         let largest = net.frames.largest_bytes?;
         Some(format!(
-            "our interface to {} sends frames of {mtu_bytes} bytes, and nothing larger than {largest} arrives; assay check \
-             says more",
+            "this host sends frames of {mtu_bytes} bytes to {}, and none larger than {largest} bytes arrives; run \
+             assay check for details",
             at.ip()
         ))
     }
 
-    /// Whether there is no network on which full frames arrive.
+    /// Returns true if full frames arrive on none of the networks.
     pub(crate) fn all_lossy(&self) -> bool {
         self.portals.iter().all(|(_, net)| net.frames.is_lossy())
     }
 
-    /// Every path for the record, by the way that its connection takes. A target may have sent us to other addresses than
-    /// those that were given.
+    /// Every path for the record, by the way that its connection takes. A target may redirect a login to other
+    /// addresses than those given.
     pub(crate) fn facts(&mut self, paths: &[PathReport]) -> Vec<PathFacts> {
         let flows: Vec<Option<Flow>> = paths.iter().map(flow).collect();
         let mut looked = self.ways.look(&flows.iter().flatten().copied().collect::<Vec<_>>()).into_iter();
@@ -66,7 +66,7 @@ fn flow(path: &PathReport) -> Option<Flow> {
     }
 }
 
-/// The way to an NFS server over a connection that is open.
+/// Returns the network path to an NFS server over an open connection.
 pub(crate) fn way(local: Option<SocketAddr>, remote: SocketAddr) -> PathFacts {
     PathFacts {
         portal: remote.to_string(),
@@ -79,7 +79,7 @@ pub(crate) fn way(local: Option<SocketAddr>, remote: SocketAddr) -> PathFacts {
     }
 }
 
-/// The network to portals that could not be logged in to; a name without an address has none.
+/// Returns the network to each portal, for those that cannot be logged in to; a name without an address has none.
 #[must_use]
 pub fn portal_networks(portals: &[String]) -> Vec<(String, Option<NetPathFacts>)> {
     let networks = Networks::of(portals);

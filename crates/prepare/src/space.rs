@@ -1,57 +1,46 @@
 //! Whether the files of a run fit their file systems, all of them together.
 
-use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
-
+use assay_record::FilesystemFacts;
 use assay_spec::units::{Bytes, GIB, MIB};
 
-use super::error::PrepareError;
-use super::files::{FilePlan, FileState, Need, directory_of, io_error, text};
-use super::inspect::Inspected;
+use crate::error::PrepareError;
 
 /// Of a file system so much stays free: a full one slows down, and harms whoever else uses it.
 const RESERVE_MAX: u64 = GIB;
 const RESERVE_SHARE: u64 = 50;
 
+/// What files on one file system need.
+pub(crate) struct Need {
+    /// Tells file systems apart: `st_dev` of a local one, server and `fsid` of one over NFS.
+    pub(crate) place: String,
+    /// The files.
+    pub(crate) names: Vec<String>,
+    pub(crate) filesystem: FilesystemFacts,
+    /// What they will hold, bytes.
+    pub(crate) span_bytes: u64,
+    /// What of that they hold already and need not find again, bytes.
+    pub(crate) held_bytes: u64,
+}
+
 /// Whether every file that may grow finds room.
-pub(super) fn check(targets: &[Inspected]) -> Result<(), PrepareError> {
-    let mut needs: Vec<Need> = Vec::new();
-    for target in targets {
-        let need = match target {
-            Inspected::File(file) => need_of(file)?,
-            Inspected::Nfs(file) => file.need(),
-            _ => None,
-        };
-        let Some(need) = need else { continue };
-        match needs.iter_mut().find(|other| other.place == need.place) {
-            Some(other) => {
-                other.names.extend(need.names);
-                other.span_bytes = other.span_bytes.saturating_add(need.span_bytes);
-                other.held_bytes += need.held_bytes;
+pub(crate) fn check(needs: Vec<Need>) -> Result<(), PrepareError> {
+    together(needs).iter().try_for_each(check_one)
+}
+
+/// One need for each file system.
+fn together(needs: Vec<Need>) -> Vec<Need> {
+    let mut sums: Vec<Need> = Vec::new();
+    for need in needs {
+        match sums.iter_mut().find(|sum| sum.place == need.place) {
+            Some(sum) => {
+                sum.names.extend(need.names);
+                sum.span_bytes = sum.span_bytes.saturating_add(need.span_bytes);
+                sum.held_bytes += need.held_bytes;
             }
-            None => needs.push(need),
+            None => sums.push(need),
         }
     }
-    needs.iter().try_for_each(check_one)
-}
-
-fn need_of(file: &FilePlan) -> Result<Option<Need>, PrepareError> {
-    if file.state == FileState::Foreign {
-        return Ok(None);
-    }
-    let directory = directory_of(&file.path);
-    let looked = std::fs::metadata(&directory).map_err(io_error("look at the directory of", &file.path))?;
-    Ok(Some(Need {
-        place: looked.dev().to_string(),
-        names: vec![text(&file.path)],
-        filesystem: file.filesystem.clone(),
-        span_bytes: file.span_bytes,
-        held_bytes: held_bytes(&file.path).min(file.span_bytes),
-    }))
-}
-
-fn held_bytes(path: &Path) -> u64 {
-    std::fs::metadata(path).map_or(0, |m| m.blocks() * 512)
+    sums
 }
 
 fn check_one(need: &Need) -> Result<(), PrepareError> {
@@ -82,46 +71,27 @@ fn whole_mib(bytes: u64) -> Bytes {
 
 #[cfg(test)]
 mod tests {
-    use assay_record::FilesystemFacts;
-
     use super::*;
-    use assay_target::AccessMode;
 
-    fn file(directory: &Path, name: &str, span_bytes: u64, state: FileState) -> Inspected {
+    fn need(name: &str, gib: u64) -> Need {
         let filesystem = FilesystemFacts {
             mount_point: "/mnt".into(),
             size_bytes: 100 * GIB,
             free_bytes: 11 * GIB,
             ..FilesystemFacts::default()
         };
-        Inspected::File(FilePlan {
-            address: name.into(),
-            path: directory.join(name),
-            state,
-            span_bytes,
-            access: AccessMode::ReadWrite,
-            filesystem,
-            device: None,
-        })
+        Need { place: "1".into(), names: vec![name.into()], filesystem, span_bytes: gib * GIB, held_bytes: 0 }
     }
 
     #[test]
     fn files_on_one_file_system_must_fit_it_together() {
-        let directory = tempfile::tempdir().unwrap();
-        let new = |name, gib| file(directory.path(), name, gib * GIB, FileState::New);
-        check(&[new("a", 10)]).unwrap();
-        check(&[new("a", 5), new("b", 5)]).unwrap();
-        check(&[new("a", 10), file(directory.path(), "c", 50 * GIB, FileState::Foreign)]).unwrap();
-        let refused = check(&[new("a", 6), new("b", 6)]).unwrap_err().to_string();
-        let (a, b) = (directory.path().join("a"), directory.path().join("b"));
+        check(vec![need("a", 10)]).unwrap();
+        check(vec![need("a", 5), need("b", 5)]).unwrap();
+        check(vec![need("a", 10), Need { place: "2".into(), ..need("b", 10) }]).unwrap();
+        let refused = check(vec![need("a", 6), need("b", 6)]).unwrap_err().to_string();
         assert_eq!(
             refused,
-            format!(
-                "{}, {} together: 12GiB does not fit: /mnt has 11GiB free, of which 1GiB stay free; use --size 5GiB \
-                 or less",
-                a.display(),
-                b.display()
-            )
+            "a, b together: 12GiB does not fit: /mnt has 11GiB free, of which 1GiB stay free; use --size 5GiB or less"
         );
     }
 }

@@ -4,7 +4,8 @@
 use assay_spec::Plan;
 use serde::{Deserialize, Serialize};
 
-use crate::host::{HostFacts, HostSample, TargetFacts, TcpPathFacts};
+use crate::connection::TcpPathFacts;
+use crate::host::{HostFacts, HostSample, TargetFacts};
 use crate::latency::Latency;
 use crate::stats::Interval;
 

@@ -6,8 +6,8 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
 use serde::{Deserialize, Serialize};
 
-/// The longest latency with a bucket of its own, ns: 2^42, about 73 minutes. Longer ones count as this long in percentiles, while
-/// mean and maximum stay exact.
+/// The longest latency with a bucket of its own, ns: 2^42, about 73 minutes. Longer ones count as this long in
+/// percentiles, while mean and maximum stay exact.
 const HIGHEST_NS: u64 = 1 << 42;
 /// Significant decimal digits: buckets are at most 1/128 wide, so a percentile is within 0.4 % of the truth.
 const DIGITS: u8 = 2;

@@ -7,6 +7,7 @@
 //! Architecture invariant: data only, no I/O and no clock; every `merge` is associative and free of order.
 #![forbid(unsafe_code)]
 
+mod connection;
 mod event;
 mod host;
 mod latency;
@@ -15,13 +16,14 @@ mod path;
 mod stats;
 mod version;
 
+pub use connection::{Agreed, LunFacts, PathFacts, PingFacts, TcpPathFacts};
 pub use event::{
     Event, Failure, JobEnd, Mismatch, Outcome, PathEnd, Phase, PlacementReason, RunEvent, RunHeader, Stamp,
     StepCpu, StepEnd, StepId, StepReason, Warning, WorkerPlacement,
 };
 pub use host::{
-    Agreed, Content, DeviceFacts, DiskSample, FilesystemFacts, HostFacts, HostSample, LunFacts, MemberFacts,
-    MemberKind, PathFacts, PingFacts, Placement, TargetFacts, TcpPathFacts,
+    Content, DeviceFacts, DiskSample, FilesystemFacts, HostFacts, HostSample, MemberFacts, MemberKind,
+    Placement, TargetFacts,
 };
 pub use latency::Latency;
 pub use nfs::{NfsFacts, WriteEnd};

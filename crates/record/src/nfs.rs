@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::connection::PathFacts;
+
 /// A file on an NFSv3 server that Assay reaches by itself.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct NfsFacts {
@@ -31,7 +33,7 @@ pub struct NfsFacts {
     pub round_trip_us: u64,
     /// The network path to the server, which all connections share; empty where it was not probed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub paths: Vec<crate::PathFacts>,
+    pub paths: Vec<PathFacts>,
 }
 
 /// How durable the writes of a job over NFS became in the measured window, all workers together. Restarts of the server

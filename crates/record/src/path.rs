@@ -270,8 +270,8 @@ pub struct FrameFacts {
     /// The last router that said that a packet is too large.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refusal: Option<FrameRefusal>,
-    /// How far full frames come, where routers are on the way and not all sizes arrive: routers that answered, from here
-    /// on, up to the first that a full frame did not reach.
+    /// How far full frames come, where routers are on the way and not all sizes arrive: routers that answered, from
+    /// here on, up to the first that a full frame did not reach.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hops: Vec<FrameHop>,
 }

@@ -40,8 +40,8 @@ impl OpStats {
         }
     }
 
-    /// Counts `count` successful operations that took equally long, and moved `bytes` in all: the same as counting each,
-    /// at the cost of one. Never allocates.
+    /// Counts `count` successful operations that took equally long, and moved `bytes` in all: the same as counting
+    /// each, at the cost of one. Never allocates.
     #[inline]
     pub fn completed_alike(&mut self, count: u64, bytes: u64, service_ns: u64, response_ns: u64) {
         self.bytes += bytes;

@@ -1,7 +1,7 @@
 //! The version of an event's JSON form.
 //!
-//! Stores and exported runs are read for ever, so every event says which form it has. Fields may be added to a form, with
-//! a default for events that lack them; anything else is a new version, and a conversion from the one before it.
+//! Stores and exported runs are read for ever, so every event says which form it has. Fields may be added to a form,
+//! with a default for events that lack them; anything else is a new version, and a conversion from the one before it.
 
 use serde::ser::SerializeStruct as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -20,7 +20,8 @@ impl<'de> Deserialize<'de> for KnownVersion {
         match u32::deserialize(deserializer)? {
             1..=EVENT_VERSION => Ok(Self),
             version => Err(de::Error::custom(format_args!(
-                "it has version {version}, and this assay reads versions up to {EVENT_VERSION}; use the newer assay that wrote it"
+                "it has version {version}, but this version of Assay reads up to {EVENT_VERSION}; use the newer \
+                 one that wrote it"
             ))),
         }
     }

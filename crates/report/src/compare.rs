@@ -1,6 +1,8 @@
 //! Results side by side, as text and as JSON. The HTML page is in `html/compare.rs`.
 
-use assay_analysis::compare::{Against, Cell, Change, Comparison, Judged, TestPair, Weight};
+use assay_analysis::compare::{
+    Against, Cell, Change, Comparison, Judged, Source, SpreadSource, TestPair, Weight,
+};
 use assay_analysis::estimate::Estimate;
 use assay_model::quantity::Bounds;
 use serde_json::{Value, json};
@@ -18,7 +20,8 @@ const NAME_COLUMNS: usize = 12;
 /// Sentences are wrapped here.
 const WIDTH_MAX: usize = 100;
 
-/// The table: a block for each test, a line for each side, each held against the first; then what else differs.
+/// Returns the comparison as text: sides, differences, a group for each test with a row for each side, findings, and
+/// the outcome.
 #[must_use]
 pub fn table(comparison: &Comparison, options: TextOptions) -> String {
     let width = options.width.min(WIDTH_MAX);
@@ -83,8 +86,8 @@ fn differences(comparison: &Comparison, width: usize) -> String {
     };
     let mut text = String::new();
     for (weight, words) in [
-        (Weight::Breaks, "Not comparable, since these differ"),
-        (Weight::Weakens, "Part of a change may come from what else differs"),
+        (Weight::Breaks, "Not comparable, because these differ"),
+        (Weight::Weakens, "Also different, and perhaps part of a change"),
         (Weight::Subject, "Compared"),
     ] {
         let found = of(weight);
@@ -183,7 +186,12 @@ pub(crate) fn name_of(test: &TestPair) -> String {
 
 fn against_text(test: &TestPair, cell: &Cell) -> String {
     let Some(against) = &cell.against else { return String::new() };
-    format!("{} {}", ratio_text(judged(test, against)), against.change.says())
+    let change = format!("{} {}", ratio_text(judged(test, against)), against.change.says());
+    match against.notable_p99().filter(|_| !test.is_paced) {
+        // The change of the rate alone would read as if nothing else had moved.
+        Some(p99) => format!("{change}; p99 x{}", short(p99.ratio.value)),
+        None => change,
+    }
 }
 
 /// The ratio that decides: of p99 where the plan sets the rate.
@@ -232,7 +240,7 @@ pub(crate) fn remark_lines(comparison: &Comparison, test: &TestPair) -> Vec<Stri
     lines
 }
 
-/// What became of p50 and p99, of which less is faster; of paced loads p99 stands in the table.
+/// The changes of p50 and p99, where less is faster; the p99 of paced loads stands in the table.
 fn latency_line(test: &TestPair, cells: &[(usize, &Cell)]) -> Option<String> {
     let of_side = |(index, cell): &(usize, &Cell)| {
         let against = cell.against.as_ref()?;
@@ -242,20 +250,20 @@ fn latency_line(test: &TestPair, cells: &[(usize, &Cell)]) -> Option<String> {
             Some(format!("{name} {} {}", ratio_text(judged.ratio), judged.change.says()))
         };
         let p99 = against.p99.filter(|_| !test.is_paced);
-        let told: Vec<String> = [word("p50", against.p50), word("p99", p99)].into_iter().flatten().collect();
-        (!told.is_empty()).then(|| format!("{} {}", letter(*index), told.join(", ")))
+        let words: Vec<String> = [word("p50", against.p50), word("p99", p99)].into_iter().flatten().collect();
+        (!words.is_empty()).then(|| format!("{} {}", letter(*index), words.join(", ")))
     };
     let sides: Vec<String> = cells.iter().filter_map(of_side).collect();
     (!sides.is_empty()).then(|| format!("latency: {}", sides.join("; ")))
 }
 
-/// What the array files let one expect, once where all sides are on the same, and what was measured of it.
+/// Returns what the array files lead to expect, once where all sides share it, and the measured share of it.
 fn expected_line(comparison: &Comparison, cells: &[(usize, &Cell)]) -> Option<String> {
     let known: Vec<(usize, &Cell, Bounds)> =
         cells.iter().filter_map(|(i, c)| Some((*i, *c, c.expected?))).collect();
     let (index, first, expected) = known.first()?;
     // What shipped arrays say of software was fitted to these very tables, which would judge themselves by it.
-    let is_article = |i: usize| comparison.sides[i].runs.iter().all(|run| run.starts_with("published:"));
+    let is_article = |i: usize| comparison.sides[i].source == Source::Article;
     let words = |i: usize, c: &Cell, e: Bounds| match (c.is_bound, is_article(i)) {
         (true, true) => format!("at most {} of the hardware, by data sheets alone", short(e.hi)),
         (true, false) => format!("at most {} (software cost unknown)", short(e.hi)),
@@ -300,18 +308,28 @@ fn findings(comparison: &Comparison, width: usize) -> String {
     text
 }
 
-/// What the words of the table mean, as far as they are in it.
+/// Returns what the words of the table mean, as far as they are in it.
 pub(crate) fn legend(comparison: &Comparison) -> String {
-    let repeated = comparison.tests.iter().flat_map(|t| t.cells.iter().flatten()).any(|c| c.repeats > 1);
-    let source = if repeated { "repetitions" } else { "the seconds of each run" };
-    let mut says =
-        format!("xN is the ratio to A with its 95 % interval from {source}. MiB/s is 2^20 bytes per second.");
-    if !repeated {
-        says.push_str(" Single runs: what differs from run to run is not in the interval, so a change below 1.5 times is only \"faster?\" or \"slower?\".");
+    let cells = || comparison.tests.iter().flat_map(|t| t.cells.iter().flatten());
+    let has =
+        |source: SpreadSource| cells().filter_map(|c| c.against.as_ref()).any(|a| a.spread_from == source);
+    let mut says = "xN is the ratio to A".to_owned();
+    let sources: Vec<&str> = [
+        (SpreadSource::Repetitions, "repetitions"),
+        (SpreadSource::Stored, "stored repetitions on the same target"),
+    ]
+    .into_iter()
+    .filter_map(|(source, words)| has(source).then_some(words))
+    .collect();
+    if !sources.is_empty() {
+        says.push_str(&format!(", with its 95 % interval from {}", sources.join(" and ")));
     }
-    let is_unknown = |c: &Cell| c.against.as_ref().is_some_and(|a| a.change == Change::Unknown);
-    if comparison.tests.iter().flat_map(|t| t.cells.iter().flatten()).any(is_unknown) {
-        says.push_str(" Noise is unknown of published rows, and of runs shorter than 4 s.");
+    says.push_str(". MiB/s is 2^20 bytes per second.");
+    if has(SpreadSource::Unknown) {
+        says.push_str(
+            " Spread unknown: single runs do not show how far repetitions lie apart, and none are stored for this \
+             target.",
+        );
     }
     says
 }
@@ -357,6 +375,7 @@ fn cell_json(cell: &Cell) -> Value {
             "p99_change": a.p99.map(|p99| p99.change),
             "expected": a.expected.and_then(rounded),
             "change": a.change,
+            "spread_from": a.spread_from,
             "load_differs": a.load_differs,
         })),
     })

@@ -1,6 +1,6 @@
 //! Expected beside measured, and the verdicts: as text, as JSON, as HTML.
 
-use assay_analysis::{Case, Judgement, Standing, Verdict};
+use assay_analysis::{Agreement, Case, Judgement, Verdict};
 use assay_model::published::{Published, Row};
 use assay_model::quantity::Bounds;
 use assay_model::resolved::Software;
@@ -15,7 +15,7 @@ use crate::table::{self, Align, Column, Decimals, Format, Narrow, Table};
 /// Names in the table are cut to this, so that it fits 80 columns.
 const NAME_COLUMNS: usize = 28;
 
-/// What of a judgement goes under a table, wrapped to so many columns.
+/// Returns expectations and verdicts as text, wrapped to this many columns.
 #[must_use]
 pub fn text(judgement: &Judgement, columns: usize) -> String {
     let judged: Vec<(&Case, &Verdict)> = judged(judgement);
@@ -41,6 +41,20 @@ pub fn text(judgement: &Judgement, columns: usize) -> String {
     text
 }
 
+/// The verdict in one sentence, and measured beside expected rates.
+#[must_use]
+pub fn brief(judgement: &Judgement, columns: usize) -> String {
+    let judged: Vec<(&Case, &Verdict)> = judged(judgement);
+    if judged.is_empty() {
+        return String::new();
+    }
+    let verdict = judgement.verdict.as_ref().map_or_else(String::new, |verdict| {
+        format!("\n{}\n", wrap(&format!("VERDICT: {}", verdict.says), columns, "  "))
+    });
+    let of = if judgement.array.is_empty() { String::new() } else { format!(" of {}", judgement.array) };
+    format!("{verdict}\nExpected{of}:\n{}", expectation_table(&judged).render(Format::Text(columns)))
+}
+
 /// Returns measured beside expected rates, a row for each judged load.
 fn expectation_table(judged: &[(&Case, &Verdict)]) -> Table {
     let mut table = Table::new(vec![
@@ -59,13 +73,13 @@ fn expectation_table(judged: &[(&Case, &Verdict)]) -> Table {
             expected.iops_words().into(),
             expected.p99_ms.filter(|_| !expected.is_bound).map(interval).unwrap_or_default().into(),
             verdict.ratio.into(),
-            standing_words(verdict.standing).into(),
+            agreement_words(verdict.agreement).into(),
         ]);
     }
     table
 }
 
-/// What a case was expected to be.
+/// The expectation of a case.
 struct Expected {
     iops: Bounds,
     p99_ms: Option<Bounds>,
@@ -96,8 +110,8 @@ fn grouped<'j>(judged: &[(&'j Case, &'j Verdict)]) -> Vec<(&'j Case, &'j Verdict
     let mut groups: Vec<(&Case, &Verdict, usize)> = Vec::new();
     for (case, verdict) in judged {
         let alike = |v: &Verdict| {
-            (&v.limit, v.standing, &v.experiment, &v.rules)
-                == (&verdict.limit, verdict.standing, &verdict.experiment, &verdict.rules)
+            (&v.limit, v.agreement, &v.experiment, &v.rules)
+                == (&verdict.limit, verdict.agreement, &verdict.experiment, &verdict.rules)
         };
         match groups.iter_mut().find(|(_, known, _)| alike(known)) {
             Some(group) => group.2 += 1,
@@ -107,11 +121,11 @@ fn grouped<'j>(judged: &[(&'j Case, &'j Verdict)]) -> Vec<(&'j Case, &'j Verdict
     groups
 }
 
-fn standing_words(standing: Standing) -> &'static str {
-    match standing {
-        Standing::AsExpected => "as expected",
-        Standing::Below => "below",
-        Standing::Above => "above",
+fn agreement_words(agreement: Agreement) -> &'static str {
+    match agreement {
+        Agreement::AsExpected => "as expected",
+        Agreement::Below => "below",
+        Agreement::Above => "above",
     }
 }
 

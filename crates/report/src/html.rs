@@ -28,7 +28,7 @@ pub fn report(header: &RunHeader, summary: &RunSummary, findings: &[Finding], me
     if let Some(judgement) = meta.judgement {
         page.push_str(&crate::expected::html(judgement));
     }
-    page.push_str(&charts::sweeps(header, summary));
+    page.push_str(&charts::sweeps(header, summary, &assay_analysis::disturbed_steps(findings)));
     for (index, test) in header.plan.tests.iter().enumerate() {
         let steps: Vec<&StepSummary> = summary.steps.iter().filter(|s| s.id.test as usize == index).collect();
         page.push_str(&test_section(header, test, &steps));
@@ -44,7 +44,8 @@ fn page_start(title: &str) -> String {
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"generator\" content=\"assay\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n<title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n",
+         <meta name=\"color-scheme\" content=\"light \
+         dark\">\n<title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n",
         escape(title)
     )
 }
@@ -119,8 +120,11 @@ fn test_section(header: &RunHeader, test: &Test, steps: &[&StepSummary]) -> Stri
     if !test.notes.is_empty() {
         text.push_str(&format!("<p class=\"soft\">{}</p>\n", escape(&test.notes)));
     }
-    let measured: Vec<&StepSummary> =
-        steps.iter().copied().filter(|s| s.skipped.is_none() && s.total.ops > 0).collect();
+    let measured: Vec<&StepSummary> = steps
+        .iter()
+        .copied()
+        .filter(|s| s.skipped.is_none() && s.unmeasured.is_none() && s.total.ops > 0)
+        .collect();
     if measured.is_empty() {
         text.push_str("<p>Nothing was measured.</p>\n");
         return text;

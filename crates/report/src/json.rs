@@ -30,6 +30,7 @@ pub fn document(header: &RunHeader, summary: &RunSummary, findings: &[Finding], 
         "plan": header.plan,
         "host": header.host,
         "targets": header.targets,
+        "array": header.array,
         "tests": summary.steps.iter().map(|s| step(header, s, meta.judgement)).collect::<Vec<_>>(),
         "findings": findings,
         "verdict": meta.judgement.and_then(|j| j.verdict.as_ref()),
@@ -48,6 +49,7 @@ fn step(header: &RunHeader, step: &StepSummary, judgement: Option<&Judgement>) -
         "complete": step.complete,
         "reason": step.reason,
         "skipped": step.skipped,
+        "unmeasured": step.unmeasured,
         "seconds": rounded(step.seconds),
         "total": ops(&step.total),
         "read": ops(&step.read),
@@ -94,6 +96,7 @@ fn path(path: &PathEnd, step: &StepSummary) -> Value {
     let share = |part: u64, whole: u64| if whole == 0 { None } else { rounded(part as f64 / whole as f64) };
     let (ops, bytes) = (path_ops(path), path_bytes(path));
     let seconds = step.jobs.get(path.job as usize).map_or(step.seconds, |job| job.seconds);
+    let mib_per_s = bytes as f64 / f64::from(1 << 20) / seconds;
     json!({
         "job": path.job,
         "path": path.path,
@@ -103,7 +106,7 @@ fn path(path: &PathEnd, step: &StepSummary) -> Value {
         "ops_share": share(ops, of_job.iter().map(|p| path_ops(p)).sum()),
         "bytes": bytes,
         "bytes_share": share(bytes, of_job.iter().map(|p| path_bytes(p)).sum()),
-        "mib_per_s": rounded(bytes as f64 / f64::from(1 << 20) / seconds),
+        "mib_per_s": if step.unmeasured.is_none() { rounded(mib_per_s) } else { None },
         "reads": path.reads,
         "writes": path.writes,
         "retries": path.retries,

@@ -1,13 +1,13 @@
-//! Says what a run measured: as text, as JSON, as one HTML file with drawn charts.
+//! Results as text, as tables in several formats, as JSON, and as one HTML file with charts.
 //!
-//! Everything takes a run's header, its [`RunSummary`](assay_analysis::RunSummary) and its findings, and gives back
-//! text. Numbers come from `analysis`; this room rounds, aligns, colours and draws.
+//! Everything takes a run's header, its [`RunSummary`](assay_analysis::RunSummary) and its findings, and returns text. Numbers come from `analysis`; this room rounds, aligns, colours and draws.
 //!
 //! Architecture invariant: bytes out, no I/O, no clock; the same run gives the same bytes.
 #![forbid(unsafe_code)]
 
 pub mod compare;
 pub mod expected;
+mod forum;
 pub mod html;
 pub mod json;
 mod layout;
@@ -20,15 +20,16 @@ mod svg;
 pub mod table;
 pub mod text;
 
-pub use listing::{RunListing, runs_json, runs_table};
+pub use listing::{RunListing, runs_json, runs_rendered, runs_table};
+pub use number::day_unix_ms;
 
-/// What the store knows of a run beside its events.
+/// What the store keeps with a run beside its events.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Meta<'m> {
-    /// What somebody called it.
+    /// Its label.
     pub label: Option<&'m str>,
-    /// What somebody noted of it.
+    /// Its note.
     pub note: Option<&'m str>,
-    /// What the description of its array lets one say of it.
+    /// The judgement by the array of its targets.
     pub judgement: Option<&'m assay_analysis::Judgement>,
 }

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::layout::left;
 use crate::number;
+use crate::table::{Cell, Column, Format, Narrow, Table};
 
 /// A run in a list.
 #[derive(Debug, Clone, Copy)]
@@ -14,9 +15,9 @@ pub struct RunListing<'r> {
     pub name: &'r str,
     /// `done`, `failed`, `interrupted`, `running` or `partial`.
     pub status: &'r str,
-    /// What somebody called it.
+    /// Its label.
     pub label: Option<&'r str>,
-    /// What somebody noted of it.
+    /// Its note.
     pub note: Option<&'r str>,
     /// Start, ms since 1970 UTC.
     pub started_unix_ms: u64,
@@ -24,31 +25,59 @@ pub struct RunListing<'r> {
     pub targets: &'r [String],
 }
 
-/// The widest a column of a list gets.
+/// Number of columns of the widest cell in text; JSON and CSV have the whole.
 const CELL_MAX: usize = 36;
+/// Number of columns that cells keep on a narrow terminal.
+const CELL_MIN: usize = 10;
 
-/// A line per run, in the order given.
+/// A line per run, in the order given, at most `width` columns wide where cutting and leaving out columns allow it.
 #[must_use]
-pub fn runs_table(runs: &[RunListing<'_>]) -> String {
+pub fn runs_table(runs: &[RunListing<'_>], width: usize) -> String {
     if runs.is_empty() {
         return "No run is stored yet; `assay run SUITE TARGET` makes one.\n".to_owned();
     }
-    let titles = ["Run", "Started", "Status", "Plan", "Targets", "Label", "Note"];
-    let mut rows = vec![titles.map(str::to_owned)];
-    rows.extend(runs.iter().map(|r| {
-        let text = |t: Option<&str>| t.unwrap_or_default().replace('\n', " ");
-        let started = number::minute(r.started_unix_ms);
-        let (run, status, name) = (r.run.to_owned(), r.status.to_owned(), r.name.to_owned());
-        [run, started, status, name, r.targets.join(", "), text(r.label), text(r.note)]
-    }));
-    let widths: Vec<usize> = (0..titles.len())
-        .map(|i| rows.iter().map(|r| r[i].chars().count()).max().unwrap_or(0).min(CELL_MAX))
-        .collect();
-    let line = |row: &[String; 7]| {
-        let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, w)| left(cell, *w)).collect();
-        format!("{}\n", cells.join("  ").trim_end())
-    };
-    rows.iter().map(line).collect()
+    let table = table(runs, &|text| left(text, CELL_MAX.min(crate::layout::width(text))));
+    let shown = table.text(width);
+    // A list has no rule under its titles, and no column that is empty throughout.
+    let mut lines = shown.text.lines();
+    let titles = lines.next().unwrap_or_default().to_owned();
+    lines.skip(1).fold(format!("{titles}\n"), |text, line| format!("{text}{line}\n"))
+}
+
+/// The list in a format for programs, forums or documents: nothing is cut.
+#[must_use]
+pub fn runs_rendered(runs: &[RunListing<'_>], format: Format) -> String {
+    match format {
+        Format::Text(width) => runs_table(runs, width),
+        Format::Csv | Format::Markdown | Format::BbCode => table(runs, &str::to_owned).render(format),
+    }
+}
+
+fn table(runs: &[RunListing<'_>], cut: &dyn Fn(&str) -> String) -> Table {
+    let cuttable = |title: &str| Column::text(title).narrow(Narrow::Cut(CELL_MIN));
+    let mut table = Table::new(vec![
+        Column::text("Run").narrow(Narrow::Keep),
+        Column::text("Started").narrow(Narrow::Drop(2)),
+        Column::text("Status").narrow(Narrow::Keep),
+        cuttable("Plan"),
+        cuttable("Targets"),
+        cuttable("Label"),
+        cuttable("Note").narrow(Narrow::Drop(1)),
+    ]);
+    for run in runs {
+        let text =
+            |text: Option<&str>| Cell::from(cut(&text.unwrap_or_default().replace('\n', " ")).trim_end());
+        table.push([
+            run.run.into(),
+            number::minute(run.started_unix_ms).into(),
+            run.status.into(),
+            text(Some(run.name)),
+            text(Some(&run.targets.join(", "))),
+            text(run.label),
+            text(run.note),
+        ]);
+    }
+    table
 }
 
 /// A list of objects with `run`, in the order given.

@@ -1,4 +1,4 @@
-//! A path to a LUN, or the way to an NFS server, in words: the same for `assay check` and for the report of a run.
+//! A path to a LUN or an NFS server in words, for `assay check` and for the report of a run.
 
 use assay_analysis::{Ceiling, StepSummary};
 use assay_record::{
@@ -7,7 +7,7 @@ use assay_record::{
 };
 use assay_spec::units::{Bytes, MIB};
 
-/// From here on the network, not the storage, decides what is measured: the rest is acknowledgements and pauses.
+/// From this share of their ceiling on, links are full: acknowledgements and pauses take the rest.
 const FULL: f64 = 0.95;
 
 /// Everything known of a path, each with its name, in the order in which packets meet it.
@@ -16,7 +16,7 @@ pub fn path_facts(path: &PathFacts, ceiling: Option<Ceiling>) -> Vec<(&'static s
     let mut facts = vec![("addresses", addresses(path))];
     if let Some(net) = &path.net {
         let route = net.route.as_ref().map_or_else(
-            || "none: this host has no way there".to_owned(),
+            || "none: this host has no route to it".to_owned(),
             |of| route(of, path.local.as_deref().unwrap_or_default()),
         );
         facts.push(("route", route));
@@ -37,29 +37,29 @@ pub fn path_facts(path: &PathFacts, ceiling: Option<Ceiling>) -> Vec<(&'static s
     facts
 }
 
-/// What some of several paths have in common, and others have not.
+/// Facts that some of several paths have in common.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathGroup {
-    /// Which paths, from 0, in order; one alone for what only it has.
+    /// Indices of the paths, in order; a single one for facts that only it has.
     pub paths: Vec<usize>,
-    /// What is so of each of them, and of no other.
+    /// Facts of each of these paths, and of no other.
     pub facts: Vec<(&'static str, String)>,
 }
 
-/// The facts of all paths, each told once for the paths it is true of: the largest groups first.
+/// Returns the facts of all paths, each once for the paths it holds for, the largest groups first.
 #[must_use]
 pub fn path_groups(paths: &[PathFacts]) -> Vec<PathGroup> {
-    let mut told: Vec<(&'static str, String, Vec<usize>)> = Vec::new();
+    let mut known: Vec<(&'static str, String, Vec<usize>)> = Vec::new();
     for (index, path) in paths.iter().enumerate() {
         for (name, says) in path_facts(path, assay_analysis::ceiling(path)) {
-            match told.iter_mut().find(|(known, same, _)| *known == name && *same == says) {
+            match known.iter_mut().find(|(other, same, _)| *other == name && *same == says) {
                 Some((_, _, of)) => of.push(index),
-                None => told.push((name, says, vec![index])),
+                None => known.push((name, says, vec![index])),
             }
         }
     }
     let mut groups: Vec<PathGroup> = Vec::new();
-    for (name, says, of) in told {
+    for (name, says, of) in known {
         match groups.iter_mut().find(|group| group.paths == of) {
             Some(group) => group.facts.push((name, says)),
             None => groups.push(PathGroup { paths: of, facts: vec![(name, says)] }),
@@ -69,14 +69,14 @@ pub fn path_groups(paths: &[PathFacts]) -> Vec<PathGroup> {
     groups
 }
 
-/// What a step moved in its fuller direction, held against what its links carry.
+/// The throughput of a step in its fuller direction, with the ceiling of its links.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinkUse {
     /// `reads` or `writes`.
     pub direction: &'static str,
-    /// What was moved that way, 10^6 bytes per second.
+    /// Throughput in that direction, 10^6 bytes per second.
     pub mb_per_s: f64,
-    /// What the links carry in one direction, as `assay check` reckons it.
+    /// Ceiling of the links in one direction, as in `assay check`.
     pub ceiling: Ceiling,
 }
 
@@ -126,14 +126,13 @@ fn addresses(path: &PathFacts) -> String {
 /// `local` is the address that the connection has here.
 fn route(route: &RouteFacts, local: &str) -> String {
     let how = match &route.gateway {
-        Some(gateway) => format!("by the gateway {gateway}, through {}", route.device),
-        None => format!("on the link, through {}", route.device),
+        Some(gateway) => format!("via {gateway}, through {}", route.device),
+        None => format!("on-link, through {}", route.device),
     };
     let source = route.source.as_ref().filter(|source| !local.contains(source.as_str()));
     let source = source.map(|source| format!(", from {source}")).unwrap_or_default();
     let subnet = if route.subnet.is_empty() { String::new() } else { format!(", subnet {}", route.subnet) };
-    let table =
-        route.table.map(|table| format!(", by a rule that chooses table {table}")).unwrap_or_default();
+    let table = route.table.map(|table| format!(", by a rule with table {table}")).unwrap_or_default();
     format!("{how}{source}{subnet}{table}")
 }
 
@@ -146,7 +145,7 @@ fn interface(of: &InterfaceFacts) -> String {
     };
     let is_virtual = of.lower.is_empty() && !matches!(of.kind.as_str(), "" | "vlan" | "bond" | "team");
     let speed = match of.speed_mbit_s {
-        None => ", speed not said".to_owned(),
+        None => ", speed unknown".to_owned(),
         Some(mbit) if is_virtual => format!(", {mbit} Mbit/s by name only"),
         Some(mbit) => format!(", {mbit} Mbit/s"),
     };
@@ -157,7 +156,7 @@ fn interface(of: &InterfaceFacts) -> String {
     format!("{kind}, {state}, MTU {}{speed}{duplex}{shaper}", of.mtu_bytes)
 }
 
-/// What it is, down to what it stands on: `vlan on bond0, a bond of eth0 and eth1 (802.3ad, hash layer2)`.
+/// Returns the kind of an interface with all below it: `vlan on bond0, a bond of eth0 and eth1 (802.3ad, hash layer2)`.
 fn kind(of: &InterfaceFacts) -> String {
     let own = if of.kind.is_empty() { "hardware" } else { &of.kind };
     let below = |lower: &InterfaceFacts| {
@@ -183,21 +182,20 @@ fn kind(of: &InterfaceFacts) -> String {
 fn pause(of: &InterfaceFacts) -> String {
     let word = |is_on| if is_on { "on" } else { "off" };
     // Flow control is a matter of cables: a VLAN's driver says nothing of it, its NIC's does.
-    let told = of.pause.or_else(|| match of.carriers().as_slice() {
+    let pause = of.pause.or_else(|| match of.carriers().as_slice() {
         [one] => one.pause,
         _ => None,
     });
-    let says = told.map(|pause| {
-        format!("pause frames: obeying them {}, sending them {}", word(pause.rx), word(pause.tx))
-    });
-    says.unwrap_or_else(|| "the driver does not say".into())
+    let says =
+        pause.map(|pause| format!("pause frames: receive {}, send {}", word(pause.rx), word(pause.tx)));
+    says.unwrap_or_else(|| "not reported by the driver".into())
 }
 
 /// Rings, and how long interrupts wait; nothing where no driver on the way down says so.
 fn queues(of: &InterfaceFacts) -> String {
     let carriers = of.carriers();
-    let told = carriers.iter().find(|one| one.rings.is_some() || one.coalescing.is_some());
-    let Some(of) = told else { return String::new() };
+    let carrier = carriers.iter().find(|one| one.rings.is_some() || one.coalescing.is_some());
+    let Some(of) = carrier else { return String::new() };
     let rings = of.rings.map(|rings| {
         format!(
             "rings of {} in (up to {}), {} out (up to {})",
@@ -221,7 +219,7 @@ fn queues(of: &InterfaceFacts) -> String {
 
 fn offloads(of: &InterfaceFacts) -> String {
     match of.offloads.as_deref() {
-        None => "the driver does not say".into(),
+        None => "not reported by the driver".into(),
         Some([]) => "none".into(),
         Some(on) => on.join(", "),
     }
@@ -244,23 +242,23 @@ pub fn frames(of: &FrameFacts) -> String {
     match of.how {
         FrameProbe::NoRoute => return "not tried".into(),
         FrameProbe::OtherWay => {
-            return "not tried: by the rules of this host echoes would take another way than I/O".into();
+            return "not tried: by this host's routing rules, echoes take another way than I/O".into();
         }
         FrameProbe::NotAllowed => {
-            return "not tried: this user may not send echoes (net.ipv4.ping_group_range, or CAP_NET_RAW)"
+            return "not tried: this user may not send echoes (set net.ipv4.ping_group_range, or give CAP_NET_RAW)"
                 .into();
         }
         FrameProbe::Unanswered => {
-            return "no echo of any size comes back: only TCP's agreement is known".into();
+            return "no echo returns; only the segment size that TCP negotiated is known".into();
         }
         FrameProbe::Echo => {}
     }
     let usual = of.tried.iter().filter(|one| matches!(one.bytes, 1500 | 9000));
-    let told: Vec<String> = usual
+    let sizes: Vec<String> = usual
         .map(|one| {
             let outcome = match one.outcome {
                 FrameOutcome::Passes => "passes",
-                FrameOutcome::TooLargeHere => "is more than our interface sends",
+                FrameOutcome::TooLargeHere => "is above this interface's MTU",
                 FrameOutcome::RefusedOnTheWay => "is refused by a router",
                 FrameOutcome::Lost => "gets lost",
             };
@@ -270,13 +268,18 @@ pub fn frames(of: &FrameFacts) -> String {
     let largest = of.largest_bytes.map(|bytes| format!("; the largest that passes is {bytes}"));
     let refusal = of.refusal.as_ref().filter(|refusal| !refusal.by.is_empty());
     let refusal = refusal
-        .map(|refusal| format!("; {} says that its next link takes {}", refusal.by, refusal.mtu_bytes));
-    format!("unfragmented, {}{}{}", told.join(", "), largest.unwrap_or_default(), refusal.unwrap_or_default())
+        .map(|refusal| format!("; {} reports that its next link has MTU {}", refusal.by, refusal.mtu_bytes));
+    format!(
+        "unfragmented, {}{}{}",
+        sizes.join(", "),
+        largest.unwrap_or_default(),
+        refusal.unwrap_or_default()
+    )
 }
 
 /// How far full frames come, router by router.
 fn hops(of: &[FrameHop]) -> String {
-    let told = of.iter().map(|hop| {
+    let hops = of.iter().map(|hop| {
         let name =
             hop.address.as_ref().map_or("the target".into(), |at| format!("router {} ({at})", hop.number));
         match hop.full {
@@ -285,7 +288,7 @@ fn hops(of: &[FrameHop]) -> String {
             FrameOutcome::TooLargeHere | FrameOutcome::Lost => format!("not {name}"),
         }
     });
-    told.collect::<Vec<_>>().join(", ")
+    hops.collect::<Vec<_>>().join(", ")
 }
 
 fn round_trip(path: &PathFacts) -> String {
@@ -303,7 +306,7 @@ fn tcp(path: &PathFacts) -> String {
     path.tcp.map_or(String::new(), |tcp| {
         let stamps = if tcp.timestamps { "with" } else { "without" };
         format!(
-            "segments of {} B out, {} B seen in, {stamps} time stamps, path MTU {}, window {} segments, {} sent again",
+            "segments of {} B out, {} B seen in, {stamps} timestamps, path MTU {}, window {} segments, {} retransmits",
             tcp.send_mss_bytes,
             tcp.receive_mss_bytes,
             tcp.path_mtu_bytes,
@@ -313,7 +316,7 @@ fn tcp(path: &PathFacts) -> String {
     })
 }
 
-/// What a login agreed on.
+/// Returns the parameters that a login negotiated.
 #[must_use]
 pub fn agreed(agreed: &Agreed) -> String {
     let yes = |is_so| if is_so { "Yes" } else { "No" };

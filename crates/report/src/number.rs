@@ -1,5 +1,5 @@
-//! Numbers as people read them. One unit and one count of decimals per column, thousands not separated: columns are
-//! copied into spreadsheets.
+//! Numbers as people read them: one unit and one count of decimals per column. Tables separate thousands where people
+//! read them, and not in CSV.
 
 use assay_spec::units::Bytes;
 use jiff::Timestamp;
@@ -85,6 +85,14 @@ pub(crate) fn iso(unix_ms: u64) -> String {
 /// A moment for people: `2026-11-21 03:30 UTC`.
 pub(crate) fn minute(unix_ms: u64) -> String {
     stamp(unix_ms, "%Y-%m-%d %H:%M UTC")
+}
+
+/// The beginning of a day (UTC) written like `2026-11-21`, ms since 1970; `None` for other text.
+#[must_use]
+pub fn day_unix_ms(text: &str) -> Option<u64> {
+    let day: jiff::civil::Date = text.parse().ok()?;
+    let start = day.to_zoned(jiff::tz::TimeZone::UTC).ok()?;
+    u64::try_from(start.timestamp().as_millisecond()).ok()
 }
 
 fn stamp(unix_ms: u64, format: &str) -> String {

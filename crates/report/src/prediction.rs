@@ -1,17 +1,19 @@
 //! Predictions: the table of a plan as expected, and the same as JSON.
 
 use assay_model::array::Array;
+use assay_model::concurrent::{Concurrent, ConcurrentJob, ConcurrentWhatIf};
+use assay_model::demand::Resource;
 use assay_model::from_plan::StepPrediction;
-use assay_model::predict::{Prediction, SOFTWARE_COST_UNKNOWN, Simulated};
+use assay_model::predict::{Prediction, Simulated};
 use assay_model::quantity::Bounds;
 use assay_model::resolved::Software;
-use assay_model::together::{Beside, Together, WhatIfTogether};
 use assay_model::whatif::{Sweep, WhatIf};
 use serde_json::{Value, json};
 
 use crate::layout::wrap;
 use crate::number::{rounded, short, size};
 use crate::table::{Align, Cell, Column, Format, Narrow, Row, Table};
+use crate::text::{Detail, TextOptions};
 
 /// Name and version of the JSON document's form.
 pub const SCHEMA: &str = "assay.predict/1";
@@ -22,24 +24,34 @@ const BAR_COLUMNS: f64 = 40.0;
 /// Sentences are wrapped here.
 const TEXT_COLUMNS: usize = 80;
 
-/// A step as expected.
+/// The prediction of a step.
 #[derive(Debug, Clone)]
 pub struct Expectation {
     /// Name of its test, with the swept values.
     pub name: String,
-    /// What to expect.
+    /// The prediction.
     pub answer: StepPrediction,
-    /// What changes would bring, of a step with one job.
+    /// Effects of changes on a step with one job.
     pub what_ifs: Vec<WhatIf>,
-    /// The same of a step with several.
-    pub what_ifs_together: Vec<WhatIfTogether>,
-    /// What a range of a field would bring.
+    /// Effects of changes on a step with several jobs.
+    pub what_ifs_together: Vec<ConcurrentWhatIf>,
+    /// Effects of a range of a field.
     pub sweeps: Vec<Sweep>,
-    /// What was asked for and is not there, with the reason; a sentence each.
+    /// Requested parts that are missing, each with the reason in a sentence.
     pub left_out: Vec<String>,
 }
 
-/// A plan as expected on an array.
+impl Expectation {
+    /// Whether changes, or curves, were asked for.
+    fn has_changes(&self) -> bool {
+        !(self.what_ifs.is_empty()
+            && self.what_ifs_together.is_empty()
+            && self.sweeps.is_empty()
+            && self.left_out.is_empty())
+    }
+}
+
+/// The prediction of a plan on an array.
 #[derive(Debug, Clone, Copy)]
 pub struct Page<'p> {
     /// The array.
@@ -52,9 +64,9 @@ pub struct Page<'p> {
     pub rows: &'p [Expectation],
 }
 
-/// The table, then per test what limits it, how busy everything is, and what changes would bring.
+/// The table; in full also how busy everything is in each test. What changes would bring always follows.
 #[must_use]
-pub fn table(page: Page<'_>) -> String {
+pub fn table(page: Page<'_>, options: TextOptions) -> String {
     let Page { array, plan, span_bytes, rows } = page;
     let mut text = format!(
         "{plan}, expected on {}\n{}\nThe first {} of it are used.\n\n",
@@ -68,25 +80,28 @@ pub fn table(page: Page<'_>) -> String {
     );
     if rows.iter().any(is_bound) {
         text.push_str(&wrap(
-            &format!(
-                "{SOFTWARE_COST_UNKNOWN}: rows with \"at most\" are bounds of the hardware alone. Software of storage targets has been 2 to 30 times slower than its hardware; assay calibrate measures it."
-            ),
+            "Rows with \"at most\" are bounds of the hardware alone, because the software cost is unknown. \
+                 Software of storage targets has been 2 to 30 times slower than its hardware; assay calibrate \
+                 measures it.",
             TEXT_COLUMNS,
             "",
         ));
         text.push('\n');
     }
-    for row in rows {
+    for row in rows.iter().filter(|row| options.detail == Detail::Full || row.has_changes()) {
         text.push('\n');
         text.push_str(&details(row));
+    }
+    if options.detail == Detail::Brief {
+        text.push_str("\n--explain shows how busy each resource is, and how the numbers come about.\n");
     }
     text
 }
 
 fn is_bound(row: &Expectation) -> bool {
     let software = match &row.answer {
-        StepPrediction::Alone(p) => p.software,
-        StepPrediction::Together(together) => together.software,
+        StepPrediction::Single(p) => p.software,
+        StepPrediction::Concurrent(together) => together.software,
     };
     software == Software::Unknown
 }
@@ -98,14 +113,14 @@ pub fn numbers(rows: &[Expectation]) -> Table {
     table.group = "Test".to_owned();
     for row in rows {
         match &row.answer {
-            StepPrediction::Alone(p) => {
+            StepPrediction::Single(p) => {
                 let name = format!("{}: limited by {}; p99 {}", row.name, p.limit_name(), p99_is(p));
                 table.rows.push(Row::Group(name));
                 table.push(alone_cells(p).map(Cell::from));
             }
-            StepPrediction::Together(together) => {
+            StepPrediction::Concurrent(together) => {
                 for job in &together.jobs {
-                    table.rows.push(Row::Group(format!("{}: beside the others", job.name)));
+                    table.rows.push(Row::Group(format!("{}: beside the other jobs", job.name)));
                     table.push(job_cells(job, together).map(Cell::from));
                 }
             }
@@ -139,11 +154,11 @@ pub fn plain_numbers(rows: &[Expectation]) -> Table {
     };
     for row in rows {
         match &row.answer {
-            StepPrediction::Alone(p) => {
+            StepPrediction::Single(p) => {
                 let bounds = [Some(p.iops), Some(p.mib_s), Some(p.mean_ms), p.p99_ms];
                 push(&row.name, &p.limit_name(), bounds, p.software);
             }
-            StepPrediction::Together(together) => {
+            StepPrediction::Concurrent(together) => {
                 let limit = together.shared.first().map_or("", |shared| shared.name.as_str());
                 for job in &together.jobs {
                     let s = &job.simulated;
@@ -160,7 +175,7 @@ pub fn plain_numbers(rows: &[Expectation]) -> Table {
 #[must_use]
 pub fn rendered(page: Page<'_>, format: Format) -> String {
     match format {
-        Format::Text(_) => table(page),
+        Format::Text(_) => table(page, TextOptions::default()),
         Format::Csv => plain_numbers(page.rows).render(format),
         Format::Markdown | Format::BbCode => numbers(page.rows).render(format),
     }
@@ -175,7 +190,7 @@ fn alone_cells(p: &Prediction) -> [String; 4] {
     [most(p.iops), most(p.mib_s), least(p.mean_ms), p.p99_ms.map_or("-".to_owned(), least)]
 }
 
-fn job_cells(job: &Beside, together: &Together) -> [String; 4] {
+fn job_cells(job: &ConcurrentJob, together: &Concurrent) -> [String; 4] {
     let (most, least) = words_of(together.software);
     let s = &job.simulated;
     [most(s.iops), "-".to_owned(), least(s.mean_ms), least(s.p99_ms)]
@@ -211,8 +226,8 @@ pub fn interval(i: Bounds) -> String {
 
 fn details(row: &Expectation) -> String {
     let mut text = match &row.answer {
-        StepPrediction::Alone(p) => alone_details(&row.name, p),
-        StepPrediction::Together(together) => together_details(&row.name, together),
+        StepPrediction::Single(p) => alone_details(&row.name, p),
+        StepPrediction::Concurrent(together) => together_details(&row.name, together),
     };
     let gain = |x: &f64| format!("x{x:.2}");
     for w in &row.what_ifs {
@@ -240,8 +255,9 @@ fn what_if_lines(change: &str, rates: &str, gains: &str, says: &str) -> String {
     format!("{first}\n{}\n", wrap(&format!("    {says}."), TEXT_COLUMNS, "    "))
 }
 
-fn together_details(name: &str, together: &Together) -> String {
-    let says = format!("{name}: {} loads side by side, simulated; {}.", together.jobs.len(), together.says());
+fn together_details(name: &str, together: &Concurrent) -> String {
+    let says =
+        format!("{name}: {} jobs at the same time, simulated; {}.", together.jobs.len(), together.says());
     let alone = together.jobs.iter().map(|j| format!("{} {}", j.name, short(j.alone_iops)));
     let busy = together.shared.iter().map(|s| format!("{} {:.0} %", s.name, s.utilisation * 100.0));
     let lines = [
@@ -257,9 +273,7 @@ fn alone_details(name: &str, p: &Prediction) -> String {
         .table
         .resources
         .iter()
-        .map(|r| {
-            format!("{} {:.0} % (full at {} IOPS)", r.name, r.utilisation * 100.0, short(r.ceiling_iops))
-        })
+        .map(|r| format!("{} {:.0} % (full at {} IOPS)", r.name, r.utilisation * 100.0, full_at(p, r)))
         .collect();
     let mut lines = vec![
         wrap(&format!("{name}: {}.", p.says()), TEXT_COLUMNS, "  "),
@@ -273,6 +287,16 @@ fn alone_details(name: &str, p: &Prediction) -> String {
         ));
     }
     lines.join("\n") + "\n"
+}
+
+/// The rate at which a resource is full: of the fast end of all ranges where the prediction is a bound, as that is.
+fn full_at(p: &Prediction, resource: &Resource) -> String {
+    match p.software {
+        Software::Unknown => short(resource.ceiling.hi),
+        Software::None | Software::Known => {
+            interval(Bounds { value: resource.ceiling_iops, ..resource.ceiling })
+        }
+    }
 }
 
 fn indented(text: &str) -> String {
@@ -314,8 +338,8 @@ pub fn document(page: Page<'_>) -> Value {
 
 fn row_json(row: &Expectation) -> Value {
     let (alone, jobs) = match &row.answer {
-        StepPrediction::Alone(p) => (Some(prediction_json(p)), None),
-        StepPrediction::Together(together) => (None, Some(together_json(together))),
+        StepPrediction::Single(p) => (Some(prediction_json(p)), None),
+        StepPrediction::Concurrent(together) => (None, Some(together_json(together))),
     };
     json!({
         "name": row.name,
@@ -367,6 +391,7 @@ pub fn prediction_json(p: &Prediction) -> Value {
             "demand_us": rounded(r.demand_us),
             "servers": rounded(r.servers),
             "ceiling_iops": rounded(r.ceiling_iops),
+            "ceiling": interval_json(r.ceiling),
             "utilisation": rounded(r.utilisation),
         })).collect::<Vec<_>>(),
         "closed_form_iops": rounded(p.closed.iops),
@@ -375,7 +400,7 @@ pub fn prediction_json(p: &Prediction) -> Value {
     })
 }
 
-fn together_json(together: &Together) -> Value {
+fn together_json(together: &Concurrent) -> Value {
     json!({
         "is_bound": together.software == Software::Unknown,
         "jobs": together.jobs.iter().map(|job| json!({

@@ -1,8 +1,8 @@
 //! A document of [`json`](crate::json) read back, to be compared with other results.
 
-use assay_analysis::Severity;
-use assay_analysis::compare::{FindingNote, ResultSet, Row, facets, load_facets};
+use assay_analysis::compare::{Facet, FindingNote, ResultSet, Row, Source, Weight, facets, load_facets};
 use assay_analysis::estimate::Estimate;
+use assay_analysis::{Load, Severity, rule_name};
 use assay_model::quantity::Bounds;
 use assay_record::{HostFacts, RunHeader, TargetFacts};
 use assay_spec::Plan;
@@ -15,11 +15,15 @@ use crate::json::SCHEMA;
 struct Document {
     schema: String,
     run: String,
+    status: String,
     label: Option<String>,
     version: String,
     plan: Plan,
     host: HostFacts,
     targets: Vec<TargetFacts>,
+    /// Documents of older releases do not have it, whatever their run had.
+    #[serde(default, deserialize_with = "present")]
+    array: Option<Option<String>>,
     tests: Vec<Test>,
     findings: Vec<Found>,
 }
@@ -28,7 +32,7 @@ struct Document {
 struct Test {
     name: String,
     step: Option<String>,
-    load: String,
+    load: Load,
     total: Ops,
     #[serde(default)]
     expected: Option<Expected>,
@@ -71,7 +75,7 @@ struct Ends {
 #[derive(Deserialize)]
 struct Found {
     rule: String,
-    severity: String,
+    severity: Severity,
     says: String,
 }
 
@@ -92,18 +96,27 @@ pub fn read(text: &str) -> Result<(ResultSet, Option<String>), String> {
         plan: document.plan,
         targets: document.targets,
         host: document.host,
-        array: None,
+        array: document.array.clone().flatten(),
     };
     let targets: Vec<&str> = header.targets.iter().map(|t| t.address.as_str()).collect();
+    let mut facets = facets(&header);
+    facets.retain(|facet| document.array.is_some() || facet.name != "array");
+    facets.push(Facet::new("ended", document.status, Weight::Weakens));
     let reading = ResultSet {
+        source: Source::Run,
         about: format!("{} on {}", header.plan.name, targets.join(", ")),
-        facets: facets(&header),
+        facets,
         rows: document.tests.iter().filter(|t| t.total.ops > 0).map(|t| row(&header.plan, t)).collect(),
-        findings: document.findings.into_iter().map(told).collect(),
+        findings: document.findings.into_iter().map(note).collect(),
         cases: Vec::new(),
         id: document.run,
     };
     Ok((reading, document.label))
+}
+
+/// Tells a field that is null from one that is missing.
+fn present<'de, D: serde::Deserializer<'de>>(field: D) -> Result<Option<Option<String>>, D::Error> {
+    Option::<String>::deserialize(field).map(Some)
 }
 
 fn row(plan: &Plan, test: &Test) -> Row {
@@ -113,7 +126,7 @@ fn row(plan: &Plan, test: &Test) -> Row {
     Row {
         test: test.name.clone(),
         facets: planned.map(load_facets).unwrap_or_default(),
-        is_paced: matches!(test.load.as_str(), "throttled" | "open"),
+        is_paced: matches!(test.load, Load::Throttled | Load::Open),
         iops: test.total.iops,
         mib_per_s: test.total.mib_per_s,
         mean_ms: test.total.response_us.mean.map(|us| us / 1e3),
@@ -131,11 +144,6 @@ fn row(plan: &Plan, test: &Test) -> Row {
     }
 }
 
-fn told(found: Found) -> FindingNote {
-    let severity = match found.severity.as_str() {
-        "critical" => Severity::Critical,
-        "warning" => Severity::Warning,
-        _ => Severity::Info,
-    };
-    FindingNote { rule: found.rule, severity, says: found.says }
+fn note(found: Found) -> FindingNote {
+    FindingNote { rule: rule_name(&found.rule).to_owned(), severity: found.severity, says: found.says }
 }

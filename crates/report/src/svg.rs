@@ -1,7 +1,7 @@
-//! Small drawn charts: lines over an axis, and grouped bars. A chart is told what to draw in the units of its axes and
-//! gives an `<svg>` that needs nothing else; colours come from the page as `--s0` … `--s5`, `--ink` and `--grid`.
+//! Small charts: lines over an axis, and grouped bars. A chart takes values in the units of its axes and returns an
+//! `<svg>` that needs nothing else; colours come from the page as `--s0` … `--s5`, `--ink` and `--grid`.
 //!
-//! Series differ by colour, by dash and by marker, so that they can be told apart in grey print and by the
+//! Series differ by colour, by dash and by marker, so that they can be distinguished in grey print and by the
 //! colour-blind (palette: Okabe and Ito, 2008).
 
 mod axis;
@@ -10,7 +10,7 @@ mod lines;
 mod whiskers;
 
 pub(crate) use axis::Axis;
-pub(crate) use bars::{BarSeries, Bars, Star, best};
+pub(crate) use bars::{BarSeries, Bars, Doubt, Star};
 pub(crate) use lines::{Line, Lines};
 pub(crate) use whiskers::{Whisker, WhiskerSeries, Whiskers};
 
@@ -44,7 +44,7 @@ pub(crate) fn escape(text: &str) -> String {
     escaped
 }
 
-/// What a series looks like in the legend.
+/// The mark of a series in the legend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Swatch {
     Line,
@@ -56,7 +56,8 @@ fn frame(title: &str, x: &Axis, y: &Axis, legend: (Swatch, &[String]), body: &st
     let titled = format!("{title}: {} over {}", y.title, x.title);
     let slant = Slant::of(x);
     let mut svg = format!(
-        "<svg viewBox=\"0 0 {WIDTH} {:.0}\" role=\"img\" aria-label=\"{}\">\n<text class=\"t\" x=\"0\" y=\"14\">{}</text>\n",
+        "<svg viewBox=\"0 0 {WIDTH} {:.0}\" role=\"img\" aria-label=\"{}\">\n<text class=\"t\" x=\"0\" \
+         y=\"14\">{}</text>\n",
         HEIGHT + slant.room(),
         escape(&titled),
         escape(title)
@@ -64,7 +65,8 @@ fn frame(title: &str, x: &Axis, y: &Axis, legend: (Swatch, &[String]), body: &st
     for (value, label) in &y.ticks {
         let at = y_at(y, *value);
         svg.push_str(&format!(
-            "<line class=\"g\" x1=\"{LEFT}\" y1=\"{at:.1}\" x2=\"{}\" y2=\"{at:.1}\"/><text class=\"e\" x=\"{}\" y=\"{:.1}\">{}</text>\n",
+            "<line class=\"g\" x1=\"{LEFT}\" y1=\"{at:.1}\" x2=\"{}\" y2=\"{at:.1}\"/><text class=\"e\" x=\"{}\" \
+             y=\"{:.1}\">{}</text>\n",
             WIDTH - RIGHT,
             LEFT - 6.0,
             at + 4.0,
@@ -117,7 +119,7 @@ impl Slant {
         }
     }
 
-    /// What the picture needs below its usual height.
+    /// Returns the height that slanted names add.
     fn room(self) -> f64 {
         match self {
             Self::Upright => 0.0,
@@ -141,7 +143,8 @@ impl Slant {
 fn axis_titles(x: &Axis, y: &Axis, room: f64) -> String {
     let middle = (LEFT + WIDTH - RIGHT) / 2.0;
     format!(
-        "<text class=\"m\" x=\"{middle}\" y=\"{}\">{}</text><text class=\"m\" transform=\"translate(12 {}) rotate(-90)\">{}</text>\n",
+        "<text class=\"m\" x=\"{middle}\" y=\"{}\">{}</text><text class=\"m\" transform=\"translate(12 {}) \
+         rotate(-90)\">{}</text>\n",
         HEIGHT + room - 8.0,
         escape(&x.title),
         (TOP + HEIGHT - BOTTOM) / 2.0,
@@ -159,13 +162,17 @@ fn legend_text(swatch: Swatch, names: &[String]) -> String {
         let style = index % STYLES;
         text.push_str(&match swatch {
             Swatch::Line => format!(
-                "<g class=\"s{style}\"><line x1=\"{at:.0}\" y1=\"30\" x2=\"{:.0}\" y2=\"30\" stroke-dasharray=\"{}\"/>{}</g>",
+                "<g class=\"s{style}\"><line x1=\"{at:.0}\" y1=\"30\" x2=\"{:.0}\" y2=\"30\" \
+                 stroke-dasharray=\"{}\"/>{}</g>",
                 at + 24.0,
                 DASHES[style],
                 marker(style, at + 12.0, 30.0)
             ),
             Swatch::Bar => {
-                format!("<rect class=\"f{style}\" x=\"{:.0}\" y=\"24\" width=\"12\" height=\"12\"/>", at + 10.0)
+                format!(
+                    "<rect class=\"f{style}\" x=\"{:.0}\" y=\"24\" width=\"12\" height=\"12\"/>",
+                    at + 10.0
+                )
             }
         });
         text.push_str(&format!("<text x=\"{:.0}\" y=\"34\">{}</text>\n", at + 30.0, escape(name)));

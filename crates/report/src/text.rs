@@ -1,23 +1,25 @@
-//! The forum table for a terminal, with what it means below.
+//! A run as text: the forum table, and what it means below.
 
-use assay_analysis::{
-    Finding, JobSummary, Judgement, OpSummary, RunStatus, RunSummary, Severity, StepSummary,
-};
-use assay_record::{Latency, PathEnd, RunHeader};
+use assay_analysis::{Finding, Judgement, RunStatus, RunSummary, Severity, StepSummary};
+use assay_record::RunHeader;
 
-use crate::layout::{left, width};
+use crate::forum::{self, Reader};
 use crate::network::LinkUse;
-use crate::number::{self, TimeUnit};
+use crate::number;
+use crate::table::Format;
 
+pub use crate::forum::step_line;
 pub use crate::layout::wrap;
 
 /// How a terminal wants its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextOptions {
-    /// Columns. Notes are wrapped to it; the table keeps its columns and shortens names only.
+    /// Number of columns. Sentences are wrapped to it; the table leaves out columns that it can do without.
     pub width: usize,
     /// Whether severities and headers carry ANSI colours.
     pub color: Color,
+    /// How much is said below the table.
+    pub detail: Detail,
 }
 
 /// Whether ANSI colours are wanted.
@@ -30,37 +32,31 @@ pub enum Color {
     Ansi,
 }
 
+/// How much is said below a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Detail {
+    /// One sentence for each warning; the names of the other findings.
+    Brief,
+    /// Every finding in full, and what the columns mean.
+    #[default]
+    Full,
+}
+
 impl Default for TextOptions {
     fn default() -> Self {
-        Self { width: 110, color: Color::Never }
+        Self { width: 110, color: Color::Never, detail: Detail::Full }
     }
 }
 
-/// Names are never cut below this.
-const NAME_MIN: usize = 12;
-/// What every portal of iSCSI has, where nothing else is said.
-const DEFAULT_PORT: &str = ":3260";
-/// Notes are readable at no more than this.
-const NOTE_WIDTH_MAX: usize = 120;
-
-/// One row: a name and a number per column.
-pub(crate) struct Row {
-    pub(crate) name: String,
-    pub(crate) cells: Vec<Option<f64>>,
-    /// Said in place of numbers.
-    pub(crate) instead: Option<String>,
-    /// What becomes of a name that is wider than its column.
-    pub(crate) long: Long,
+impl TextOptions {
+    /// Columns of running text: longer lines are hard to read.
+    fn prose(self) -> usize {
+        self.width.min(PROSE_MAX)
+    }
 }
 
-/// What becomes of a name that is wider than its column.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Long {
-    /// Its middle goes.
-    Cut,
-    /// It gets a line of its own, as every part of it matters.
-    OwnLine,
-}
+/// Sentences are readable at no more than this.
+const PROSE_MAX: usize = 120;
 
 /// The result table, the findings, and the plan's notes.
 #[must_use]
@@ -68,7 +64,7 @@ pub fn table(header: &RunHeader, summary: &RunSummary, findings: &[Finding], opt
     table_with(header, summary, findings, None, options)
 }
 
-/// The same with what was expected, where somebody described the array.
+/// The same with expected beside measured, if the array is known.
 #[must_use]
 pub fn table_with(
     header: &RunHeader,
@@ -78,19 +74,58 @@ pub fn table_with(
     options: TextOptions,
 ) -> String {
     let mut text = heading(header, summary, options.width);
-    let (titles, rows) = forum_rows(summary);
-    text.push_str(&format_rows(&titles, &rows, options));
+    text.push_str(&rows(&summary.steps, options));
     text.push_str(&network_text(header, summary, options));
-    text.push_str(&self::findings(findings, options));
-    if let Some(judgement) = judgement {
-        text.push_str(&crate::expected::text(judgement, options.width.min(NOTE_WIDTH_MAX)));
+    match options.detail {
+        Detail::Full => {
+            text.push_str(&self::findings(findings, options));
+            text.push_str(&judgement.map_or_else(String::new, |j| crate::expected::text(j, options.prose())));
+            text.push_str(&notes_text(header, summary, options));
+        }
+        Detail::Brief => {
+            text.push_str(
+                &judgement.map_or_else(String::new, |j| crate::expected::brief(j, options.prose())),
+            );
+            text.push_str(&brief_findings(header, findings, options));
+        }
     }
-    text.push_str(&notes_text(header, summary, options));
     text
 }
 
-fn heading(header: &RunHeader, summary: &RunSummary, columns: usize) -> String {
+/// The table of some steps alone: also for a run that is going on.
+#[must_use]
+pub fn rows(steps: &[StepSummary], options: TextOptions) -> String {
+    let table = forum::table(steps, Reader::Person).text(options.width);
+    let mut text = match table.text.split_once('\n') {
+        Some((titles, rows)) => format!("{}\n{rows}", paint(titles, "1", options.color)),
+        None => table.text,
+    };
+    if !table.dropped.is_empty() {
+        let says = format!("A wider terminal also shows {}.", table.dropped.join(", "));
+        text.push_str(&format!("{}\n", wrap(&says, options.width, "")));
+    }
+    text
+}
+
+/// A run in a format: the page of [`table_with`] as text, else its heading and its table.
+#[must_use]
+pub fn rendered(header: &RunHeader, summary: &RunSummary, format: Format) -> String {
+    let title = format!("{}, run {}, {}", title(header), header.run, number::minute(header.started_unix_ms));
+    match format {
+        Format::Text(width) => table(header, summary, &[], TextOptions { width, ..TextOptions::default() }),
+        Format::Csv => forum::table(&summary.steps, Reader::Program).render(format),
+        Format::Markdown | Format::BbCode => {
+            format!("{title}\n\n{}", forum::table(&summary.steps, Reader::Person).render(format))
+        }
+    }
+}
+
+fn title(header: &RunHeader) -> String {
     let targets: Vec<&str> = header.targets.iter().map(|t| t.address.as_str()).collect();
+    format!("{} on {}", header.plan.name, targets.join(", "))
+}
+
+fn heading(header: &RunHeader, summary: &RunSummary, columns: usize) -> String {
     let status = match summary.status {
         RunStatus::Done => String::new(),
         other => format!(" ({})", other.name().to_uppercase()),
@@ -101,149 +136,17 @@ fn heading(header: &RunHeader, summary: &RunSummary, columns: usize) -> String {
         header.run, header.host.name, header.host.kernel, header.version
     );
     // Addresses are copied from here, so their line is left to the terminal.
-    format!("{} on {}\n{}\n\n", header.plan.name, targets.join(", "), wrap(&run, columns, "  "))
+    format!("{}\n{}\n\n", title(header), wrap(&run, columns, "  "))
 }
 
-/// Titles and rows of the forum table: a row per step, under it a row per job where there are several.
-pub(crate) fn forum_rows(summary: &RunSummary) -> (Vec<String>, Vec<Row>) {
-    let means: Vec<f64> = summary.steps.iter().filter_map(|s| s.total.waited().mean_ns()).collect();
-    let unit = TimeUnit::for_means(&means);
-    let u = unit.name();
-    let titles = [
-        "Test",
-        "MiB/s",
-        "IOPS",
-        &format!("Avg {u}"),
-        &format!("Max {u}"),
-        "p50",
-        "p99",
-        "p99.9",
-        "Outst.",
-        "CPU %",
-    ]
-    .map(str::to_owned)
-    .to_vec();
-    let mut rows = Vec::new();
-    for step in &summary.steps {
-        rows.push(step_row(step, unit));
-        if step.jobs.len() > 1 && step.skipped.is_none() {
-            rows.extend(step.jobs.iter().map(|job| job_row(job, unit)));
-        }
-        if step.paths.len() > 1 {
-            rows.extend(step.paths.iter().map(|path| path_row(path, step, unit)));
-        }
-    }
-    (titles, rows)
-}
-
-fn step_row(step: &StepSummary, unit: TimeUnit) -> Row {
-    let name = if step.step.is_empty() { step.test.clone() } else { format!("{} {}", step.test, step.step) };
-    if let Some(why) = &step.skipped {
-        return Row { name, cells: vec![], instead: Some(format!("left out: {why}")), long: Long::Cut };
-    }
-    let mut cells = cells(&step.total, step.outstanding_effective, unit);
-    cells.push(step.cpu.used.map(|c| c.host_busy * 100.0));
-    Row { name, cells, instead: None, long: Long::Cut }
-}
-
-fn job_row(job: &JobSummary, unit: TimeUnit) -> Row {
-    let mut cells = cells(&job.total, job.outstanding_effective, unit);
-    cells.push(None);
-    Row { name: format!("  {}", job.name), cells, instead: None, long: Long::Cut }
-}
-
-/// Share and portal in the name; rates over the window of the path's job.
-fn path_row(path: &PathEnd, step: &StepSummary, unit: TimeUnit) -> Row {
-    let ops_of = crate::json::path_ops;
-    let of_job: u64 = step.paths.iter().filter(|p| p.job == path.job).map(ops_of).sum();
-    let seconds = step.jobs.get(path.job as usize).map_or(step.seconds, |job| job.seconds);
-    let ops = ops_of(path) as f64;
-    let time = |ns: Option<f64>| ns.map(|ns| unit.of_ns(ns));
-    let state = if path.is_up { "" } else { ", down" };
-    let cells = vec![
-        Some(crate::json::path_bytes(path) as f64 / f64::from(1 << 20) / seconds),
-        Some(ops / seconds),
-        time(path.latency.mean_ns()),
-        time(path.latency.max_ns().map(|ns| ns as f64)),
-        time(path.latency.quantile_ns(0.5)),
-        time(path.latency.quantile_ns(0.99)),
-        time(path.latency.quantile_ns(0.999)),
-        Some(path.latency.sum_ns() as f64 / 1e9 / seconds),
-        None,
-    ];
-    let share = 100.0 * ops / (of_job as f64).max(1.0);
-    let portal = path.portal.strip_suffix(DEFAULT_PORT).unwrap_or(&path.portal);
-    let name = format!("  path {} {portal} {share:.1} %{state}", path.path);
-    Row { name, cells, instead: None, long: Long::OwnLine }
-}
-
-fn cells(total: &OpSummary, outstanding: f64, unit: TimeUnit) -> Vec<Option<f64>> {
-    let waited: &Latency = total.waited();
-    let time = |ns: Option<f64>| ns.map(|ns| unit.of_ns(ns));
-    vec![
-        Some(total.mib_per_s),
-        Some(total.iops),
-        time(waited.mean_ns()),
-        time(waited.max_ns().map(|ns| ns as f64)),
-        time(waited.quantile_ns(0.5)),
-        time(waited.quantile_ns(0.99)),
-        time(waited.quantile_ns(0.999)),
-        Some(outstanding),
-    ]
-}
-
-/// Names to the left, numbers to the right, one count of decimals per column.
-pub(crate) fn columns(rows: &[Row], count: usize) -> Vec<Vec<String>> {
-    (0..count)
-        .map(|index| {
-            number::column(&rows.iter().map(|r| r.cells.get(index).copied().flatten()).collect::<Vec<_>>())
-        })
-        .collect()
-}
-
-fn format_rows(titles: &[String], rows: &[Row], options: TextOptions) -> String {
-    let texts = columns(rows, titles.len() - 1);
-    let widths: Vec<usize> = texts
-        .iter()
-        .zip(&titles[1..])
-        .map(|(cells, title)| cells.iter().map(|c| width(c)).max().unwrap_or(0).max(width(title)))
-        .collect();
-    let longest = rows.iter().map(|r| width(&r.name)).max().unwrap_or(0).max(width(&titles[0]));
-    // Whole names in narrower gaps read better than names without their middle.
-    let fits = |gap: usize| longest + widths.iter().map(|w| w + gap).sum::<usize>() <= options.width;
-    let gap = if fits(2) { 2 } else { 1 };
-    let numbers: usize = widths.iter().map(|w| w + gap).sum();
-    let name_width = longest.min(options.width.saturating_sub(numbers)).max(NAME_MIN);
-    let right = |cell: &str, w: usize| format!("{}{cell}", " ".repeat(gap + w.saturating_sub(width(cell))));
-    let titles_text: String = titles[1..].iter().zip(&widths).map(|(t, w)| right(t, *w)).collect();
-    let mut text = paint(&format!("{}{titles_text}", left(&titles[0], name_width)), "1", options.color);
-    text.push('\n');
-    text.push_str(&"-".repeat(name_width + numbers));
-    text.push('\n');
-    for (index, row) in rows.iter().enumerate() {
-        match row.long {
-            Long::OwnLine if width(&row.name) > name_width => {
-                text.push_str(&format!("{}\n{}", row.name, " ".repeat(name_width)));
-            }
-            _ => text.push_str(&left(&row.name, name_width)),
-        }
-        match &row.instead {
-            Some(words) => text.push_str(&format!("  {words}")),
-            None => texts.iter().zip(&widths).for_each(|(cells, w)| text.push_str(&right(&cells[index], *w))),
-        }
-        text.push('\n');
-    }
-    text
-}
-
-/// A sentence a step: how full the links were, how long round trips took beside its load, and what was sent again.
+/// A sentence for each step: use of the links, round trips under load, retransmits.
 fn network_text(header: &RunHeader, summary: &RunSummary, options: TextOptions) -> String {
     let line = |step: &StepSummary| {
         let full = LinkUse::of_step(header, step).map(|of| of.says());
         let words: Vec<String> = [full, tcp_words(step)].into_iter().flatten().collect();
         let name = [step.test.as_str(), step.step.as_str()].join(" ");
         let says = format!("Network in {}: {}", name.trim_end(), words.join("; "));
-        (!words.is_empty()).then(|| wrap(&says, options.width.min(NOTE_WIDTH_MAX), "  ") + "\n")
+        (!words.is_empty() && step.unmeasured.is_none()).then(|| wrap(&says, options.prose(), "  ") + "\n")
     };
     let lines: String = summary.steps.iter().filter_map(line).collect();
     if lines.is_empty() { lines } else { format!("\n{lines}") }
@@ -254,16 +157,16 @@ fn tcp_words(step: &StepSummary) -> Option<String> {
     let medians: Vec<u32> = step.tcp.iter().filter_map(|tcp| tcp.rtt_us_median).collect();
     let (low, high) = (medians.iter().min()?, medians.iter().max()?);
     let again: u64 = step.tcp.iter().map(|tcp| tcp.retransmits).sum();
-    let median = if low == high { format!("{low} us") } else { format!("{low} to {high} us by portal") };
+    let median = if low == high { format!("{low} µs") } else { format!("{low} to {high} µs by portal") };
     let again = match again {
-        0 => "nothing sent again".to_owned(),
-        1 => "1 segment sent again".to_owned(),
-        n => format!("{n} segments sent again"),
+        0 => "no retransmits".to_owned(),
+        1 => "1 retransmit".to_owned(),
+        n => format!("{n} retransmits"),
     };
-    Some(format!("round trip {least} us at best, median {median}; {again}"))
+    Some(format!("round trip min {least} µs, median {median}; {again}"))
 }
 
-/// How grave a finding is, as its first word. A note is what a person wrote of a run, so no finding is called one.
+/// Returns the severity of a finding as its first word. A note is what a person wrote, so no finding is called one.
 pub(crate) fn mark(severity: Severity) -> &'static str {
     match severity {
         Severity::Critical => "CRITICAL",
@@ -272,32 +175,65 @@ pub(crate) fn mark(severity: Severity) -> &'static str {
     }
 }
 
-/// Findings as they stand under a table.
+/// Findings in full, as they stand under a table.
 #[must_use]
 pub fn findings(findings: &[Finding], options: TextOptions) -> String {
-    let mut text = String::new();
-    for finding in findings {
-        let mark = mark(finding.severity);
-        let code = match finding.severity {
-            Severity::Critical => "1;31",
-            Severity::Warning => "33",
-            Severity::Info => "36",
-        };
-        let words = format!("{mark} [{}] {}", finding.rule, finding.says);
-        let wrapped = wrap(&words, options.width.min(NOTE_WIDTH_MAX), "  ");
+    findings.iter().map(|finding| format!("\n{}", finding_text(finding, &finding.says, options))).collect()
+}
+
+/// A finding with its next step, each wrapped.
+fn finding_text(finding: &Finding, says: &str, options: TextOptions) -> String {
+    let mark = mark(finding.severity);
+    let code = match finding.severity {
+        Severity::Critical => "1;31",
+        Severity::Warning => "33",
+        Severity::Info => "36",
+    };
+    let words = format!("{mark} [{}] {says}", finding.rule);
+    let mut text = wrap(&words, options.prose(), "  ").replacen(mark, &paint(mark, code, options.color), 1);
+    text.push('\n');
+    if !finding.next.is_empty() {
+        text.push_str(&wrap(&format!("  -> {}", finding.next), options.prose(), "     "));
         text.push('\n');
-        text.push_str(&wrapped.replacen(mark, &paint(mark, code, options.color), 1));
-        text.push('\n');
-        if !finding.next.is_empty() {
-            text.push_str(&wrap(
-                &format!("  -> {}", finding.next),
-                options.width.min(NOTE_WIDTH_MAX),
-                "     ",
-            ));
-            text.push('\n');
-        }
     }
     text
+}
+
+/// What puts data or the measurement in doubt; of warnings the first sentence, of the rest only the names.
+fn brief_findings(header: &RunHeader, findings: &[Finding], options: TextOptions) -> String {
+    let mut text = String::new();
+    // That a run is going on, or has no end, changes what its rows are worth.
+    let is_shown = |f: &&Finding| f.severity > Severity::Info || f.rule == "partial";
+    for finding in findings.iter().filter(is_shown) {
+        let says = match finding.severity {
+            Severity::Critical => finding.says.as_str(),
+            _ => first_sentence(&finding.says),
+        };
+        text.push_str(&format!("\n{}", finding_text(finding, says, options)));
+    }
+    let mut names: Vec<&str> = Vec::new();
+    for finding in findings.iter().filter(|f| !is_shown(f)) {
+        if !names.contains(&finding.rule.as_str()) {
+            names.push(&finding.rule);
+        }
+    }
+    let says = match names.len() {
+        0 if text.is_empty() => {
+            format!("No warnings. assay show {} --explain says what the columns mean.", header.run)
+        }
+        0 => format!("assay show {} --explain says more.", header.run),
+        1 => format!("One remark ({}): assay show {} --explain", names[0], header.run),
+        n => format!("{n} remarks ({}): assay show {} --explain", names.join(", "), header.run),
+    };
+    text.push_str(&format!("\n{}\n", wrap(&says, options.prose(), "  ")));
+    text
+}
+
+/// Up to the first full stop that a new sentence follows.
+fn first_sentence(says: &str) -> &str {
+    let ends = says.match_indices(". ").map(|(at, _)| at);
+    let is_end = |at: &usize| says[at + 2..].starts_with(|c: char| c.is_uppercase());
+    ends.into_iter().find(is_end).map_or(says, |at| &says[..=at])
 }
 
 fn notes_text(header: &RunHeader, summary: &RunSummary, options: TextOptions) -> String {
@@ -306,13 +242,13 @@ fn notes_text(header: &RunHeader, summary: &RunSummary, options: TextOptions) ->
     notes.extend(tests.map(|t| format!("{}: {}", t.name, t.notes)));
     notes.push("MiB/s is 2^20 bytes per second: the \"MB/s\" of forum tables.".into());
     if summary.steps.iter().any(|step| LinkUse::of_step(header, step).is_some()) {
-        notes.push("MB/s is 10^6 bytes per second, as links are sold. What links carry at most is reckoned for reads of 32 KiB, as assay check shows it.".into());
+        notes.push("MB/s is 10^6 bytes per second, as links are sold. The ceiling of a link is that of 32 KiB reads, as assay check shows it.".into());
     }
-    notes.push("Outst.: I/Os in flight on average, IOPS x mean latency.".into());
+    notes.push("Outst. is the mean number of I/Os in flight: IOPS x mean latency.".into());
     if summary.steps.iter().any(|s| s.total.response.is_some()) {
-        notes.push("Latencies of open loads count from when an I/O was due (response time); Outst. counts from its issue.".into());
+        notes.push("Latencies of open loops are response times: they count from when an I/O was due. Outst. counts from its issue.".into());
     }
-    let lines = notes.iter().map(|note| wrap(&format!("* {note}"), options.width.min(NOTE_WIDTH_MAX), "  "));
+    let lines = notes.iter().map(|note| wrap(&format!("* {note}"), options.prose(), "  "));
     format!("\n{}\n", lines.collect::<Vec<_>>().join("\n"))
 }
 

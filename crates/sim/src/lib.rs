@@ -2,7 +2,8 @@
 //!
 //! The model's [`Simulation`] says when each I/O completes; a [`SimTarget`] hands it back when the wall clock gets
 //! there. All workers of a step share one simulated array ([`Shared`]), which begins idle and with empty caches,
-//! as a prediction of the step does. What the array itself saw is kept ([`Truth`]), to hold the measurement against.
+//! as a prediction of the step does. What the array itself saw is kept ([`Truth`]), for comparison with the
+//! measurement.
 //!
 //! Unlike targets of files and devices this one takes a lock for each call: it demonstrates and checks the tool, and
 //! an array of the sizes that are simulated completes thousands of I/Os per second, not millions.
@@ -26,7 +27,7 @@ use assay_target::{
 };
 
 use truth::KEPT_MAX;
-pub use truth::{Seen, Truth};
+pub use truth::{Truth, TruthStats};
 
 /// I/Os a simulated array takes at once, all workers together; a full one hands the next back.
 const IN_FLIGHT_MAX: usize = 8192;

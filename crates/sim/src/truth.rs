@@ -14,9 +14,9 @@ pub struct Truth {
     pub log: Vec<(u64, u64)>,
 }
 
-/// A part of it.
+/// What an array saw in a part of a step, as statistics.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Seen {
+pub struct TruthStats {
     /// I/Os that count.
     pub ios: u64,
     /// Length of the window, s.
@@ -27,7 +27,7 @@ pub struct Seen {
     pub p99_ms: f64,
 }
 
-impl Seen {
+impl TruthStats {
     /// Of response times in ns.
     fn of(mut times_ns: Vec<u64>, seconds: f64) -> Self {
         times_ns.sort_unstable();
@@ -58,14 +58,14 @@ impl Seen {
 impl Truth {
     /// Everything, from the first submission to the last completion.
     #[must_use]
-    pub fn all(&self) -> Seen {
+    pub fn all(&self) -> TruthStats {
         self.from(0, None)
     }
 
     /// As the step counts: from the end of the warm-up on. Iometer's window ends when recording ends, and what is in
     /// flight then was never there; Assay's ends with the last I/O that was issued in it.
     #[must_use]
-    pub fn counted(&self, semantics: Semantics, step: &Step, measured_s: f64) -> Seen {
+    pub fn counted(&self, semantics: Semantics, step: &Step, measured_s: f64) -> TruthStats {
         match semantics {
             Semantics::Assay => self.from(step.warmup.0, None),
             Semantics::Iometer => self.from(step.warmup.0, Some(measured_s)),
@@ -73,7 +73,7 @@ impl Truth {
     }
 
     /// I/Os issued `warmup_ns` after the first one or later; with a length, completed within it.
-    fn from(&self, warmup_ns: u64, length_s: Option<f64>) -> Seen {
+    fn from(&self, warmup_ns: u64, length_s: Option<f64>) -> TruthStats {
         let first = self.log.iter().map(|(issued, _)| *issued).min().unwrap_or(0);
         let start = first + warmup_ns;
         let is_in_time = |at: u64| length_s.is_none_or(|length| (at - start) as f64 / 1e9 <= length);
@@ -81,7 +81,7 @@ impl Truth {
         let end = counted().map(|(_, at)| *at).max().unwrap_or(start);
         let began = counted().map(|(issued, _)| *issued).min().unwrap_or(start);
         let seconds = length_s.unwrap_or((end - began) as f64 / 1e9);
-        Seen::of(counted().map(|(issued, at)| at - issued).collect(), seconds)
+        TruthStats::of(counted().map(|(issued, at)| at - issued).collect(), seconds)
     }
 }
 
@@ -110,6 +110,6 @@ mod tests {
         let seen = truth().from(500 * MS, None);
         assert_eq!((seen.ios, seen.seconds), (50, 0.515));
         assert_eq!(truth().all().ios, 100);
-        assert_eq!(Truth { log: Vec::new(), ..truth() }.all(), Seen::default());
+        assert_eq!(Truth { log: Vec::new(), ..truth() }.all(), TruthStats::default());
     }
 }

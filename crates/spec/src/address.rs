@@ -43,10 +43,16 @@ pub enum AddressError {
     SimWithoutArray,
     /// The scheme is none that this program serves.
     #[error(
-        "`{0}:` targets are not served; give a file, a directory, a device, iscsi://…, nfs://…, sim:… or null: (a file of \
-         that name: ./{1})"
+        "`{0}:` targets are not served; give a file, a directory, a device, iscsi://…, nfs://…, sim:… or null:, \
+         or ./{1} for a file of that name"
     )]
     UnknownScheme(String, String),
+    /// A share of an SMB server: Assay has no client of its own for it.
+    #[error(
+        "Assay has no SMB client: mount the share and give the directory, for example mount -t cifs {0} /mnt/share && \
+         assay run vmware /mnt/share"
+    )]
+    Smb(String),
     /// Nearly the address of something on a network; as a path it would make a local file, and measure that.
     #[error("`{text}` looks like {what}, not a file; write {like}, or ./{text} for a file of that name")]
     MeantNetwork {
@@ -105,7 +111,11 @@ impl FromStr for Address {
         // `C:\x` and `dir:with/colon` are paths: a scheme is two or more letters and then a colon before any slash.
         let scheme = text.split_once(':').map(|(scheme, _)| scheme);
         match scheme {
-            Some(s) if matches!(s, "published" | "http" | "https" | "s3" | "smb") => {
+            Some("smb" | "cifs") => {
+                let share = text.split_once(':').map_or(text, |(_, share)| share);
+                Err(AddressError::Smb(format!("//{}", share.trim_start_matches('/'))))
+            }
+            Some(s) if matches!(s, "published" | "http" | "https" | "s3") => {
                 Err(AddressError::UnknownScheme(s.to_owned(), text.to_owned()))
             }
             _ => Ok(Self::Path(PathBuf::from(text))),
@@ -113,7 +123,8 @@ impl FromStr for Address {
     }
 }
 
-/// What on a network a path may have been meant for, and how that is written. Paths with a slash before anything odd, as
+/// What on a network a path may have been meant for, and how that is written. Paths with a slash before anything odd,
+/// as
 /// `./10.0.0.5`, are never taken for anything else.
 fn meant_network(text: &str) -> Option<(&'static str, String)> {
     let lower = text.to_ascii_lowercase();
@@ -169,18 +180,6 @@ impl fmt::Display for Address {
     }
 }
 
-/// Why an address in brackets cannot be used as it stands: a link-local one is on every link.
-pub(crate) fn lacks_zone(host: &str) -> Option<String> {
-    let (inside, _) = host.strip_prefix('[')?.split_once(']')?;
-    // With a zone it is no plain address.
-    let address: std::net::Ipv6Addr = inside.parse().ok()?;
-    address.is_unicast_link_local().then(|| {
-        format!(
-            "`{inside}` is an address of every link: say which interface leads there, as in [{inside}%eth0]"
-        )
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -227,8 +226,9 @@ mod tests {
 
     #[test]
     fn schemes_that_are_not_served_are_named() {
-        let message = "smb://nas/x".parse::<Address>().unwrap_err().to_string();
-        assert!(message.starts_with("`smb:` targets are not served"), "{message}");
+        let message = |text: &str| text.parse::<Address>().unwrap_err().to_string();
+        assert!(message("s3://bucket/x").starts_with("`s3:` targets are not served"));
+        assert!(message("smb://nas/x").contains("mount -t cifs //nas/x /mnt/share"));
         assert_eq!("".parse::<Address>(), Err(AddressError::Empty));
         assert_eq!("sim:".parse::<Address>(), Err(AddressError::SimWithoutArray));
         assert!("null:lots".parse::<Address>().is_err());

@@ -68,3 +68,15 @@ pub(crate) fn yes_or_no(part: &'static str, text: &str) -> Result<bool> {
         _ => wrong(part, format!("`{text}` is neither yes nor no")),
     }
 }
+
+/// Returns why an address in brackets cannot be used as it stands: a link-local one is valid on every link.
+pub(crate) fn lacks_zone(host: &str) -> Option<String> {
+    let (inside, _) = host.strip_prefix('[')?.split_once(']')?;
+    // With a zone it is no plain address.
+    let address: std::net::Ipv6Addr = inside.parse().ok()?;
+    address.is_unicast_link_local().then(|| {
+        format!(
+            "`{inside}` is a link-local address, which exists on every link; name the interface: [{inside}%eth0]"
+        )
+    })
+}

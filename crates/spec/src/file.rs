@@ -361,6 +361,22 @@ fn sweep(value: &Value<'_>) -> Result<Vec<(SweepKey, Vec<String>)>, PlanError> {
     Ok(sweep)
 }
 
+/// Reads `--set KEY=VALUE,VALUE,…`: a key that may be swept, and its values; `None` for anything else.
+pub(crate) fn sweep_override(assignment: &str) -> Result<Option<(SweepKey, Vec<String>)>, PlanError> {
+    let Some((name, values)) = assignment.split_once('=').filter(|(_, values)| values.contains(',')) else {
+        return Ok(None);
+    };
+    let Some((_, key)) = SweepKey::ALL.iter().find(|(known, _)| *known == name.trim()) else {
+        return Ok(None);
+    };
+    let values: Vec<String> = values.split(',').map(|value| value.trim().to_owned()).collect();
+    for value in &values {
+        sweep_value(*key, value, &mut Settings::default())
+            .map_err(|error| PlanError { place: format!("--set {assignment}"), ..error })?;
+    }
+    Ok(Some((*key, values)))
+}
+
 /// Sets what is swept to one of its values.
 pub(crate) fn sweep_value(key: SweepKey, text: &str, settings: &mut Settings) -> Result<(), PlanError> {
     read_override(&format!("{}={text}", key.name()), settings)

@@ -264,7 +264,7 @@ fn portal(part: &'static str, text: &str) -> Result<String> {
     if host.is_empty() || host.contains(|c: char| c.is_whitespace() || c.is_control()) {
         return wrong(part, "a host name or address is missing");
     }
-    if let Some(why) = crate::address::lacks_zone(host) {
+    if let Some(why) = address_part::lacks_zone(host) {
         return wrong(part, why);
     }
     if let Some(port) = port {

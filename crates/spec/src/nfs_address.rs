@@ -88,7 +88,8 @@ impl NfsAddress {
         Ok(address)
     }
 
-    /// Reads what stands after `nfs://` where it names a server alone, with `/` for its path; `None` where a path follows.
+    /// Reads what stands after `nfs://` where it names a server alone, with `/` for its path; `None` where a path
+    /// follows.
     #[must_use]
     pub fn parse_server(text: &str) -> Option<std::result::Result<Self, NfsAddressError>> {
         let (place, query) = text.split_once('?').unwrap_or((text, ""));
@@ -136,7 +137,7 @@ fn authority_of(text: &str) -> Result<(String, Option<u16>)> {
     if host.starts_with('[') != (bracket > 0) || host.len() > bracket && bracket > 0 {
         return wrong("host", format!("`{host}` is no IPv6 address in brackets"));
     }
-    if let Some(why) = crate::address::lacks_zone(host) {
+    if let Some(why) = address_part::lacks_zone(host) {
         return wrong("host", why);
     }
     let port = port.map(|port| address_part::port("port", port)).transpose()?;

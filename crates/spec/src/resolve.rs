@@ -2,11 +2,12 @@
 //! contradictions refused.
 
 use crate::file::{
-    AccessFile, JobFile, PacingFile, PlanFile, Settings, SweepKey, TestFile, read_override, sweep_value,
+    AccessFile, JobFile, PacingFile, PlanFile, Settings, SweepKey, TestFile, read_override, sweep_override,
+    sweep_value,
 };
-use crate::plan::{Access, Data, Job, Pacing, Plan, Semantics, Span, Step, Stop, Swept, Test};
+use crate::plan::{Access, Arrivals, Data, Job, Pacing, Plan, Semantics, Span, Step, Stop, Swept, Test};
 use crate::reader::{PlanError, suggest};
-use crate::units::{Bytes, Nanos, SizeSpec};
+use crate::units::{Bytes, Nanos, PerSecond, SizeSpec};
 
 /// The measured window where a plan says nothing.
 const RUN_DEFAULT: Nanos = Nanos::from_secs(30);
@@ -29,6 +30,12 @@ const STAMP_BYTES: u64 = 512;
 pub struct Overrides {
     pub(crate) settings: Settings,
     pub(crate) changes: Vec<String>,
+    /// `--set KEY=VALUE,VALUE`: what is swept in place of what the plan sweeps.
+    pub(crate) sweep: Vec<(SweepKey, Vec<String>)>,
+    /// Keys that were set, each once.
+    pub(crate) keys: Vec<String>,
+    /// Whether `--rate` makes every job an open loop.
+    pub(crate) is_open: bool,
     /// `--size`: how much of each target is used.
     pub size: Option<SizeSpec>,
     /// `--seed`.
@@ -40,10 +47,44 @@ pub struct Overrides {
 }
 
 impl Overrides {
-    /// Adds one `--set KEY=VALUE`.
+    /// Adds one `--set KEY=VALUE`; `KEY=VALUE,VALUE` makes a sweep of a key that may be swept.
+    ///
+    /// # Errors
+    /// When the key is unknown, its value does not fit, or the key was set before.
     pub fn set(&mut self, assignment: &str) -> Result<(), PlanError> {
-        read_override(assignment, &mut self.settings)?;
+        self.claim(assignment.split('=').next().unwrap_or_default(), &format!("--set {assignment}"))?;
+        match sweep_override(assignment)? {
+            Some(sweep) => self.sweep.push(sweep),
+            None => read_override(assignment, &mut self.settings)?,
+        }
         self.changes.push(assignment.to_owned());
+        Ok(())
+    }
+
+    /// Makes every job an open loop of `rate` with random (Poisson) arrivals.
+    ///
+    /// # Errors
+    /// When the rate or the pace was set before.
+    pub fn open_loop(&mut self, rate: PerSecond) -> Result<(), PlanError> {
+        let place = format!("--rate {rate}");
+        self.claim("rate", &place)?;
+        self.claim("pace", &place)?;
+        self.settings.pace = Some(PacingFile::Open(rate, Arrivals::Poisson));
+        self.is_open = true;
+        self.changes.push(format!("rate={rate}, open loop"));
+        Ok(())
+    }
+
+    /// A key may be set once: of two values one would be lost without a word.
+    fn claim(&mut self, key: &str, place: &str) -> Result<(), PlanError> {
+        let key = key.trim().to_owned();
+        if self.keys.contains(&key) {
+            return Err(complain(
+                place,
+                &format!("`{key}` is set twice; give it once, or several values as {key}=A,B to sweep it"),
+            ));
+        }
+        self.keys.push(key);
         Ok(())
     }
 }
@@ -51,7 +92,15 @@ impl Overrides {
 impl PlanFile {
     /// Fills in every default and checks that the whole makes sense.
     pub fn resolve(&self, over: &Overrides) -> Result<Plan, PlanError> {
-        let semantics = self.semantics.unwrap_or(Semantics::Assay);
+        let written = self.semantics.unwrap_or(Semantics::Assay);
+        // Iometer has no rates.
+        let semantics = if over.is_open { Semantics::Assay } else { written };
+        let mut notes = self.notes.clone();
+        if semantics != written {
+            notes.push(
+                "With --rate this plan runs with Assay semantics: Iometer has no open loop.".to_owned(),
+            );
+        }
         let mut tests = Vec::new();
         for (index, file) in self.tests.iter().enumerate() {
             if self.tests[..index].iter().any(|t| t.name == file.name) {
@@ -71,7 +120,7 @@ impl PlanFile {
             name: self.name.clone().unwrap_or_else(|| self.origin.clone()),
             about: self.about.clone(),
             source: self.source.clone(),
-            notes: self.notes.clone(),
+            notes,
             semantics,
             seed: over.seed.or(self.seed).unwrap_or(1),
             span: over.size.or(self.size).map_or(Span::Whole, Span::Size),
@@ -82,7 +131,8 @@ impl PlanFile {
     }
 }
 
-/// Keeps what `--only` names: tests, or steps of a sweep by their name in the table (`throughput size=64KiB`) or a part.
+/// Keeps what `--only` names: tests, or steps of a sweep by their name in the table (`throughput size=64KiB`) or a
+/// part.
 fn keep_only(tests: &mut Vec<Test>, only: &[String]) -> Result<(), PlanError> {
     if only.is_empty() {
         return Ok(());
@@ -167,7 +217,9 @@ fn resolve_test(
     let mut settings = defaults.clone();
     file.settings.lay_over(&mut settings);
     // What `--set` fixes is no longer swept.
-    let sweep: Vec<_> = file.sweep.iter().filter(|(key, _)| !over.settings.fixes(*key)).collect();
+    let is_set =
+        |key: SweepKey| over.settings.fixes(key) || over.sweep.iter().any(|(swept, _)| *swept == key);
+    let sweep: Vec<_> = over.sweep.iter().chain(file.sweep.iter().filter(|(key, _)| !is_set(*key))).collect();
     let steps = unroll(&file.place, &sweep)?
         .iter()
         .map(|swept| resolve_step(file, &settings, swept, semantics, over))
@@ -219,6 +271,10 @@ fn resolve_step(
             sweep_value(*key, value, &mut layered)?;
         }
         over.settings.lay_over(&mut layered);
+        if over.is_open {
+            // A queue that is drained again and again cannot keep a rate.
+            layered.reconnect_every = None;
+        }
         let name = job_file.name.clone().unwrap_or_else(|| format!("job {}", index + 1));
         let place = if file.jobs.is_empty() { file.place.clone() } else { format!("{}: {name}", file.place) };
         jobs.push(resolve_job(name, &place, &layered, semantics)?);

@@ -112,7 +112,8 @@ fn pace_and_data_have_their_forms() {
 
 #[test]
 fn only_keeps_the_named_steps_of_a_sweep() {
-    let text = "[[test]]\nname = \"ladder\"\naccess = [{ read = 100 }]\nsweep = { size = [\"4KiB\", \"64KiB\"], outstanding = [1, 16] }\n";
+    let text = "[[test]]\nname = \"ladder\"\naccess = [{ read = 100 }]\n\
+                sweep = { size = [\"4KiB\", \"64KiB\"], outstanding = [1, 16] }\n";
     let check = |only: &[&str], expected: &[&str]| {
         let over = Overrides { only: only.iter().map(|o| (*o).into()).collect(), ..Overrides::default() };
         let plan = resolve(text, &over).unwrap();
@@ -166,11 +167,13 @@ fn every_mistake_is_answered_with_line_field_and_what_would_do() {
         ),
         (
             "[[test]]\nname = \"t\"\naccess = [{ size = \"4 potatoes\" }]\n",
-            "plan.toml:3: test \"t\": access[0].size: `potatoes` in `4 potatoes` is not a unit of size; use one of B, KiB, MiB, GiB, TiB, KB, MB, GB, TB, k, m, g, t",
+            "plan.toml:3: test \"t\": access[0].size: `potatoes` in `4 potatoes` is not a unit of size; \
+             use one of B, KiB, MiB, GiB, TiB, KB, MB, GB, TB, k, m, g, t",
         ),
         (
             "[[test]]\nname = \"t\"\n",
-            "plan.toml:1: test \"t\": needs `access`, for example access = [{ size = \"8KiB\", read = 70, random = 100 }]",
+            "plan.toml:1: test \"t\": needs `access`, \
+             for example access = [{ size = \"8KiB\", read = 70, random = 100 }]",
         ),
         (
             "semantics = \"iometre\"\n[[test]]\nname = \"t\"\n",
@@ -182,7 +185,8 @@ fn every_mistake_is_answered_with_line_field_and_what_would_do() {
         ),
         (
             "semantics = \"iometer\"\n[[test]]\nname = \"t\"\naccess = [{ size = 4096, weight = 30 }]\n",
-            "plan.toml:2: test \"t\": access: under Iometer semantics the weights are percent and must sum to 100, not 30",
+            "plan.toml:2: test \"t\": access: under Iometer semantics the weights are \
+             percent and must sum to 100, not 30",
         ),
         (
             "[[test]]\nname = \"t\"\nworkers = 0\n",
@@ -224,4 +228,37 @@ fn overrides_are_checked_like_fields() {
     );
     assert_eq!(message("run"), "--set run: must look like KEY=VALUE, for example run=20s");
     assert_eq!(message("workers=none"), "--set workers=none: `none` must be a whole number from 1 to 256");
+}
+
+#[test]
+fn several_values_of_a_set_key_are_a_sweep_in_place_of_the_plan_s() {
+    let plan = resolve(SUITES[0].text, &overrides(&["size=4KiB,64KiB", "run=1s"])).unwrap();
+    let labels: Vec<String> = plan.tests[0].steps.iter().map(crate::Step::label).collect();
+    assert_eq!(labels, ["size=4KiB", "size=64KiB"]);
+    let bad = Overrides::default().set("size=4KiB,many").unwrap_err().to_string();
+    assert!(bad.starts_with("--set size=4KiB,many: "), "{bad}");
+}
+
+#[test]
+fn a_key_is_set_once() {
+    let mut over = overrides(&["outstanding=4"]);
+    let twice = over.set("outstanding=8").unwrap_err().to_string();
+    assert_eq!(
+        twice,
+        "--set outstanding=8: `outstanding` is set twice; give it once, or several values as outstanding=A,B to sweep it"
+    );
+    over.open_loop(crate::units::PerSecond(100.0)).unwrap();
+    assert!(over.set("rate=5/s").is_err());
+}
+
+#[test]
+fn a_rate_makes_an_open_loop_of_any_plan() {
+    for suite in SUITES {
+        let mut over = Overrides::default();
+        over.open_loop(crate::units::PerSecond(5000.0)).unwrap();
+        let plan = resolve(suite.text, &over).unwrap();
+        assert_eq!(plan.semantics, Semantics::Assay);
+        let open = Pacing::Open { rate: crate::units::PerSecond(5000.0), arrivals: Arrivals::Poisson };
+        assert!(plan.tests.iter().flat_map(|t| &t.steps).flat_map(|s| &s.jobs).all(|job| job.pacing == open));
+    }
 }

@@ -42,6 +42,9 @@ pub enum UnitError {
     /// The value is beyond what 64 bits hold.
     #[error("`{0}` is too large")]
     TooLarge(String),
+    /// The value is below zero.
+    #[error("`{0}` is negative; write it like `{1}`")]
+    Negative(String, &'static str),
     /// The value must not be zero.
     #[error("`{0}` must be more than zero")]
     Zero(String),
@@ -53,6 +56,24 @@ pub enum UnitError {
 pub struct Bytes(pub u64);
 
 impl Bytes {
+    /// Returns the shortest exact form in powers of 1024.
+    fn binary(self) -> String {
+        for (factor, name) in [(TIB, "TiB"), (GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")] {
+            if self.0 < factor {
+                continue;
+            }
+            if self.0.is_multiple_of(factor) {
+                return format!("{}{name}", self.0 / factor);
+            }
+            // Halves and quarters read well (1.5GiB); anything finer is clearer in the next smaller unit.
+            let quarter = factor / 4;
+            if self.0.is_multiple_of(quarter) && self.0 / factor < 1024 {
+                return format!("{}{name}", (self.0 / quarter) as f64 / 4.0);
+            }
+        }
+        format!("{}B", self.0)
+    }
+
     /// As people say it, with one decimal where it needs one: `45.9 GiB`. For reading only: `Display` is exact.
     #[must_use]
     pub fn rounded(self) -> String {
@@ -66,6 +87,11 @@ impl Bytes {
         let decimals = usize::from(value.fract() != 0.0);
         format!("{value:.decimals$} {}", units[unit])
     }
+}
+
+/// Number of characters of the number in front of a unit.
+fn number_len(text: &str) -> usize {
+    text.trim_end_matches(|c: char| c.is_ascii_alphabetic()).len()
 }
 
 const SIZE_UNITS: &str = "B, KiB, MiB, GiB, TiB, KB, MB, GB, TB, k, m, g, t";
@@ -94,22 +120,15 @@ impl FromStr for Bytes {
 }
 
 impl fmt::Display for Bytes {
-    /// The shortest exact form: `32KiB`, `1.5GiB`, `512B`.
+    /// The shortest exact form: `32KiB`, `1.5GiB`, `512B`; `10TB` where powers of 1000 are shorter.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (factor, name) in [(TIB, "TiB"), (GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")] {
-            if self.0 < factor {
-                continue;
-            }
-            if self.0.is_multiple_of(factor) {
-                return write!(f, "{}{name}", self.0 / factor);
-            }
-            // Halves and quarters read well (1.5GiB); anything finer is clearer in the next smaller unit.
-            let quarter = factor / 4;
-            if self.0.is_multiple_of(quarter) && self.0 / factor < 1024 {
-                return write!(f, "{}{name}", (self.0 / quarter) as f64 / 4.0);
-            }
-        }
-        write!(f, "{}B", self.0)
+        let binary = self.binary();
+        let decimal = [(1_000_000_000_000, "TB"), (1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "KB")]
+            .iter()
+            .find(|(factor, _)| self.0 >= *factor && self.0.is_multiple_of(*factor))
+            .map(|(factor, name)| format!("{}{name}", self.0 / factor))
+            .filter(|decimal| number_len(decimal) < number_len(&binary));
+        f.write_str(&decimal.unwrap_or(binary))
     }
 }
 
@@ -292,6 +311,9 @@ impl fmt::Display for SizeSpec {
 /// Splits `12.5 KiB` into 12.5 and `KiB`.
 fn split_number<'t>(text: &'t str, example: &'static str) -> Result<(f64, &'t str), UnitError> {
     let text = text.trim();
+    if text.strip_prefix('-').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit())) {
+        return Err(UnitError::Negative(text.to_owned(), example));
+    }
     let end = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '_'))).unwrap_or(text.len());
     let (digits, unit) = text.split_at(end);
     match digits.replace('_', "").parse::<f64>() {
@@ -358,14 +380,21 @@ mod tests {
         );
         assert_eq!(bytes("0.3B").unwrap_err(), "`0.3B` is not a whole number of bytes");
         assert_eq!(bytes("99999999TiB").unwrap_err(), "`99999999TiB` is too large");
-        assert!(bytes("-4k").is_err());
+        assert_eq!(bytes("-1GiB").unwrap_err(), "`-1GiB` is negative; write it like `32KiB`");
     }
 
     #[test]
     fn sizes_print_in_their_shortest_exact_form() {
-        for (value, expected) in
-            [(512, "512B"), (32_768, "32KiB"), (1_610_612_736, "1.5GiB"), (1_000_000, "1000000B"), (0, "0B")]
-        {
+        for (value, expected) in [
+            (512, "512B"),
+            (32_768, "32KiB"),
+            (1_610_612_736, "1.5GiB"),
+            (1_000_000, "1MB"),
+            (10_000_000_000_000, "10TB"),
+            (512_000, "500KiB"),
+            (1_001, "1001B"),
+            (0, "0B"),
+        ] {
             assert_eq!(Bytes(value).to_string(), expected);
         }
     }

@@ -43,7 +43,8 @@ pub enum StoreError {
     },
     /// The file is a database of something else.
     #[error(
-        "{path} is an SQLite database of another program, not a store of Assay; choose another with --store PATH or ASSAY_STORE"
+        "{path} is an SQLite database of another program, not a store of Assay; choose another with --store PATH or \
+         ASSAY_STORE"
     )]
     Foreign {
         /// Of the file.
@@ -51,7 +52,8 @@ pub enum StoreError {
     },
     /// The store was written by a later version.
     #[error(
-        "the store {path} has format {found}, but this version of Assay reads formats up to {known}; use the newer version that wrote it, or another store with --store PATH"
+        "the store {path} has format {found}, but this version of Assay reads formats up to {known}; use the newer \
+         version that wrote it, or another store with --store PATH"
     )]
     Newer {
         /// Of the store.
@@ -101,7 +103,8 @@ pub enum StoreError {
     },
     /// Events of a run are missing, or are not what was written.
     #[error(
-        "run {run} in the store {path} is damaged: {why}; restore the store from a backup, or remove the run: assay rm {run}"
+        "run {run} in the store {path} is damaged: {why}; restore the store from a backup, or remove the run: \
+         assay rm {run}"
     )]
     Damaged {
         /// Of the store.

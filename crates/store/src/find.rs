@@ -145,7 +145,8 @@ mod tests {
         );
         check(
             "nope",
-            "no run is called `nope`; there are 261122-aaaa (after), 261121-k7f2 (before), 261121-k9b2, 261120-zzzz (before)",
+            "no run is called `nope`; \
+             there are 261122-aaaa (after), 261121-k7f2 (before), 261121-k9b2, 261120-zzzz (before)",
         );
         assert_eq!(find(&[], "last"), Err(FindError::Empty));
     }

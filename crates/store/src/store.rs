@@ -278,8 +278,8 @@ fn not_allowed(path: &Path) -> Option<StoreError> {
     Some(StoreError::NotAllowed { path: path.to_owned(), why })
 }
 
-/// Sets the journal mode, which is kept in the file. Changing it needs the file alone for a moment and does not wait for it, so that two
-/// processes that create a store at once must try again.
+/// Sets the journal mode, which is kept in the file. Changing it needs the file alone for a moment and does not wait
+/// for it, so that two processes that create a store at once must try again.
 fn use_wal(connection: &Connection) -> rusqlite::Result<()> {
     const ATTEMPTS: u32 = 200;
     for attempt in 1.. {

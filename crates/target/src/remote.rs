@@ -16,7 +16,7 @@ pub use assay_nfs::WriteStats;
 /// When a target on another machine is asked for its report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moment {
-    /// The measured window is about to begin: nothing is done, only told.
+    /// The measured window is about to begin: the target reports and does nothing.
     Begin,
     /// It is over: writes that the server may still hold in memory are made durable first.
     End,
@@ -32,6 +32,9 @@ pub struct RemoteReport {
     /// Durability of the writes since the target was opened; `None` where every write was as durable as asked when it
     /// completed.
     pub writes: Option<WriteReport>,
+    /// What the other side said of the first I/Os that failed since the target was opened, in the order in which they
+    /// completed. An error number of the operating system says less.
+    pub failures: Vec<String>,
 }
 
 /// Durability of writes that a server may acknowledge before they are on stable storage.
@@ -54,15 +57,15 @@ pub struct PathReport {
     pub is_up: bool,
     /// Access state of a path to a LUN; NFS knows no better and worse ones.
     pub access: Option<AccessState>,
-    /// I/Os in the air or bound to this path.
+    /// Number of I/Os in flight on this path or bound to it.
     pub outstanding: u32,
-    /// What an iSCSI login agreed on, while connected.
+    /// Parameters that an iSCSI login negotiated, while connected.
     pub agreed: Option<Negotiated>,
-    /// Commands an iSCSI target lets us have in the air over this path, while connected.
+    /// Number of commands that an iSCSI target allows in flight on this path, while connected.
     pub command_window: Option<u32>,
-    /// Our and the other side's address, while connected.
+    /// Local and remote address, while connected.
     pub addresses: Option<(SocketAddr, SocketAddr)>,
-    /// TCP facts, while connected and where the kernel tells.
+    /// TCP facts, while connected and where the kernel reports them.
     pub tcp: Option<TcpFacts>,
     /// Counters and distributions.
     pub stats: PathStats,
@@ -105,23 +108,28 @@ pub enum PathChange {
     Other,
 }
 
-/// I/Os that ended, until the engine takes them, and the first failure in words, which an error number does not hold.
+/// Failed I/Os whose words are kept.
+const WORDS_MAX: usize = 32;
+
+/// I/Os that ended, until the engine takes them, and the first failures in words, which an error number does not hold.
 #[derive(Debug)]
-pub(crate) struct Ended {
+pub(crate) struct CompletionQueue {
     ready: VecDeque<Completion>,
     first_failure: Option<PathEvent>,
-    has_failed: bool,
+    failures: Vec<String>,
 }
 
-impl Ended {
+impl CompletionQueue {
     pub(crate) fn new(depth: u32) -> Self {
-        Self { ready: VecDeque::with_capacity(depth as usize), first_failure: None, has_failed: false }
+        Self { ready: VecDeque::with_capacity(depth as usize), first_failure: None, failures: Vec::new() }
     }
 
-    /// The last fence: whatever went wrong above, nothing is written to what was not named for it.
+    /// Fails a write to a target that was opened for reading: whatever went wrong above, nothing is written that was
+    /// not allowed.
     #[inline]
     pub(crate) fn fence(&mut self, access: AccessMode, op: Op) -> Option<Op> {
         if op.kind == OpKind::Write && access == AccessMode::ReadOnly {
+            self.failed(&"the target was opened for reading only");
             let outcome = Err(IoFailure { errno: libc::EROFS });
             self.ready.push_back(Completion { tag: op.tag, outcome, buf: op.buf });
             return None;
@@ -129,7 +137,7 @@ impl Ended {
         Some(op)
     }
 
-    /// How long the client may wait.
+    /// Returns how long the client may wait for a completion.
     pub(crate) fn patience(&self, wait: Wait) -> Option<Duration> {
         match wait {
             // What was submitted since must leave although nobody waits for it.
@@ -146,16 +154,23 @@ impl Ended {
         self.ready.push_back(Completion { tag, outcome, buf });
     }
 
-    /// Keeps the words of the first failure.
+    /// Keeps the words of a failure. To be called for each, in the order of their completions.
     pub(crate) fn failed(&mut self, error: &dyn Display) {
-        if !self.has_failed {
-            self.has_failed = true;
+        if self.failures.is_empty() {
             let says = format!("the first I/O failed: {error}");
             self.first_failure = Some(PathEvent { at: Instant::now(), change: PathChange::Other, says });
         }
+        if self.failures.len() < WORDS_MAX {
+            self.failures.push(error.to_string());
+        }
     }
 
-    /// Hands a batch to the engine. What has ended is handed out before a loss is told, or it would be counted nowhere.
+    /// The words of the first failures.
+    pub(crate) fn failures(&self) -> Vec<String> {
+        self.failures.clone()
+    }
+
+    /// Hands a batch to the engine. Completions come before the report of a loss, or they would be counted nowhere.
     pub(crate) fn hand_out<E: Display>(
         &mut self,
         polled: Result<(), E>,

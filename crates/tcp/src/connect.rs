@@ -33,7 +33,7 @@ impl Connecting {
     /// Starts to connect, from `port` if that is given and free, else from any privileged port, else from any:
     /// servers take root's word only from there.
     ///
-    /// A server that keeps answers to tell repeated calls knows a client by its port, among others.
+    /// A server that keeps answers to recognise repeated calls identifies a client by its port, among others.
     pub fn begin_privileged(address: SocketAddr, port: Option<u16>) -> io::Result<Self> {
         if let Some(port) = port {
             match Self::from_port(address, Some(port)) {

@@ -126,7 +126,8 @@ fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
 }
 
 fn parse_answer(answer: &[u8]) -> io::Result<TcpFacts> {
-    let missing = || io::Error::new(io::ErrorKind::InvalidData, "netlink did not tell TCP facts");
+    let missing =
+        || io::Error::new(io::ErrorKind::InvalidData, "the kernel did not report TCP facts over netlink");
     if u16_at(answer, 4) == Some(NLMSG_ERROR) {
         let code = u32_at(answer, HEADER_BYTES).ok_or_else(missing)?;
         return Err(io::Error::from_raw_os_error(code.wrapping_neg().cast_signed()));

@@ -17,18 +17,18 @@ const READS_MAX: usize = 8;
 
 /// Whether a read may sleep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Patience {
+pub enum Blocking {
     /// It takes what is there.
-    Now,
+    Never,
     /// It sleeps until something comes, at most [`crate::READ_LIMIT`].
-    Wait,
+    Sleep,
 }
 
-impl Patience {
+impl Blocking {
     fn flags(self) -> RecvFlags {
         match self {
-            Self::Now => RecvFlags::DONTWAIT,
-            Self::Wait => RecvFlags::empty(),
+            Self::Never => RecvFlags::DONTWAIT,
+            Self::Sleep => RecvFlags::empty(),
         }
     }
 }
@@ -65,17 +65,17 @@ pub enum Flow {
 /// Takes what a socket has: `turn` reads once and takes apart all that came, until the socket is empty or it says stop.
 /// The number of bytes; `None` where the other end has closed the connection.
 ///
-/// With [`Patience::Wait`] the first read sleeps until something comes.
+/// With [`Blocking::Sleep`] the first read sleeps until something comes.
 pub fn receive<E>(
-    mut patience: Patience,
-    mut turn: impl FnMut(Patience) -> Result<(Read, Flow), E>,
+    mut blocking: Blocking,
+    mut turn: impl FnMut(Blocking) -> Result<(Read, Flow), E>,
 ) -> Result<Option<usize>, E> {
     let mut bytes = 0;
     for _ in 0..READS_MAX {
-        match turn(patience)? {
+        match turn(blocking)? {
             (Read::Bytes { count, is_last, .. }, flow) => {
                 bytes += count;
-                patience = Patience::Now;
+                blocking = Blocking::Never;
                 if is_last || flow == Flow::Stop {
                     break;
                 }
@@ -117,7 +117,7 @@ impl Inbox {
 
     /// Reads into the buffer. `expect_large`: the next payload will be read into its place, so that reading far ahead
     /// would only be copied.
-    pub fn fill(&mut self, stream: &TcpStream, patience: Patience, expect_large: bool) -> io::Result<Read> {
+    pub fn fill(&mut self, stream: &TcpStream, blocking: Blocking, expect_large: bool) -> io::Result<Read> {
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
         } else if self.start > BUFFER_BYTES / 2 {
@@ -127,7 +127,7 @@ impl Inbox {
         let limit = if expect_large { (self.end + AHEAD_BYTES).min(BUFFER_BYTES) } else { BUFFER_BYTES };
         let space = &mut self.buffer[self.end..limit];
         let wanted = space.len();
-        let read = rustix::net::recv(stream, space, patience.flags()).map(|(count, _)| count);
+        let read = rustix::net::recv(stream, space, blocking.flags()).map(|(count, _)| count);
         let read = outcome(read, 0, wanted)?;
         if let Read::Bytes { count, .. } = read {
             self.end += count;
@@ -139,14 +139,14 @@ impl Inbox {
     pub fn fill_place(
         &mut self,
         stream: &TcpStream,
-        patience: Patience,
+        blocking: Blocking,
         place: &mut [u8],
     ) -> io::Result<Read> {
         debug_assert_eq!(self.start, self.end, "buffered payload was placed before");
         let missing = place.len();
         let slices = &mut [IoSliceMut::new(place), IoSliceMut::new(&mut self.buffer[..AHEAD_BYTES])];
         let read =
-            rustix::net::recvmsg(stream, slices, &mut RecvAncillaryBuffer::default(), patience.flags());
+            rustix::net::recvmsg(stream, slices, &mut RecvAncillaryBuffer::default(), blocking.flags());
         let read = outcome(read.map(|message| message.bytes), missing, missing + AHEAD_BYTES)?;
         if let Read::Bytes { count, placed, .. } = read {
             (self.start, self.end) = (0, count - placed as usize);
@@ -178,17 +178,17 @@ mod tests {
     fn turns_end_with_an_empty_socket_a_stop_a_closed_end_and_before_others_starve() {
         let bytes = |is_last| Read::Bytes { count: 3, placed: 0, is_last };
         let take = |reads: &[(Read, Flow)]| {
-            let mut patience_seen = Vec::new();
+            let mut blocking_seen = Vec::new();
             let mut left = reads.iter().copied();
-            let taken = receive::<()>(Patience::Wait, |patience| {
-                patience_seen.push(patience);
+            let taken = receive::<()>(Blocking::Sleep, |blocking| {
+                blocking_seen.push(blocking);
                 Ok(left.next().unwrap_or((bytes(false), Flow::Continue)))
             });
-            (taken.unwrap(), patience_seen)
+            (taken.unwrap(), blocking_seen)
         };
-        let (taken, patience) = take(&[]);
-        assert_eq!((taken, patience.len()), (Some(3 * READS_MAX), READS_MAX), "the others have their turn");
-        assert!(patience[0] == Patience::Wait && patience[1..].iter().all(|p| *p == Patience::Now));
+        let (taken, blocking) = take(&[]);
+        assert_eq!((taken, blocking.len()), (Some(3 * READS_MAX), READS_MAX), "the others have their turn");
+        assert!(blocking[0] == Blocking::Sleep && blocking[1..].iter().all(|p| *p == Blocking::Never));
         let go = Flow::Continue;
         assert_eq!(take(&[(bytes(false), go), (bytes(true), go)]).0, Some(6));
         assert_eq!(take(&[(bytes(false), Flow::Stop)]).0, Some(3));
@@ -202,11 +202,11 @@ mod tests {
         let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (mut peer, _) = listener.accept().unwrap();
         let mut inbox = Inbox::default();
-        assert_eq!(inbox.fill(&stream, Patience::Now, false).unwrap(), Read::Nothing);
+        assert_eq!(inbox.fill(&stream, Blocking::Never, false).unwrap(), Read::Nothing);
         // Header, payload, header: the first through the buffer, the second into its place, the third ahead of time.
         let payload: Vec<u8> = (0..40_000u32).map(|n| n.to_le_bytes()[1]).collect();
         peer.write_all(b"head").unwrap();
-        let read = inbox.fill(&stream, Patience::Wait, true).unwrap();
+        let read = inbox.fill(&stream, Blocking::Sleep, true).unwrap();
         assert_eq!(read, Read::Bytes { count: 4, placed: 0, is_last: true });
         assert_eq!(inbox.available(), b"head");
         inbox.consume(4);
@@ -218,7 +218,7 @@ mod tests {
         });
         let mut done = 0;
         while done < place.len() {
-            match inbox.fill_place(&stream, Patience::Wait, &mut place[done..]).unwrap() {
+            match inbox.fill_place(&stream, Blocking::Sleep, &mut place[done..]).unwrap() {
                 Read::Bytes { placed, .. } => done += placed as usize,
                 other => panic!("{other:?}"),
             }
@@ -226,10 +226,10 @@ mod tests {
         assert!(place == expected);
         writer.join().unwrap();
         while inbox.available().len() < 4 {
-            inbox.fill(&stream, Patience::Wait, true).unwrap();
+            inbox.fill(&stream, Blocking::Sleep, true).unwrap();
         }
         assert_eq!(inbox.available(), b"next");
         inbox.consume(4);
-        assert_eq!(inbox.fill(&stream, Patience::Wait, false).unwrap(), Read::Closed);
+        assert_eq!(inbox.fill(&stream, Blocking::Sleep, false).unwrap(), Read::Closed);
     }
 }

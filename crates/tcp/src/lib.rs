@@ -2,7 +2,8 @@
 //!
 //! Connections are opened without blocking ([`Connecting`]), waited for together ([`wait`]), sent to ([`send`]) and
 //! received from ([`Inbox`]: headers through a modest buffer, payload straight into its place). What went over a path
-//! is counted in [`PathStats`], the kernel tells [`TcpFacts`], what happened to it is told by an [`EventLog`]. Nothing here knows a protocol.
+//! is counted in [`PathStats`]; the kernel reports [`TcpFacts`]; an [`EventLog`] keeps what happened to a path. Nothing here
+//! knows a protocol.
 #![forbid(unsafe_code)]
 
 mod connect;
@@ -21,7 +22,7 @@ use rustix::net::{SendAncillaryBuffer, SendFlags};
 pub use connect::{ADDRESSES_MAX, Connecting, HEAD_START, connect_first, resolve, resolve_all};
 pub use events::{Event, EventLog};
 pub use facts::{TcpFacts, TcpFactsReader};
-pub use inbox::{DIRECT_BYTES_MIN, Flow, Inbox, Patience, Read, receive};
+pub use inbox::{Blocking, DIRECT_BYTES_MIN, Flow, Inbox, Read, receive};
 pub use ready::{PATHS_MAX, wait};
 pub use stats::{PathStats, nanos};
 

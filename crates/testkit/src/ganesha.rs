@@ -23,6 +23,9 @@ pub struct Ganesha {
 #[track_caller]
 #[must_use]
 pub fn start() -> Option<Ganesha> {
+    if !is_possible() {
+        return None;
+    }
     need::or_skip("nfs-ganesha does not start", Ganesha::start(&[]))
 }
 
@@ -31,8 +34,17 @@ pub fn start() -> Option<Ganesha> {
 #[track_caller]
 #[must_use]
 pub fn start_in(lab: &str) -> Option<Ganesha> {
+    if !is_possible() {
+        return None;
+    }
     let server = Ganesha { lab: lab.to_owned(), port: 2049, mount_port: 20_048 };
     need::or_skip("nfs-ganesha does not start", server.begin(&[]))
+}
+
+/// Returns whether this user may start one, and can; skips the test otherwise.
+#[track_caller]
+fn is_possible() -> bool {
+    need::root() && need::programs(&["ganesha.nfsd", "rpcbind"])
 }
 
 impl Ganesha {

@@ -24,6 +24,9 @@ pub struct Istgt {
 #[track_caller]
 #[must_use]
 pub fn start() -> Option<Istgt> {
+    if !need::programs(&["istgt"]) {
+        return None;
+    }
     need::or_skip("istgt does not start", try_start())
 }
 
@@ -41,8 +44,10 @@ fn try_start() -> Result<Istgt, String> {
     let (portal, control) = (format!("127.0.0.1:{}", free_port()), free_port());
     let settings = format!(
         "[Global]\n  NodeBase \"iqn.2026-11.example.assay\"\n  AuthFile {at}/auth\n  MediaDirectory {at}\n  \
-         DiscoveryAuthMethod CHAP\n  DiscoveryAuthGroup AuthGroup1\n[UnitControl]\n  AuthMethod CHAP\n  AuthGroup AuthGroup1\n  \
-         Portal UC1 127.0.0.1:{control}\n  Netmask 127.0.0.1\n[PortalGroup1]\n  Portal DA1 {portal}\n[InitiatorGroup1]\n  \
+         DiscoveryAuthMethod CHAP\n  \
+         DiscoveryAuthGroup AuthGroup1\n[UnitControl]\n  AuthMethod CHAP\n  AuthGroup AuthGroup1\n  \
+         Portal UC1 127.0.0.1:{control}\n  Netmask 127.0.0.1\n\
+         [PortalGroup1]\n  Portal DA1 {portal}\n[InitiatorGroup1]\n  \
          InitiatorName \"ALL\"\n  Netmask 127.0.0.0/8\n[LogicalUnit1]\n  TargetName {NAME}\n  \
          Mapping PortalGroup1 InitiatorGroup1\n  AuthMethod None\n  UnitType Disk\n  LUN0 Storage {at}/disk Auto\n"
     );

@@ -23,6 +23,9 @@ pub struct Lab {
 #[track_caller]
 #[must_use]
 pub fn up() -> Option<Lab> {
+    if !need::root() || !need::programs(&["ip", "tc", "tgtd", "tgtadm"]) {
+        return None;
+    }
     let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     remove_left_over();
     let name = format!("assay-test-{}", std::process::id());

@@ -30,6 +30,9 @@ impl Namespaces {
     #[track_caller]
     #[must_use]
     pub fn new(of: &str, names: &[&'static str]) -> Option<Self> {
+        if !need::root() || !need::programs(&["ip"]) {
+            return None;
+        }
         let mut made = Self { prefix: format!("assay-net-{}-{of}", std::process::id()), names: Vec::new() };
         for name in names {
             made.names.push(name);

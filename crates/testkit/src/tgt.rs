@@ -34,6 +34,9 @@ pub struct Tgt {
 #[track_caller]
 #[must_use]
 pub fn start(portal_count: usize) -> Option<Tgt> {
+    if !need::programs(&["tgtd", "tgtadm"]) {
+        return None;
+    }
     need::or_skip("tgt does not start", Tgt::start(portal_count, LUN_BYTES, &[]))
 }
 

@@ -1,7 +1,7 @@
 //! The project's own tools, as `cargo xtask VERB`: `bench` compares with fio, `histogram` weighs histograms.
 //!
-//! The tidy rules are a test of this package (`tests/tidy`). Assay is measured as the program a user runs; linked are only
-//! the servers of the tests (`testkit`) and the spinners that keep CPUs awake (`host`).
+//! The tidy rules are a test of this package (`tests/tidy`). Assay is measured as the program a user runs; linked are
+//! only the servers of the tests (`testkit`) and the spinners that keep CPUs awake (`host`).
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program that talks to people")]
 

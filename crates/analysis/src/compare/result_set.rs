@@ -13,6 +13,8 @@ use crate::expected::Judgement;
 use crate::finding::{Finding, Severity};
 use crate::summary::{Load, RunSummary, StepSummary};
 
+/// The facet that names the targets.
+const TARGET: &str = "target";
 /// The facet that names sizes and positions.
 const ACCESS: &str = "access";
 /// The facet of rows that ran beside others.
@@ -23,30 +25,43 @@ const BESIDE: &str = "beside others";
 pub struct ResultSet {
     /// Id of the run, or name of the table or file.
     pub id: String,
-    /// What it is of, in a line.
+    /// Where it comes from.
+    pub source: Source,
+    /// Plan and targets, in a line.
     pub about: String,
-    /// What the results depend on beside the storage.
+    /// Conditions beside the storage that the results depend on.
     pub facets: Vec<Facet>,
     /// In the order of the plan.
     pub rows: Vec<Row>,
-    /// What was found in them.
+    /// Findings about them.
     pub findings: Vec<FindingNote>,
     /// The measured loads with their expectations, where an array was attached.
     pub cases: Vec<Case>,
 }
 
-/// Something that results depend on.
+/// Where results come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// A run of Assay, from the store or from its JSON document.
+    #[default]
+    Run,
+    /// A table that an article published.
+    Article,
+}
+
+/// A condition that results depend on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Facet {
-    /// What it is.
+    /// Its name.
     pub name: String,
-    /// What it was.
+    /// Its value.
     pub value: String,
-    /// What it means where two results differ in it.
+    /// The meaning of a difference in it.
     pub weight: Weight,
 }
 
-/// What a difference means for a comparison.
+/// The meaning of a difference for a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Weight {
@@ -65,7 +80,7 @@ pub struct FindingNote {
     pub rule: String,
     /// How much it matters.
     pub severity: Severity,
-    /// What it says.
+    /// Its text.
     pub says: String,
 }
 
@@ -76,7 +91,7 @@ pub struct Row {
     pub test: String,
     /// Swept values; may be empty.
     pub step: String,
-    /// What the load is.
+    /// The load.
     pub facets: Vec<Facet>,
     /// Whether I/Os are started at a rate of the plan, so that latency is what can differ.
     pub is_paced: bool,
@@ -92,14 +107,11 @@ pub struct Row {
     pub p99_ms: Option<Estimate>,
     /// IOPS of each second; may be empty.
     pub seconds: Vec<f64>,
-    /// IOPS that the array's description lets one expect.
+    /// Expected IOPS by the array file.
     pub expected: Option<Bounds>,
-    /// Whether that is a bound only: nobody measured what the target's software costs.
+    /// Whether that is a bound only, as the software cost is unknown.
     pub is_bound: bool,
 }
-
-/// What ids of articles' tables begin with.
-const ARTICLE: &str = "published:";
 
 impl ResultSet {
     /// Of a run, stored or just done.
@@ -110,13 +122,14 @@ impl ResultSet {
         findings: &[Finding],
         judgement: Option<&Judgement>,
     ) -> Self {
-        let measured = summary.steps.iter().filter(|s| s.total.ops > 0 && s.skipped.is_none());
+        let measured = summary.steps.iter().filter(|s| s.total.iops > 0.0 && s.skipped.is_none());
         let rows = measured.filter_map(|step| Row::of_step(header, step, judgement)).collect();
         let mut facets = facets(header);
         let status = summary.status.name();
         facets.push(Facet::new("ended", status, Weight::Weakens));
         Self {
             id: header.run.clone(),
+            source: Source::Run,
             about: about(header),
             facets,
             rows,
@@ -154,7 +167,8 @@ impl ResultSet {
             })
         });
         Self {
-            id: format!("{ARTICLE}{}", table.name),
+            id: format!("published:{}", table.name),
+            source: Source::Article,
             about: table.system.clone(),
             facets: vec![Facet::new("measured by", "the author of the article", Weight::Weakens)],
             rows: rows.collect(),
@@ -168,12 +182,19 @@ impl ResultSet {
     #[must_use]
     pub fn matching(&self, row: &Row, other: &Self) -> Option<&Row> {
         let by_name = self.rows.iter().find(|r| r.test == row.test && r.step == row.step);
-        let are_articles = self.is_article() && other.is_article();
+        let are_articles = self.source == Source::Article && other.source == Source::Article;
         by_name.or_else(|| self.rows.iter().find(|r| !are_articles && r.has_load_of(row)))
     }
 
-    fn is_article(&self) -> bool {
-        self.id.starts_with(ARTICLE)
+    /// Whether both are of the same targets, over the same span and in the same way.
+    pub(super) fn is_on_targets_of(&self, other: &Self) -> bool {
+        let decides = |facet: &&Facet| facet.weight == Weight::Breaks || facet.name == TARGET;
+        let same = |facet: &Facet| {
+            let there = other.facets.iter().find(|f| f.name == facet.name);
+            there.is_some_and(|there| there.value == facet.value)
+        };
+        let mut deciding = self.facets.iter().filter(decides).peekable();
+        deciding.peek().is_some() && deciding.all(same)
     }
 }
 
@@ -237,13 +258,13 @@ impl Row {
     }
 }
 
-/// What a run is of, in a line.
+/// Returns plan and targets of a run in a line.
 fn about(header: &RunHeader) -> String {
     let targets: Vec<&str> = header.targets.iter().map(|t| t.address.as_str()).collect();
     format!("{} on {}", header.plan.name, targets.join(", "))
 }
 
-/// What all results of a run depend on.
+/// Returns the conditions that all results of a run depend on.
 #[must_use]
 pub fn facets(header: &RunHeader) -> Vec<Facet> {
     use Weight::{Breaks, Subject, Weakens};
@@ -258,7 +279,7 @@ pub fn facets(header: &RunHeader) -> Vec<Facet> {
         assay_model::array::parse("the run's array", text).map_or("unreadable".to_owned(), |a| a.name)
     });
     vec![
-        Facet::new("target", addresses.join(", "), Subject),
+        Facet::new(TARGET, addresses.join(", "), Subject),
         Facet::new("array", array, Subject),
         Facet::new("I/O issued by", of(&|m| m.engine.to_string()), Subject),
         Facet::new("semantics", format!("{:?}", header.plan.semantics).to_lowercase(), Breaks),
@@ -289,12 +310,12 @@ fn unwritten(bytes: Option<u64>) -> String {
 fn content(content: Content) -> &'static str {
     match content {
         Content::Prepared | Content::Reused => "written by Assay",
-        Content::Foreign => "somebody else's",
+        Content::Foreign => "written by another program",
         Content::None => "none",
     }
 }
 
-/// What the load of a step is.
+/// Returns the load of a step.
 #[must_use]
 pub fn load_facets(step: &Step) -> Vec<Facet> {
     use Weight::{Breaks, Weakens};

@@ -1,14 +1,14 @@
-//! The links that carry in the end: how fast they are, and which paths share them.
+//! Physical links: their speed, and the paths that share them.
 
 use assay_model::wire::{ETHERNET_OVERHEAD, VLAN_TAG};
 use assay_record::{InterfaceFacts, PathFacts};
 
 use super::device;
 
-/// Interfaces stand on each other at most so deep.
+/// Interfaces are stacked at most this deep.
 const STACK_MAX: usize = 8;
 
-/// The rate of a link, and what counts against it beside IP packets.
+/// The rate of a link, and the overhead around each IP packet.
 #[derive(Debug, Clone)]
 pub(super) struct Rate {
     /// Of one TCP connection, which a bond keeps on one of its members.
@@ -17,11 +17,11 @@ pub(super) struct Rate {
     pub(super) all_bit_s: Option<f64>,
     /// Bytes.
     pub(super) around_bytes: f64,
-    /// Where it comes from.
+    /// Its source.
     pub(super) says: String,
 }
 
-/// The rate of an interface, down to what carries it.
+/// Returns the rate of an interface by the physical links below it.
 pub(super) fn rate(interface: &InterfaceFacts) -> Rate {
     rate_within(interface, STACK_MAX)
 }
@@ -36,9 +36,11 @@ fn rate_within(of: &InterfaceFacts, depth: usize) -> Rate {
                 all_bit_s: Some(bit_s),
                 around_bytes: f64::from(shaper.counted_bytes),
                 says: format!(
-                    "the rate of a link is that of a shaper ({}) on this side, which counts {} bytes around each IP packet, \
-                     not the {ETHERNET_OVERHEAD} of a cable; it limits what is sent from here, and the other side's is taken \
-                     to be equal",
+                    "the rate is that of a shaper ({}) on this host, which counts {} bytes around each IP packet \
+                     instead of the \
+                     {ETHERNET_OVERHEAD} on a cable; it limits what this host sends, and the other direction is \
+                     assumed to be \
+                     equal",
                     shaper.kind, shaper.counted_bytes
                 ),
             }
@@ -56,7 +58,7 @@ fn below(of: &InterfaceFacts, depth: usize) -> Rate {
     match (kind.as_str(), lower.as_slice()) {
         ("bond" | "team", members @ [_, ..]) => of_members(of, members, depth),
         ("bridge", [_, _, ..]) => {
-            unknown(format!("which port of the bridge {name} leads there is not known"))
+            unknown(format!("the port of the bridge {name} that leads there is unknown"))
         }
         (_, [one]) if is_in_sight => {
             let mut rate = rate_within(one, depth - 1);
@@ -67,15 +69,13 @@ fn below(of: &InterfaceFacts, depth: usize) -> Rate {
         ("" | "vlan" | "macvlan" | "macvtap" | "ipvlan" | "ipvtap" | "bond" | "team", _) => {
             let bit_s = speed_mbit_s.map(|mbit_s| f64::from(mbit_s) * 1e6);
             let says = match bit_s {
-                Some(_) => "the rate of a link is what its driver says".into(),
-                None => format!("{name} does not say its speed"),
+                Some(_) => "the link speed is as its driver reports it".into(),
+                None => format!("{name} does not report its speed"),
             };
             let around_bytes = ETHERNET_OVERHEAD + tag_bytes;
             Rate { one_bit_s: bit_s, all_bit_s: bit_s, around_bytes, says }
         }
-        _ => unknown(format!(
-            "{name} is a {kind} interface, which has no rate of its own, and no shaper is on it"
-        )),
+        _ => unknown(format!("{name} is a {kind} interface without a link speed or a shaper")),
     }
 }
 
@@ -98,8 +98,9 @@ fn of_members(of: &InterfaceFacts, members: &[&InterfaceFacts], depth: usize) ->
     let is_striped = bond.as_ref().is_some_and(|bond| bond.mode == "balance-rr");
     if is_striped {
         let says = format!(
-            "{name} sends the packets of each connection in turn over {names}; TCP takes those that overtake others for \
-             lost ones, and is slower"
+            "{name} sends the packets of each connection in turn over {names}; TCP takes reordered packets for lost \
+             ones \
+             and slows down"
         );
         return Rate { one_bit_s: all_bit_s, all_bit_s, around_bytes, says };
     }
@@ -108,8 +109,8 @@ fn of_members(of: &InterfaceFacts, members: &[&InterfaceFacts], depth: usize) ->
         _ => String::new(),
     };
     let says = format!(
-        "{name} is a {kind} of {names}{hash}: one TCP connection uses one of them, and connections may meet on the same \
-         one; together they carry the sum at most"
+        "{name} is a {kind} of {names}{hash}: a TCP connection uses one of them, and several may share one; together \
+         they carry at most the sum"
     );
     Rate { one_bit_s: all_bit_s.and(fastest), all_bit_s, around_bytes, says }
 }
@@ -123,7 +124,7 @@ pub(super) struct Shared<'p> {
     pub(super) devices: Vec<&'p str>,
     /// The links below, each once.
     pub(super) links: Vec<&'p str>,
-    /// What is known of the first path's interface.
+    /// The interface of the first path, where it is known.
     pub(super) interface: Option<&'p InterfaceFacts>,
 }
 

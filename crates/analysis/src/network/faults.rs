@@ -1,4 +1,4 @@
-//! What is wrong with a path, or with how paths lie to each other.
+//! Faults of a path, and of several paths together.
 
 use assay_record::{
     BondFacts, FrameOutcome, FrameProbe, FrameRefusal, InterfaceFacts, LinkState, NetPathFacts, PathFacts,
@@ -8,13 +8,13 @@ use assay_record::{
 use super::carrier::{Shared, shared_links};
 use super::{PathFault, packet_bytes};
 
-/// More than this many packets dropped, and than this share of all, is more than strangers' broadcasts and our probes.
+/// Drops up to this count and this share of all packets come from broadcasts and probes.
 const DROPPED_MIN: u64 = 100;
 const DROPPED_SHARE: f64 = 1e-3;
-/// What switches let pass beside a packet of the standard size: tags.
+/// Sizes that switches for standard frames let pass: some count VLAN tags.
 const STANDARD_BYTES: std::ops::RangeInclusive<u32> = 1500..=1530;
 
-/// Everything that is wrong, the gravest first.
+/// Returns all faults, the gravest first.
 #[must_use]
 pub fn path_faults(paths: &[PathFacts]) -> Vec<PathFault> {
     let mut faults: Vec<PathFault> = Vec::new();
@@ -29,25 +29,28 @@ pub fn path_faults(paths: &[PathFacts]) -> Vec<PathFault> {
     faults
 }
 
-/// Why a path is down, as far as this side can see.
+/// Why a path is down, as far as this host can see.
 fn down(name: &str, path: &PathFacts) -> Option<PathFault> {
-    // Where full frames get lost, that is the reason, and told as such.
+    // Lost full frames are the reason then, and a fault of their own.
     if path.is_up || path.net.as_ref().is_some_and(|net| net.frames.is_lossy()) {
         return None;
     }
     Some(unreachable(name, path.net.as_deref()))
 }
 
-/// What this side can see of the reason why a portal cannot be used.
+/// Returns why a portal cannot be used, as far as this host can see.
 #[must_use]
 pub fn unreachable(name: &str, net: Option<&NetPathFacts>) -> PathFault {
     let Some(net) = net else {
-        return PathFault::new(format!("{name} is down: its name has no address."), "Mend the name.");
+        return PathFault::new(
+            format!("{name} is down: its name does not resolve to an address."),
+            "Correct the name, or the DNS entry.",
+        );
     };
     let (Some(route), Some(interface)) = (&net.route, &net.interface) else {
         return PathFault::new(
-            format!("{name} is down: this host has no route there."),
-            "Give an interface an address in its subnet, or add the route.",
+            format!("{name} is down: this host has no route to it."),
+            "Give an interface an address in its subnet, or add a route.",
         );
     };
     let device = &route.device;
@@ -57,18 +60,19 @@ pub fn unreachable(name: &str, net: Option<&NetPathFacts>) -> PathFault {
             format!("ip link set {device} up"),
         ),
         (LinkState::NoCarrier, _) => PathFault::new(
-            format!("{name} is down: {device} has no link: nothing is at the other end of its cable."),
-            "Look at the cable, the port of the switch and the other side.",
+            format!("{name} is down: {device} has no link."),
+            "Check the cable, the switch port and the other end.",
         ),
         (LinkState::Up, FrameProbe::Echo) => PathFault::new(
             format!(
-                "{name} is down, but the host there answers echoes: no iSCSI target listens, or it refuses us."
+                "{name} is down, but its host answers ping: no iSCSI target listens there, or it refuses this \
+                 initiator."
             ),
-            "See that the target runs, has this portal, and no firewall is between.",
+            "Check that the target is running, has this portal, and that no firewall blocks it.",
         ),
         (LinkState::Up, _) => PathFault::new(
-            format!("{name} is down: {device} has a link, and nothing there answers."),
-            "Look at the other side: its address, its interface, its switch port, a firewall.",
+            format!("{name} is down: {device} has a link, but the portal does not answer."),
+            "Check the target's address, interface and switch port, and firewalls.",
         ),
     }
 }
@@ -94,8 +98,9 @@ pub fn lossy_frames(name: &str, net: &NetPathFacts, tcp: Option<&TcpPathFacts>) 
         Some(packet) if packet > largest => PathFault::new(
             format!(
                 "{name}: {device} and the target both use frames of {packet} bytes, but nothing larger than {largest} \
-                 arrives: what is between them, a switch as a rule, is not set to jumbo frames. Small I/O works, large I/O \
-                 hangs or crawls."
+                 arrives: something between them, usually a switch, does not pass jumbo frames. Small I/O works, \
+                 large I/O \
+                 hangs or is very slow."
             ),
             format!(
                 "Set every switch port on the way to at least {packet} bytes, or {device} to MTU {fitting}."
@@ -103,25 +108,28 @@ pub fn lossy_frames(name: &str, net: &NetPathFacts, tcp: Option<&TcpPathFacts>) 
         ),
         Some(packet) => PathFault::new(
             format!(
-                "{name}: {device} is set to MTU {mtu}, but nothing larger than {largest} bytes arrives: the target's side is \
-                 set to {packet}, and TCP agreed on that. I/O works at the efficiency of the smaller frames."
+                "{name}: {device} is set to MTU {mtu}, but nothing larger than {largest} bytes arrives: the target \
+                 uses \
+                 {packet}, and TCP negotiated that. I/O works, at the efficiency of the smaller frames."
             ),
             format!(
-                "Set the target's interface and every switch port between to {mtu} too, or {device} to {fitting}."
+                "Set the target's interface and every switch port on the way to {mtu} too, or {device} to {fitting}."
             ),
         ),
         None => PathFault::new(
             format!(
-                "{name} cannot be used: {device} is set to MTU {mtu}, but nothing larger than {largest} bytes arrives: the \
-                 other side, or a switch between, is not set to jumbo frames. If it is a switch, logins work, and large I/O \
-                 hangs until the path is given up."
+                "{name} cannot be used: {device} is set to MTU {mtu}, but nothing larger than {largest} bytes \
+                 arrives: the \
+                 target or a switch on the way does not pass jumbo frames. If it is a switch, logins work and large \
+                 I/O \
+                 hangs until the path fails."
             ),
-            format!("Set both ends and every switch port between to {mtu}, or {device} to {fitting}."),
+            format!("Set both ends and every switch port on the way to {mtu}, or {device} to {fitting}."),
         ),
     })
 }
 
-/// The same over routers, where it is known which of them lets no full frames on. `packet` is TCP's largest.
+/// The same over routers, where the one that drops full frames is known. `packet` is TCP's largest.
 fn routed(name: &str, net: &NetPathFacts, packet: Option<u32>, largest: u32) -> Option<PathFault> {
     let interface = net.interface.as_ref()?;
     let (device, mtu) = (&interface.name, interface.mtu_bytes);
@@ -132,9 +140,11 @@ fn routed(name: &str, net: &NetPathFacts, packet: Option<u32>, largest: u32) -> 
         let next = if *mtu_bytes == 0 { largest } else { *mtu_bytes };
         return Some(PathFault::new(
             format!(
-                "{name}: {device} is set to MTU {mtu}, and {by} says that its next link takes {next} bytes: TCP hears \
-                 that and sends smaller packets, after a pause at the first large I/O. I/O works at the efficiency of the \
-                 smaller frames."
+                "{name}: {device} is set to MTU {mtu}, but {by} reports that its next link has MTU {next}: TCP adapts \
+                 and \
+                 sends smaller packets, after a pause at the first large I/O. I/O works, at the efficiency of the \
+                 smaller \
+                 frames."
             ),
             format!("Set the link behind {by} to {mtu} too, or {device} to {next}."),
         ));
@@ -150,17 +160,18 @@ fn routed(name: &str, net: &NetPathFacts, packet: Option<u32>, largest: u32) -> 
     };
     let silent = match usize::from(lost.number) - reached.len() {
         0 | 1 => "",
-        _ => " A router between them answers nothing.",
+        _ => " A router between them does not answer.",
     };
     let works = match packet {
         Some(packet) if packet <= largest => {
-            format!("TCP agreed on packets of {packet} bytes, so I/O works, at their efficiency.")
+            format!("TCP negotiated packets of {packet} bytes, so I/O works, at their efficiency.")
         }
-        _ => "No router says so, so TCP does not hear of it: small I/O works, large I/O hangs.".to_owned(),
+        _ => "No router reports it, so TCP does not adapt: small I/O works, large I/O hangs.".to_owned(),
     };
     Some(PathFault::new(
         format!(
-            "{name}: {device} is set to MTU {mtu}, and nothing larger than {largest} bytes arrives: full frames get lost \
+            "{name}: {device} is set to MTU {mtu}, but nothing larger than {largest} bytes arrives: full frames get \
+             lost \
              between {from} and {to}{or_back}.{silent} {works}"
         ),
         format!(
@@ -170,7 +181,7 @@ fn routed(name: &str, net: &NetPathFacts, packet: Option<u32>, largest: u32) -> 
     ))
 }
 
-/// Where no echo can be had, TCP's own agreement still tells of a smaller other side.
+/// Where no echo returns, the negotiated segment size still shows a smaller MTU at the target.
 fn without_echo(name: &str, path: &PathFacts) -> Option<PathFault> {
     let net = path.net.as_ref()?;
     let (mtu, tcp) = (net.interface.as_ref()?.mtu_bytes, path.tcp.as_ref()?);
@@ -183,14 +194,15 @@ fn without_echo(name: &str, path: &PathFacts) -> Option<PathFault> {
     }
     Some(PathFault::new(
         format!(
-            "{name}: our side is set to MTU {mtu}, and TCP agreed on packets of {packet} bytes: the target's side is set \
-             to {packet}. Whether larger frames would pass cannot be tried, as no echo comes back."
+            "{name}: this host uses MTU {mtu}, but TCP negotiated packets of {packet} bytes: the target uses MTU \
+             {packet}. \
+             No echo returns, so it is unknown whether larger frames pass."
         ),
-        format!("Set the target's interface and every switch port between to {mtu} too."),
+        format!("Set the target's interface and every switch port on the way to {mtu} too."),
     ))
 }
 
-/// What is wrong with interfaces, each told once for all paths above it.
+/// Faults of interfaces, each once for all paths above it.
 fn of_interfaces(paths: &[PathFacts]) -> Vec<PathFault> {
     let mut seen: Vec<(&InterfaceFacts, Vec<usize>)> = Vec::new();
     for (index, path) in paths.iter().enumerate() {
@@ -205,14 +217,14 @@ fn of_interfaces(paths: &[PathFacts]) -> Vec<PathFault> {
             }
         }
     }
-    let told = seen.iter().flat_map(|(of, above)| {
+    let faults = seen.iter().flat_map(|(of, above)| {
         let name = match above.as_slice() {
             [one] => format!("path {one} ({})", paths[*one].portal),
             several => format!("paths {}", numbers(several)),
         };
         [members_down(&name, of), duplex(&name, of), counters(&name, of)]
     });
-    told.flatten().collect()
+    faults.flatten().collect()
 }
 
 fn numbers(paths: &[usize]) -> String {
@@ -227,27 +239,27 @@ fn members_down(name: &str, bond: &InterfaceFacts) -> Option<PathFault> {
         .filter(|member| is_bond && member.state != LinkState::Up)
         .map(|member| member.name.as_str())
         .collect();
-    // Where the whole bond is down, that is what is told.
+    // A bond that is down as a whole is a fault of its own.
     if down.is_empty() || down.len() == bond.lower.len() {
         return None;
     }
     Some(PathFault::new(
         format!(
-            "{name}: {} has {} members, and {} has no link: it carries less than it could, and the next failure more.",
+            "{name}: {} has {} members, and {} has no link: it carries less, and one more failure may cut the path.",
             bond.name,
             bond.lower.len(),
             down.join(" and ")
         ),
-        "Look at the cable and the switch port of that member.",
+        "Check the cable and the switch port of that member.",
     ))
 }
 
 fn duplex(name: &str, interface: &InterfaceFacts) -> Option<PathFault> {
-    // What stands on others repeats what they say.
+    // Interfaces above others repeat their settings.
     (interface.lower.is_empty() && interface.duplex.as_deref() == Some("half")).then(|| {
         PathFault::new(
             format!("{name}: {} runs half duplex: it cannot send while it receives.", interface.name),
-            "Let both ends negotiate, or fix both to full duplex; replace the cable.",
+            "Let both ends negotiate, or set both to full duplex; replace the cable.",
         )
     })
 }
@@ -265,10 +277,11 @@ fn counters(name: &str, interface: &InterfaceFacts) -> Option<PathFault> {
     }
     Some(PathFault::new(
         format!(
-            "{name}: {} has counted {errors} errors and {dropped} dropped packets among {packets} since it was made.",
+            "{name}: {} has counted {errors} errors and {dropped} dropped packets among {packets} since it was \
+             created.",
             interface.name
         ),
-        "Compare again after a run: when they grow, look at cable, transceiver, ring buffers (ethtool -G) and queues.",
+        "Check them again after a run; if they grow, check cable, transceiver, ring buffers (ethtool -G) and queues.",
     ))
 }
 
@@ -286,7 +299,7 @@ fn different_mtu(paths: &[PathFacts]) -> Option<PathFault> {
     (!smaller.is_empty()).then(|| {
         PathFault::new(
             format!("{}, while the largest of the others is {most}.", smaller.join(" and ")),
-            format!("Set both ends of every path, and the switch between, to {most}."),
+            format!("Set both ends of every path, and the switch, to {most}."),
         )
     })
 }
@@ -307,13 +320,14 @@ fn one_link(paths: &[PathFacts], group: &Shared<'_>) -> Option<PathFault> {
         }
         return Some(PathFault::new(
             format!(
-                "{who} {devices}, and so through {name}, a bond of {} ({}): {} decides which of them a path uses, so two \
-                 paths may share one link while another idles.",
+                "{who} {devices}, and so through {name}, a bond of {} ({}): {} decides which of them a path uses, so \
+                 two \
+                 paths may share one link while another is idle.",
                 group.links.join(" and "),
                 bond.mode,
                 hash_words(&bond.hash)
             ),
-            "Give each path an interface of its own instead: multipathing spreads I/O better than a hash, and survives \
+            "Give each path an interface of its own: multipathing distributes I/O better than a hash, and survives \
              failures as well.",
         ));
     }
@@ -335,7 +349,7 @@ fn one_link(paths: &[PathFacts], group: &Shared<'_>) -> Option<PathFault> {
              together.",
             group.links.join(" and ")
         ),
-        "Give each path a network card or port of its own: VLANs and other virtual interfaces add no bandwidth.",
+        "Give each path a port of its own: VLANs and other virtual interfaces add no bandwidth.",
     ))
 }
 
@@ -349,7 +363,7 @@ fn hash_words(hash: &str) -> String {
     match hash {
         "" => "its mode".into(),
         "layer2" => {
-            "a hash of the Ethernet addresses (layer2), the same for all that one gateway or target port has,"
+            "a hash of the Ethernet addresses (layer2), equal for everything behind one gateway or target port,"
                 .into()
         }
         other => format!("a hash ({other})"),

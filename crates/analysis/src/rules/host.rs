@@ -1,4 +1,4 @@
-//! About the host: whether the tester had the machine, and whether it was the limit itself.
+//! About the host: whether the tester had the machine to itself, and whether it was the bottleneck.
 
 use std::collections::BTreeSet;
 
@@ -36,11 +36,11 @@ pub(super) fn steal(case: StepCase<'_>) -> Option<Fired> {
     Some(Fired {
         severity: Severity::Warning,
         says: format!(
-            "The hypervisor gave {:.1} % of this host's CPU time to other guests: latencies contain waiting for a CPU.",
+            "The hypervisor gave {:.1} % of this host's CPU time to other guests: latencies include waiting for a CPU.",
             steal * 100.0
         ),
         evidence: vec![Evidence::new("steal", steal * 100.0, "%")],
-        next: "Run on a quieter or less shared host, or reserve CPU for this guest.",
+        next: "Run on a less shared host, or reserve CPU for this guest.",
         weight: steal,
     })
 }
@@ -55,7 +55,8 @@ pub(super) fn late_timers(case: StepCase<'_>) -> Option<Fired> {
     Some(Fired {
         severity: Severity::Warning,
         says: format!(
-            "The tester's own timers fired {mean_ms:.2} ms late on average and {max_ms:.1} ms at worst: virtual CPUs that idle are woken late, and completions are seen late in the same way."
+            "The tester's timers fired {mean_ms:.2} ms late on average and {max_ms:.1} ms at worst: idle virtual CPUs \
+             wake up late, and see completions late too."
         ),
         evidence: vec![
             Evidence::new("mean lateness", mean_ms, "ms"),
@@ -86,7 +87,8 @@ fn slow_turns(case: StepCase<'_>) -> Option<Fired> {
     Some(Fired {
         severity: Severity::Warning,
         says: format!(
-            "A turn of the tester's own loop took {:.1} us, {:.0} % of the median latency ({:.1} us): the storage may be faster than this shows.",
+            "A turn of the tester's loop took {:.1} us, {:.0} % of the median latency ({:.1} us): the storage may be \
+             faster than the result.",
             turn / 1e3,
             turn / median * 100.0,
             median / 1e3
@@ -95,7 +97,7 @@ fn slow_turns(case: StepCase<'_>) -> Option<Fired> {
             Evidence::new("turn, mean", turn / 1e3, "us"),
             Evidence::new("latency, median", median / 1e3, "us"),
         ],
-        next: "Use more workers with fewer I/Os outstanding each, or a host with faster CPUs.",
+        next: "Use more workers with a smaller queue depth each, or a host with faster CPUs.",
         weight: turn / median,
     })
 }
@@ -117,7 +119,8 @@ fn no_cpu_left(case: StepCase<'_>) -> Option<Fired> {
     Some(Fired {
         severity: Severity::Warning,
         says: format!(
-            "The tester used {per_worker:.2} CPUs per worker and the busiest CPU was {:.0} % busy: the tester is the limit, not the storage.",
+            "The tester used {per_worker:.2} CPUs per worker, and the busiest CPU was {:.0} % busy: the tester is the \
+             bottleneck, not the storage.",
             used.host_busy_max * 100.0
         ),
         evidence: vec![
@@ -145,7 +148,8 @@ pub(super) fn busy_host(case: StepCase<'_>) -> Option<Fired> {
     Some(Fired {
         severity: Severity::Warning,
         says: format!(
-            "This host's CPUs were {:.0} % busy, and the tester used {:.0} % of them: I/Os waited for a CPU, which is in every latency.",
+            "This host's CPUs were {:.0} % busy, of which the tester used {:.0} %: I/Os waited for a CPU, and \
+             latencies include that.",
             used.host_busy * 100.0,
             tester * 100.0
         ),
@@ -158,7 +162,7 @@ pub(super) fn busy_host(case: StepCase<'_>) -> Option<Fired> {
     })
 }
 
-/// Somebody else used the disks meanwhile.
+/// Another program used the disks.
 pub(super) fn foreign_io(case: StepCase<'_>) -> Option<Fired> {
     let devices = devices(case)?;
     let host = &case.step.host;
@@ -176,7 +180,7 @@ pub(super) fn foreign_io(case: StepCase<'_>) -> Option<Fired> {
     Some(Fired {
         severity: Severity::Warning,
         says: format!(
-            "{} moved {:.1} MiB/s while the tester moved {:.1} MiB/s: somebody else used it during the test.",
+            "{} moved {:.1} MiB/s while the tester moved {:.1} MiB/s: another program used it during the test.",
             devices.iter().copied().collect::<Vec<_>>().join(", "),
             rate(moved),
             rate(own)
@@ -185,7 +189,7 @@ pub(super) fn foreign_io(case: StepCase<'_>) -> Option<Fired> {
             Evidence::new("device", rate(moved), "MiB/s"),
             Evidence::new("tester", rate(own), "MiB/s"),
         ],
-        next: "Find and stop the other user (iotop, pidstat -d), then run again.",
+        next: "Find and stop the other program (iotop, pidstat -d), then run again.",
         weight: foreign / own.max(1.0),
     })
 }

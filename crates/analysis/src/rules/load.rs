@@ -1,19 +1,19 @@
-//! About the load: whether it was what the plan asks for, and whether the storage answered.
+//! About the load: data that changed, I/Os that failed, and loads that the storage did not sustain.
 
 use assay_record::{Stamp, StepReason};
 
 use super::{Fired, StepCase};
 use crate::finding::{Evidence, Severity};
 
-/// Less than this share of the I/Os that were due means that the target did not keep up.
+/// A target that completes less than this share of the I/Os that were due does not sustain the rate.
 const ACHIEVED_MIN: f64 = 0.99;
 
-/// At the mean rate so many I/Os would have been done meanwhile.
+/// A stall must have cost this many I/Os at the mean rate.
 const MISSED_MIN: f64 = 20.0;
-/// A second with less than this share of the mean rate counts as still.
+/// A second with less than this share of the mean rate counts as stalled.
 const STILL_SHARE: f64 = 0.01;
 
-/// Blocks did not hold what was written to them.
+/// Blocks did not contain what was written to them.
 pub(super) fn mismatch(case: StepCase<'_>) -> Option<Fired> {
     let count = case.step.mismatch_count.max(case.step.mismatches.len() as u64);
     if count == 0 {
@@ -38,16 +38,12 @@ pub(super) fn mismatch(case: StepCase<'_>) -> Option<Fired> {
     Some(Fired {
         severity: Severity::Critical,
         says: format!(
-            "{count} {} not what was written there.{}",
-            if count == 1 {
-                "block of 512 bytes that was read was"
-            } else {
-                "blocks of 512 bytes that were read were"
-            },
+            "{count} {} not contain what Assay wrote there.{}",
+            if count == 1 { "block of 512 bytes did" } else { "blocks of 512 bytes did" },
             where_to.unwrap_or_default()
         ),
         evidence: vec![Evidence::new("wrong blocks", count as f64, "")],
-        next: "Do not trust this storage with data; look at cables, memory, controller and its log, then verify again.",
+        next: "Do not store data on this system. Check its log, memory, controller and cables, then verify again.",
         weight: count as f64,
     })
 }
@@ -68,7 +64,7 @@ pub(super) fn errors(case: StepCase<'_>) -> Option<Fired> {
     let mut says = match how {
         Some(how) => format!("{how}; {} I/Os failed.", step.errors),
         None => format!(
-            "{} of {} I/Os failed; they are in no rate and no latency.",
+            "{} of {} I/Os failed; rates and latencies do not include them.",
             step.errors,
             step.total.ops + step.errors
         ),
@@ -88,12 +84,12 @@ pub(super) fn errors(case: StepCase<'_>) -> Option<Fired> {
             Evidence::new("failed", step.errors as f64, "I/Os"),
             Evidence::new("succeeded", step.total.ops as f64, "I/Os"),
         ],
-        next: "Look at the kernel log of this host and at the storage's own log for the time of the run.",
+        next: "Check the kernel log of this host and the log of the storage for the time of the run.",
         weight: step.errors as f64,
     })
 }
 
-/// For a time next to nothing was done.
+/// For a time, next to no I/O completed.
 pub(super) fn stalled(case: StepCase<'_>) -> Option<Fired> {
     let step = case.step;
     let (first, seconds) = longest_silence(case)?;
@@ -110,16 +106,16 @@ pub(super) fn stalled(case: StepCase<'_>) -> Option<Fired> {
     Some(Fired {
         severity: Severity::Warning,
         says: format!(
-            "From second {from} to second {to} of the window the load stood still, or nearly so (less than {:.0} % of its \
-             mean rate); the slowest I/O took {slowest_s:.1} s.",
+            "I/O stalled from second {from} to second {to} of the measured window (less than {:.0} % of the mean \
+             rate); the slowest \
+             I/O took {slowest_s:.1} s. Rates and means include the stall.",
             STILL_SHARE * 100.0
         ),
         evidence: vec![
-            Evidence::new("standing still", seconds as f64, "s"),
+            Evidence::new("stalled", seconds as f64, "s"),
             Evidence::new("slowest I/O", slowest_s, "s"),
         ],
-        next: "Look at the time line in the report, at what happened to the paths, and at the storage's own log for that \
-               moment; rates and means contain it.",
+        next: "Check the path events of the run and the log of the storage for that time.",
         weight: seconds as f64,
     })
 }
@@ -143,7 +139,7 @@ fn longest_silence(case: StepCase<'_>) -> Option<(usize, usize)> {
     longest
 }
 
-/// A load with a rate was not kept up.
+/// The target did not sustain the rate of the plan.
 pub(super) fn missed_rate(case: StepCase<'_>) -> Option<Fired> {
     if !case.step.complete {
         return None;
@@ -159,7 +155,8 @@ pub(super) fn missed_rate(case: StepCase<'_>) -> Option<Fired> {
     Some(Fired {
         severity: Severity::Warning,
         says: format!(
-            "Only {:.1} % of the {due} I/Os that were due were done in the window ({:.0} per second): the step is beyond what the target sustains.",
+            "The target completed {:.1} % of the {due} I/Os that were due in the window ({:.0} per second): it does \
+             not sustain this rate.",
             share * 100.0,
             job.total.iops
         ),
@@ -167,7 +164,8 @@ pub(super) fn missed_rate(case: StepCase<'_>) -> Option<Fired> {
             Evidence::new("due", due as f64, "I/Os"),
             Evidence::new("done", job.total.ops as f64, "I/Os"),
         ],
-        next: "Take its latency as that of an overloaded target; sweep lower rates to find the knee.",
+        next: "Read its latency as that of an overloaded target; sweep lower rates to find the highest one it \
+         sustains.",
         weight: 1.0 - share,
     })
 }

@@ -1,4 +1,4 @@
-//! About the network: whether it lost anything, and what was wrong with it before the run began.
+//! About the network: packets lost during the run, and faults found before it.
 
 use assay_record::{InterfaceCounters, InterfaceFacts, LinkSample};
 
@@ -6,14 +6,14 @@ use super::{Fired, Run, StepCase};
 use crate::finding::{Evidence, Severity};
 use crate::network::path_faults;
 
-/// From so many segments sent again per second on, latencies and rates are those of a lossy network.
+/// With this many retransmits per second, latencies and rates are those of a lossy network.
 const RETRANSMITS_PER_S: f64 = 1.0;
-/// Fewer packets dropped per second are other protocols' (spanning tree, LLDP), which nobody misses.
+/// Fewer drops per second are packets of other protocols (spanning tree, LLDP), which cost nothing.
 const DROPPED_PER_S: f64 = 1.0;
-/// Faults that are told in full; `assay check` tells all.
-const FAULTS_TOLD: usize = 3;
+/// Faults that are listed; `assay check` lists all.
+const FAULTS_LISTED: usize = 3;
 
-/// Segments had to be sent again.
+/// TCP retransmitted segments.
 pub(super) fn retransmits(case: StepCase<'_>) -> Option<Fired> {
     let lossy: Vec<_> = case.step.tcp.iter().filter(|tcp| tcp.retransmits > 0).collect();
     let sum: u64 = lossy.iter().map(|tcp| tcp.retransmits).sum();
@@ -26,16 +26,16 @@ pub(super) fn retransmits(case: StepCase<'_>) -> Option<Fired> {
     Some(Fired {
         severity: if per_s >= RETRANSMITS_PER_S { Severity::Warning } else { Severity::Info },
         says: format!(
-            "TCP had to send {sum} segment{} again ({}): the network lost or delayed what this host sent. What the target \
-             sent again cannot be seen from here.",
+            "TCP retransmitted {sum} segment{} ({}): the network lost or delayed data of this host. The target's own \
+             retransmits cannot be seen from here.",
             if sum == 1 { "" } else { "s" },
             super::list(&each)
         ),
         evidence: vec![
-            Evidence::new("segments sent again", sum as f64, ""),
+            Evidence::new("retransmits", sum as f64, ""),
             Evidence::new("per second", per_s, "1/s"),
         ],
-        next: "Look for frames that get lost (assay check), full switch buffers, and pause frames that are off on one side.",
+        next: "Look for lost frames (assay check), full switch buffers, and flow control that is on at one end only.",
         weight: sum as f64,
     })
 }
@@ -45,10 +45,10 @@ pub(super) fn link_errors(case: StepCase<'_>) -> Option<Fired> {
     let lost = |of: &InterfaceCounters| of.rx_errors + of.tx_errors + of.rx_overruns;
     let dropped = |of: &InterfaceCounters| of.rx_dropped + of.tx_dropped;
     let bonds = bonds_of(case.run);
-    let is_told = |link: &&LinkSample| {
+    let is_reported = |link: &&LinkSample| {
         lost(&link.counters) + dropped(&link.counters) > 0 && !bonds.contains(&link.interface.as_str())
     };
-    let grew: Vec<&LinkSample> = case.step.links.iter().filter(is_told).collect();
+    let grew: Vec<&LinkSample> = case.step.links.iter().filter(is_reported).collect();
     if grew.is_empty() {
         return None;
     }
@@ -60,19 +60,20 @@ pub(super) fn link_errors(case: StepCase<'_>) -> Option<Fired> {
     let is_grave = lost > 0 || dropped_per_s >= DROPPED_PER_S;
     Some(Fired {
         severity: if is_grave { Severity::Warning } else { Severity::Info },
-        says: format!("While the test ran, {}.", super::list(&each)),
+        says: format!("During the test, {}.", super::list(&each)),
         evidence: vec![
             Evidence::new("errors and overruns", lost as f64, ""),
             Evidence::new("dropped", dropped as f64, ""),
             Evidence::new("dropped per second", dropped_per_s, "1/s"),
         ],
-        next: "Wrong checksums: cable, transceiver, port. Overruns: longer receive rings (ethtool -G), or a CPU that is free. \
-               Dropped: queues that run full, or frames of protocols that this host does not speak.",
+        next: "Checksum errors: check cable, transceiver and port. Overruns: enlarge the receive ring (ethtool -G) or \
+         free a CPU. \
+               Drops: full queues, or frames of protocols that this host does not use.",
         weight: (lost + dropped) as f64,
     })
 }
 
-/// Bonds count what their members count, which are told themselves.
+/// Bonds, which count what their members count; the members are reported.
 fn bonds_of(run: Run<'_>) -> Vec<&str> {
     let paths = run.storage().flat_map(|member| member.paths());
     let mut waiting: Vec<&InterfaceFacts> =
@@ -87,7 +88,7 @@ fn bonds_of(run: Run<'_>) -> Vec<&str> {
     bonds
 }
 
-/// What was lost, each kind with its number.
+/// Lost packets by kind.
 fn losses(of: &InterfaceCounters) -> String {
     let checksums = match of.rx_crc_errors {
         0 => String::new(),
@@ -100,11 +101,12 @@ fn losses(of: &InterfaceCounters) -> String {
         (of.rx_dropped, format!("{} received and dropped", of.rx_dropped)),
         (of.tx_dropped, format!("{} dropped before sending", of.tx_dropped)),
     ];
-    let told: Vec<String> = kinds.into_iter().filter(|(count, _)| *count > 0).map(|(_, says)| says).collect();
-    format!("counted {} among {} packets", told.join(", "), of.rx_packets + of.tx_packets)
+    let counted: Vec<String> =
+        kinds.into_iter().filter(|(count, _)| *count > 0).map(|(_, says)| says).collect();
+    format!("counted {} among {} packets", counted.join(", "), of.rx_packets + of.tx_packets)
 }
 
-/// What `assay check` would have said.
+/// The faults that `assay check` reports.
 pub(super) fn path_fault(run: Run<'_>) -> Option<Fired> {
     let mut faults: Vec<String> = Vec::new();
     for fault in run.storage().flat_map(|member| path_faults(member.paths())) {
@@ -116,16 +118,16 @@ pub(super) fn path_fault(run: Run<'_>) -> Option<Fired> {
     if faults.is_empty() {
         return None;
     }
-    let more = match faults.len().saturating_sub(FAULTS_TOLD) {
+    let more = match faults.len().saturating_sub(FAULTS_LISTED) {
         0 => String::new(),
         more => format!(" And {more} more."),
     };
-    let told: Vec<String> = faults.iter().take(FAULTS_TOLD).map(|says| capital(says)).collect();
+    let counted: Vec<String> = faults.iter().take(FAULTS_LISTED).map(|says| capital(says)).collect();
     Some(Fired {
         severity: Severity::Warning,
-        says: format!("Before the run: {}{more}", told.join(" ")),
+        says: format!("Before the run: {}{more}", counted.join(" ")),
         evidence: vec![Evidence::new("faults", faults.len() as f64, "")],
-        next: "assay check on the target says of each what to do.",
+        next: "Run assay check on the target: it says what to do about each fault.",
         weight: 0.0,
     })
 }

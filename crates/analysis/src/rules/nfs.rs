@@ -1,4 +1,4 @@
-//! About writes over NFS: where the server kept them when it answered, and what it may have forgotten.
+//! About writes over NFS: whether the server had them on stable storage when it answered.
 
 use assay_record::{NfsFacts, WriteEnd};
 
@@ -16,7 +16,7 @@ fn total(case: StepCase<'_>) -> Option<WriteEnd> {
     Some(total)
 }
 
-/// The server restarted between a write and its COMMIT, or there was no COMMIT.
+/// The server restarted between a write and its COMMIT, or the COMMIT failed.
 pub(super) fn uncertain_writes(case: StepCase<'_>) -> Option<Fired> {
     let writes = total(case)?;
     if writes.uncertain == 0 && writes.failure.is_none() {
@@ -24,10 +24,9 @@ pub(super) fn uncertain_writes(case: StepCase<'_>) -> Option<Fired> {
     }
     let mib = writes.uncertain_bytes as f64 / MIB;
     let says = match &writes.failure {
-        Some(why) => format!("What was written was not made durable: the COMMIT failed: {why}."),
+        Some(why) => format!("The COMMIT failed, so the written data may not be durable: {why}."),
         None => format!(
-            "The NFS server restarted, and {} writes ({mib:.1} MiB) that it had answered UNSTABLE were not committed \
-             yet: they may be lost.",
+            "The NFS server restarted before {} UNSTABLE writes ({mib:.1} MiB) were committed: they may be lost.",
             writes.uncertain
         ),
     };
@@ -37,12 +36,13 @@ pub(super) fn uncertain_writes(case: StepCase<'_>) -> Option<Fired> {
         severity: Severity::Critical,
         says,
         evidence,
-        next: "Run again; verify = true in the plan tells whether data were lost, sync=file in the address keeps every write.",
+        next: "Run again with verify = true in the plan to find lost data; sync=file in the address makes each write \
+         durable.",
         weight: mib,
     })
 }
 
-/// Writes that the server held in memory: when they became durable, and what they come to then.
+/// Writes that the server held in memory, and the rate with the time that made them durable.
 pub(super) fn unstable_writes(case: StepCase<'_>) -> Option<Fired> {
     let writes = total(case).filter(|w| w.unstable > 0 && w.commits > 0)?;
     let (seconds, commit_s) = (case.step.seconds, writes.commit_ns as f64 / 1e9);
@@ -56,20 +56,20 @@ pub(super) fn unstable_writes(case: StepCase<'_>) -> Option<Fired> {
     let share = writes.unstable as f64 / all as f64;
     let carried_mib = writes.committed_before_bytes as f64 / MIB;
     let durable = if (rate - durable_rate).abs() < 0.05 {
-        "which changes nothing here".to_owned()
+        "the rate including it is the same".to_owned()
     } else if carried_mib < 0.05 {
-        format!("with it the writes come to {durable_rate:.1} instead of {rate:.1} MiB/s")
+        format!("including it, writes reach {durable_rate:.1} instead of {rate:.1} MiB/s")
     } else {
         format!(
-            "with it the writes come to at least {durable_rate:.1} instead of {rate:.1} MiB/s, as it had {carried_mib:.1} \
-             MiB of the warm-up to make durable too"
+            "including it, writes reach at least {durable_rate:.1} instead of {rate:.1} MiB/s, as it also committed \
+             {carried_mib:.1} MiB of the warm-up"
         )
     };
     Some(Fired {
         severity: if is_long { Severity::Warning } else { Severity::Info },
         says: format!(
             "The NFS server answered {:.0} % of the writes UNSTABLE, from its memory. The COMMIT after the test took \
-             {commit_s:.3} s and is in no figure; {durable}.",
+             {commit_s:.3} s and is in no rate or latency; {durable}.",
             share * 100.0
         ),
         evidence: vec![
@@ -81,7 +81,7 @@ pub(super) fn unstable_writes(case: StepCase<'_>) -> Option<Fired> {
     })
 }
 
-/// A server that is more careful than it has to be: asynchronous writes are what other tools would show.
+/// A server that makes every write durable although the client asked for unstable writes.
 pub(super) fn stable_anyway(case: StepCase<'_>) -> Option<Fired> {
     let asked: Vec<&NfsFacts> =
         case.jobs().flat_map(|(job, _)| case.members(job)).filter_map(|m| m.nfs.as_deref()).collect();
@@ -91,7 +91,7 @@ pub(super) fn stable_anyway(case: StepCase<'_>) -> Option<Fired> {
     }
     Some(Fired {
         severity: Severity::Info,
-        says: "The NFS server made every write durable before it answered, though it was not asked to."
+        says: "The NFS server made every write durable before it answered, which the client did not request."
             .into(),
         evidence: vec![Evidence::new("writes", (writes.data_sync + writes.file_sync) as f64, "")],
         next: "",

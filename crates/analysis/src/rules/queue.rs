@@ -1,4 +1,4 @@
-//! About the queue: how many I/Os were really in flight, and where they went.
+//! About the queue: the I/Os really in flight, and the positions they touched.
 
 use assay_spec::{Engine, Job, Semantics, units::MIB};
 
@@ -9,7 +9,7 @@ use crate::summary::Load;
 /// Below this share of the I/Os asked for, the queue was not full (Little: in flight = rate x time).
 const FULL_SHARE: f64 = 0.97;
 
-/// Fewer I/Os were in flight than the plan asks for.
+/// Fewer I/Os were in flight than the queue depth of the plan.
 pub(super) fn drained_queue(case: StepCase<'_>) -> Option<Fired> {
     let step = case.step;
     if step.load != Load::Closed || step.total.ops == 0 || step.outstanding_asked == 0 {
@@ -24,7 +24,7 @@ pub(super) fn drained_queue(case: StepCase<'_>) -> Option<Fired> {
     Some(Fired {
         severity: Severity::Info,
         says: format!(
-            "Only {:.1} of {asked:.0} I/Os were in flight on average (IOPS x mean latency){why}.",
+            "On average {:.1} of {asked:.0} I/Os were in flight (IOPS x mean latency){why}.",
             step.outstanding_effective
         ),
         evidence: vec![
@@ -45,10 +45,10 @@ fn why_drained(case: StepCase<'_>) -> (String, &'static str) {
         } else {
             String::new()
         };
-        let why = format!(": every {every} I/Os the queue is drained and the target reopened{times}");
+        let why = format!(": the load drains its queue and reopens the target every {every} I/Os{times}");
         return (
             why,
-            "This is how Iometer's test works, and published tables contain it; vmware-modern keeps the queue full.",
+            "Iometer does the same, and published tables contain it; the suite vmware-modern keeps the queue full.",
         );
     }
     if jobs.iter().flat_map(|j| &j.mix).any(|a| a.delay.0 > 0) {
@@ -58,19 +58,20 @@ fn why_drained(case: StepCase<'_>) -> (String, &'static str) {
         return (": the worker itself serves a file in memory, one I/O at a time".into(), "");
     }
     if case.step.errors > 0 {
-        return (": the I/Os that failed are not counted".into(), "");
+        return (": failed I/Os are not counted".into(), "");
     }
     // The queue fills at the start and empties at the end: that takes about one mean latency of the window.
     let mean_s = case.step.total.service.mean_ns().unwrap_or(0.0) / 1e9;
     if mean_s > case.step.seconds * (1.0 - FULL_SHARE) / 2.0 {
         return (
-            ": the window is short beside the latency, so its start and end weigh".into(),
+            ": the window is short compared with the latency, so filling and draining the queue count".into(),
             "Measure longer: --set run=2min.",
         );
     }
     (
-        ": the rest of the time was spent between the completion of one I/O and the issue of the next".into(),
-        "Look at tester CPU and turn time in this report; more workers with fewer I/Os each help where the tester is the limit.",
+        ": the remaining time passed between the completion of one I/O and the issue of the next".into(),
+        "Check tester CPU and turn time in the report; more workers with a smaller queue depth help if the tester is \
+         the limit.",
     )
 }
 
@@ -89,16 +90,17 @@ pub(super) fn rereads_start(case: StepCase<'_>) -> Option<Fired> {
     Some(Fired {
         severity: Severity::Warning,
         says: format!(
-            "Every {} I/Os the position goes back to the start, so only the first {touched_mib:.1} of {span_mib:.1} MiB are touched, again and again: this measures cache and link, not disks.",
+            "The position returns to the start every {} I/Os, so the test touches only the first {touched_mib:.1} of \
+             {span_mib:.1} MiB: it measures cache and link, not disks.",
             job.reconnect_every.unwrap_or_default()
         ),
         evidence: vec![Evidence::new("touched", touched_mib, "MiB"), Evidence::new("span", span_mib, "MiB")],
-        next: "Compare it with published forum tables only; vmware-modern reads through the whole file.",
+        next: "Compare it with published forum tables only; the suite vmware-modern reads the whole file.",
         weight: 1.0 - touched as f64 / span as f64,
     })
 }
 
-/// How far a sequential job gets between two rewinds, bytes; `None` where it is not sequential or never rewinds.
+/// Returns the bytes between two rewinds of a sequential job; `None` for others.
 fn touched_bytes(job: &Job) -> Option<u64> {
     let every = u64::from(job.reconnect_every?);
     let is_sequential = job.mix.iter().all(|a| a.random == 0.0);

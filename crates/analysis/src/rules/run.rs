@@ -1,6 +1,7 @@
-//! About the run as such: what is missing from it, and what whoever ran it was warned of.
+//! About the run as such: steps that are missing or changed, and the warnings given while it ran.
 
-use super::{Fired, Run};
+use super::steps::shortened;
+use super::{Fired, Run, step_name};
 use crate::finding::{Evidence, Finding, Severity};
 use crate::summary::RunStatus;
 
@@ -12,17 +13,24 @@ pub(super) fn partial(run: Run<'_>) -> Option<Fired> {
         RunStatus::Interrupted => "The run was interrupted",
         RunStatus::Partial => "The run has no end: it is still going on, or it was killed",
     };
-    let complete = run.summary.steps.iter().filter(|s| s.complete || s.skipped.is_some()).count();
+    let steps = &run.summary.steps;
+    let is_complete = |index: &usize| steps[*index].complete || steps[*index].skipped.is_some();
+    let names: Vec<String> = steps.iter().map(step_name).collect();
+    let (complete, cut): (Vec<usize>, Vec<usize>) = (0..steps.len()).partition(is_complete);
     let planned = run.summary.steps_planned;
-    let cut = run.summary.steps.len().saturating_sub(complete);
-    let not_begun = planned.saturating_sub(complete + cut);
+    let mut says = format!("{how}: {} of {planned} steps are complete.", complete.len());
+    if !cut.is_empty() {
+        says.push_str(&format!(" Cut short: {}.", shortened(&names, &cut)));
+    }
+    let not_begun = planned.saturating_sub(steps.len());
+    if not_begun > 0 {
+        says.push_str(&format!(" Not begun: {not_begun}."));
+    }
     Some(Fired {
         severity: Severity::Warning,
-        says: format!(
-            "{how}. {complete} of {planned} steps are complete, {cut} cut short (what was measured until then is kept), {not_begun} not begun."
-        ),
+        says,
         evidence: vec![
-            Evidence::new("complete steps", complete as f64, ""),
+            Evidence::new("complete steps", complete.len() as f64, ""),
             Evidence::new("planned steps", planned as f64, ""),
         ],
         next: "Run the missing tests again, for example with --only NAME.",
@@ -30,18 +38,18 @@ pub(super) fn partial(run: Run<'_>) -> Option<Fired> {
     })
 }
 
-/// As above, while whoever runs it is still at it: nothing is wrong with that.
+/// The same while the run is going on, which is nothing wrong.
 fn running(run: Run<'_>) -> Fired {
     let complete = run.summary.steps.iter().filter(|s| s.complete || s.skipped.is_some()).count();
     let planned = run.summary.steps_planned;
     Fired {
         severity: Severity::Info,
-        says: format!("The run is still going on: {complete} of {planned} steps are complete so far."),
+        says: format!("The run is going on: {complete} of {planned} steps are complete."),
         evidence: vec![
             Evidence::new("complete steps", complete as f64, ""),
             Evidence::new("planned steps", planned as f64, ""),
         ],
-        next: "Show it again when it has ended.",
+        next: "Show it again after its end.",
         weight: 0.0,
     }
 }
@@ -54,7 +62,7 @@ pub(super) fn quick(run: Run<'_>) -> Option<Fired> {
     let longest = run.summary.steps.iter().map(|s| s.seconds).fold(0.0, f64::max);
     Some(Fired {
         severity: Severity::Info,
-        says: "The steps were shortened (--quick): caches do not settle in so short a time, and rare slow I/Os are missed."
+        says: "--quick shortened the steps: caches do not settle in so short a time, and rare slow I/Os are missed."
             .into(),
         evidence: vec![Evidence::new("longest step", longest, "s")],
         next: "Run without --quick before comparing or publishing.",
@@ -71,35 +79,34 @@ pub(super) fn changed(run: Run<'_>) -> Option<Fired> {
     Some(Fired {
         severity: Severity::Info,
         says: format!(
-            "The plan was changed for this run (--set {}): its name, and its notes, speak of the original.",
+            "--set {} changed the plan: its name and its notes describe the original.",
             changes.join(", ")
         ),
         evidence: Vec::new(),
-        next: "Compare it only with runs that were changed in the same way.",
+        next: "Compare it only with runs that have the same changes.",
         weight: 0.0,
     })
 }
 
-/// A step was left out.
+/// Steps were left out.
 pub(super) fn skipped_step(run: Run<'_>) -> Option<Fired> {
-    let skipped: Vec<_> = run.summary.steps.iter().filter(|s| s.skipped.is_some()).collect();
-    let first = skipped.first()?;
-    let why = first.skipped.as_deref().unwrap_or_default();
-    let name = format!("{} {}", first.test, first.step);
-    let more = match skipped.len() - 1 {
-        0 => String::new(),
-        others => format!(" (and {others} more)"),
-    };
+    let steps = &run.summary.steps;
+    let skipped: Vec<usize> = (0..steps.len()).filter(|index| steps[*index].skipped.is_some()).collect();
+    let why = steps[*skipped.first()?].skipped.as_deref().unwrap_or_default();
+    let names: Vec<String> = steps.iter().map(step_name).collect();
     Some(Fired {
         severity: Severity::Info,
-        says: format!("Left out: {}{more}: {}.", name.trim_end(), why.trim_end_matches('.')),
+        says: format!("Left out: {}: {}.", shortened(&names, &skipped), why.trim_end_matches('.')),
         evidence: vec![Evidence::new("steps left out", skipped.len() as f64, "")],
         next: "",
         weight: 0.0,
     })
 }
 
-/// Every warning of the run, as a finding; the same words are said once.
+/// Warnings that change nothing about the numbers.
+const NOTICES: [&str; 1] = ["refilled"];
+
+/// Returns every warning of the run as a finding, equal ones once.
 pub(super) fn warnings(run: Run<'_>) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
     for warning in &run.summary.warnings {
@@ -108,7 +115,12 @@ pub(super) fn warnings(run: Run<'_>) -> Vec<Finding> {
         }
         found.push(Finding {
             rule: warning.rule.clone(),
-            severity: Severity::Warning,
+            aliases: Vec::new(),
+            severity: if NOTICES.contains(&warning.rule.as_str()) {
+                Severity::Info
+            } else {
+                Severity::Warning
+            },
             says: warning.says.clone(),
             evidence: Vec::new(),
             next: warning.next.clone(),

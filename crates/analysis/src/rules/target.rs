@@ -1,4 +1,4 @@
-//! About the targets: whether what was measured is the storage, and under which promise.
+//! About the targets: caches and holes between the test and the storage, and how durable writes were.
 
 use assay_record::{MemberFacts, MemberKind};
 use assay_spec::Engine;
@@ -10,7 +10,7 @@ use crate::finding::{Evidence, Severity};
 /// A cache holds a span smaller than this many times its size: half of the I/Os or more may hit.
 const SPAN_TIMES_MEMORY: f64 = 2.0;
 
-/// Parts that were never written when the run began: reading those moves no data.
+/// Parts of the span were unmapped when the run began: reading them moves no data.
 pub(super) fn unwritten(run: Run<'_>) -> Option<Fired> {
     let holed: Vec<&MemberFacts> =
         run.storage().filter(|m| m.unwritten_bytes.is_some_and(|b| b > 0)).collect();
@@ -22,7 +22,8 @@ pub(super) fn unwritten(run: Run<'_>) -> Option<Fired> {
     Some(Fired {
         severity: Severity::Warning,
         says: format!(
-            "{:.1} MiB of {:.1} MiB in {} were never written: reading there is answered without touching the disks.",
+            "{:.1} of {:.1} MiB in {} are unmapped: they were never written, and reading them does not touch the \
+             disks.",
             mib(bytes),
             mib(span),
             paths(&holed)
@@ -31,7 +32,7 @@ pub(super) fn unwritten(run: Run<'_>) -> Option<Fired> {
             Evidence::new("never written", mib(bytes), "MiB"),
             Evidence::new("span", mib(span), "MiB"),
         ],
-        next: "Let Assay prepare the file (give a new name), or write it once from start to end.",
+        next: "Let Assay create the file (give a new name), or write it once from start to end.",
         weight: 0.0,
     })
 }
@@ -46,7 +47,7 @@ pub(super) fn cached(run: Run<'_>) -> Option<Fired> {
     Some(Fired {
         severity: Severity::Warning,
         says: format!(
-            "I/O to {} went through this host's page cache: the numbers are those of memory and storage together.",
+            "I/O to {} went through this host's page cache: the numbers are of memory and storage together.",
             paths(&cached)
         ),
         evidence: vec![Evidence::new("host memory", memory, "GiB")],
@@ -55,7 +56,7 @@ pub(super) fn cached(run: Run<'_>) -> Option<Fired> {
     })
 }
 
-/// What went through the page cache fits into it.
+/// The span that went through the page cache fits into it.
 pub(super) fn small_span(run: Run<'_>) -> Option<Fired> {
     let host = &run.header.host;
     if host.memory_bytes == 0 {
@@ -70,7 +71,8 @@ pub(super) fn small_span(run: Run<'_>) -> Option<Fired> {
     Some(Fired {
         severity: Severity::Warning,
         says: format!(
-            "The test covers {:.1} MiB, less than twice the memory of this host ({:.1} MiB): after a while most reads come from memory.",
+            "The test covers {:.1} MiB, less than twice this host's memory ({:.1} MiB): most reads will come from \
+             memory.",
             mib(span),
             mib(memory)
         ),
@@ -91,8 +93,7 @@ pub(super) fn sync(run: Run<'_>) -> Option<Fired> {
     Some(Fired {
         severity: Severity::Info,
         says: format!(
-            "Each write to {} waited until the storage called it durable ({asked_by}): compare with other durable \
-             figures only.",
+            "Each write to {} waited until it was durable ({asked_by}): compare only with durable writes.",
             paths(&synced)
         ),
         evidence: vec![],
@@ -109,7 +110,7 @@ fn paths(members: &[&MemberFacts]) -> String {
     list(&members.iter().map(|m| m.path.clone()).collect::<Vec<_>>())
 }
 
-/// A file in memory: nothing of it is storage.
+/// A file in memory: no storage is involved.
 pub(super) fn in_memory(run: Run<'_>) -> Option<Fired> {
     let mut members = run.header.targets.iter().filter(|t| t.member.engine == Engine::Inline);
     let first = members.next()?;
@@ -117,7 +118,7 @@ pub(super) fn in_memory(run: Run<'_>) -> Option<Fired> {
     Some(Fired {
         severity: Severity::Warning,
         says: format!(
-            "{} lies in this host's memory ({kind}): this measures memory and CPU, not storage.",
+            "{} is in this host's memory ({kind}): the test measures memory and CPU, not storage.",
             first.address
         ),
         evidence: vec![Evidence::new("targets in memory", 1.0 + members.count() as f64, "")],

@@ -11,6 +11,7 @@ mod model_rules;
 mod network;
 mod rules;
 mod summary;
+mod wording;
 
 use assay_analysis::{Collector, Finding, RunSummary, findings};
 use assay_record::{Event, RunHeader};

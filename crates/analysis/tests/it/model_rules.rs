@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use assay_analysis::{Case, Finding, Judgement, Measured, Modelled, Standing, judge, judge_published};
+use assay_analysis::{
+    Agreement, Case, Finding, Judgement, Measured, Medium, Modelled, Severity, judge, judge_published,
+};
 use assay_model::array::{set, shipped};
 use assay_model::predict::Engines;
 use assay_model::published;
@@ -53,8 +55,8 @@ fn check(rule: &str, base: &Case, change: impl Fn(&mut Case, f64), expected: &[(
 fn a_rate_that_is_not_iops_times_size_is_told() {
     let base = case("hdd-7200", "", random("r", 100.0, 4), 1000.0);
     let stated = |c: &mut Case, factor: f64| c.measured.stated_mb_s = Some(8.192 / factor);
-    check("UNIT", &base, stated, &[(1.0, false), (1.005, false), (1.0051, true), (0.9949, true)]);
-    assert!(found("UNIT", &[&base]).is_none(), "without a stated rate there is nothing to compare");
+    check("unit-mismatch", &base, stated, &[(1.0, false), (1.005, false), (1.0051, true), (0.9949, true)]);
+    assert!(found("unit-mismatch", &[&base]).is_none(), "without a stated rate there is nothing to compare");
 }
 
 #[test]
@@ -62,15 +64,15 @@ fn littles_law_tells_drains_and_contradictions() {
     let base = case("hdd-7200", "", random("r", 100.0, 64), 1000.0);
     let share = |c: &mut Case, share: f64| c.measured.mean_ms = Some(64.0 * share);
     check(
-        "LITTLE",
+        "inconsistent-queue",
         &base,
         share,
         &[(0.971, false), (0.969, true), (1.0, false), (1.029, false), (1.031, true)],
     );
     let mut drained = base;
     share(&mut drained, 59.2 / 64.0);
-    let says = found("LITTLE", &[&drained]).unwrap().says;
-    assert!(says.contains("only 59.2 of 64 I/Os outstanding"), "{says}");
+    let says = found("inconsistent-queue", &[&drained]).unwrap().says;
+    assert!(says.contains("only 59.2 of 64 I/Os were in flight"), "{says}");
 }
 
 #[test]
@@ -80,9 +82,9 @@ fn bytes_time_and_rate_must_agree_and_fit_the_links() {
         load(c).facts.path_mb_s = f64::INFINITY;
         c.measured.stated_transfer = Some((600e6 * 100.0, 100.0 * factor));
     };
-    check("PHYS", &base, seconds, &[(1.0, false), (1.04, false), (1.06, true), (0.94, true)]);
+    check("impossible-transfer", &base, seconds, &[(1.0, false), (1.04, false), (1.06, true), (0.94, true)]);
     let ceiling = |c: &mut Case, factor: f64| load(c).facts.path_mb_s = 600.0 / factor / load(c).facts.paths;
-    check("PHYS", &base, ceiling, &[(1.0, false), (1.019, false), (1.021, true)]);
+    check("beyond-hardware", &base, ceiling, &[(1.0, false), (1.019, false), (1.021, true)]);
 }
 
 #[test]
@@ -96,14 +98,14 @@ fn sequential_writes_beyond_the_disks_at_their_place_are_told() {
     assert!(most(&outer) > 240.0 && most(&inner) < 130.0, "{} {}", most(&outer), most(&inner));
     let beyond = most(&inner);
     let rate = |c: &mut Case, factor: f64| c.measured.iops = beyond * factor * 1e6 / f64::from(1 << 20);
-    check("PHYS", &inner, rate, &[(1.0, false), (1.249, false), (1.251, true)]);
-    check("PHYS", &outer, rate, &[(1.251, false)]);
+    check("beyond-hardware", &inner, rate, &[(1.0, false), (1.249, false), (1.251, true)]);
+    check("beyond-hardware", &outer, rate, &[(1.251, false)]);
     let mut reads = at(0);
     reads.load.as_mut().unwrap().workload.mix[0].read_pct = 100.0;
-    check("PHYS", &reads, rate, &[(4.0, false)]);
+    check("beyond-hardware", &reads, rate, &[(4.0, false)]);
     let mut found_inner = inner;
     rate(&mut found_inner, 2.0);
-    let says = found("PHYS", &[&found_inner]).unwrap().says;
+    let says = found("beyond-hardware", &[&found_inner]).unwrap().says;
     assert!(says.contains("98 % into their capacity"), "{says}");
 }
 
@@ -167,14 +169,13 @@ fn jobs_side_by_side_are_judged_each_beside_the_other() {
     let names: Vec<&str> = quick.cases.iter().map(|c| c.measured.name.as_str()).collect();
     assert_eq!(names, ["both / database", "both / backup"]);
     let verdict = quick.verdicts[0].clone().unwrap();
-    assert_eq!(verdict.standing, Standing::Above, "no disk does {verdict:?}");
+    assert_eq!(verdict.agreement, Agreement::Above, "no disk does {verdict:?}");
     assert!(
-        verdict.says.contains("beside one other")
-            && verdict.says.contains("what they share most is the disk")
+        verdict.says.contains("beside one other job") && verdict.says.contains("the jobs share the disk")
     );
-    assert!(verdict.experiment.starts_with("run it alone: about"), "{}", verdict.experiment);
+    assert!(verdict.experiment.starts_with("run it alone, where"), "{}", verdict.experiment);
     let slow = told(1, 60_000_000.0);
-    assert_eq!(slow.verdicts[0].as_ref().unwrap().standing, Standing::Below);
+    assert_eq!(slow.verdicts[0].as_ref().unwrap().agreement, Agreement::Below);
     assert_eq!(slow.verdict.unwrap().judged, 2);
     assert!(quick.findings.is_empty(), "rules are about one load: {:?}", quick.findings);
     let expected = quick.cases[0].beside.as_ref().unwrap().expected();
@@ -187,13 +188,13 @@ fn a_run_that_does_not_know_its_own_rate_widens_the_verdict_and_silences_fine_co
     let lo = load(&mut below).prediction.iops.lo;
     let standing = |case: &Case| Judgement::of("a".into(), vec![case.clone()]).verdicts[0].clone().unwrap();
     below.measured.iops = lo * 0.7;
-    assert_eq!(standing(&below).standing, Standing::Below);
+    assert_eq!(standing(&below).agreement, Agreement::Below);
     below.measured.error = Some(0.29);
-    assert_eq!(standing(&below).standing, Standing::Below);
+    assert_eq!(standing(&below).agreement, Agreement::Below);
     below.measured.error = Some(0.31);
     let told = standing(&below);
-    assert_eq!(told.standing, Standing::AsExpected);
-    assert!(told.says.contains("(known within 31 %: unsteady)"), "{}", told.says);
+    assert_eq!(told.agreement, Agreement::AsExpected);
+    assert!(told.says.contains("(unsteady: known within 31 %)"), "{}", told.says);
 
     let pair = |error| {
         [("raid=0 disks=2", 300.0), ("raid=0 disks=4", 302.0)].map(|(change, iops)| {
@@ -204,7 +205,7 @@ fn a_run_that_does_not_know_its_own_rate_widens_the_verdict_and_silences_fine_co
     };
     let fires = |error| {
         let pair = pair(error);
-        found("INVAR", &[&pair[0], &pair[1]]).is_some()
+        found("not-the-bottleneck", &[&pair[0], &pair[1]]).is_some()
     };
     assert!(fires(None) && fires(Some(0.10)) && !fires(Some(0.11)));
 }
@@ -214,13 +215,13 @@ fn reads_above_the_medium_are_a_cache() {
     let mut base = case("hdd-7200", "", random("r", 100.0, 8), 100.0);
     let bound = load(&mut base).facts.uncached_bound_iops;
     let iops = |c: &mut Case, factor: f64| c.measured.iops = bound * factor;
-    check("CACHE-R", &base, iops, &[(1.0, false), (1.249, false), (1.251, true)]);
-    check("CACHE-R", &base, |c, ms| c.measured.read_p50_ms = Some(ms), &[(0.5, false), (0.499, true)]);
+    check("read-cache", &base, iops, &[(1.0, false), (1.249, false), (1.251, true)]);
+    check("read-cache", &base, |c, ms| c.measured.read_p50_ms = Some(ms), &[(0.5, false), (0.499, true)]);
     let fifth = |c: &mut Case, share: f64| c.measured.read_p20_ms = Some(share * 60_000.0 / 7200.0);
-    check("CACHE-R", &base, fifth, &[(0.301, false), (0.299, true)]);
+    check("read-cache", &base, fifth, &[(0.301, false), (0.299, true)]);
     let mut writes = case("hdd-7200", "", random("w", 0.0, 8), bound * 2.0);
     writes.measured.read_p50_ms = Some(0.1);
-    assert!(found("CACHE-R", &[&writes]).is_none(), "writes are another rule's");
+    assert!(found("read-cache", &[&writes]).is_none(), "writes are another rule's");
 }
 
 #[test]
@@ -232,12 +233,12 @@ fn a_write_cache_that_still_absorbs_is_told_with_the_time_it_takes() {
     let after = |c: &mut Case, share: f64| {
         (c.measured.iops, c.measured.seconds) = (drain * 4.0, Some(settled * share))
     };
-    check("CACHE-W", &base, after, &[(0.5, true), (0.999, true), (1.001, false)]);
+    check("write-cache", &base, after, &[(0.5, true), (0.999, true), (1.001, false)]);
     let rate =
         |c: &mut Case, factor: f64| (c.measured.iops, c.measured.seconds) = (drain * factor, Some(1.0));
-    check("CACHE-W", &base, rate, &[(1.0, false), (1.249, false), (1.251, true)]);
+    check("write-cache", &base, rate, &[(1.0, false), (1.249, false), (1.251, true)]);
     let without = case("hdd-7200", "", random("w", 0.0, 32), drain * 4.0);
-    assert!(found("CACHE-W", &[&without]).is_none(), "no cache is described, so none is judged");
+    assert!(found("write-cache", &[&without]).is_none(), "no cache is described, so none is judged");
 }
 
 #[test]
@@ -246,15 +247,24 @@ fn durable_writes_faster_than_half_a_revolution_are_not_durable() {
     base.measured.synced = true;
     let half = 60_000.0 / 7200.0 / 2.0;
     let mean = |c: &mut Case, share: f64| c.measured.write_mean_ms = Some(half * share);
-    check("SYNC", &base, mean, &[(1.001, false), (0.999, true)]);
+    check("volatile-cache", &base, mean, &[(1.001, false), (0.999, true)]);
     let unsynced = |c: &mut Case, share: f64| {
         (c.measured.synced, c.measured.write_mean_ms) = (false, Some(half * share))
     };
-    check("SYNC", &base, unsynced, &[(0.1, false)]);
+    check("volatile-cache", &base, unsynced, &[(0.1, false)]);
     let mut protected =
         case("hdd-7200", "controller.write_back=1GiB controller.battery=yes", random("w", 0.0, 1), 200.0);
     (protected.measured.synced, protected.measured.write_mean_ms) = (true, Some(0.1));
-    assert!(found("SYNC", &[&protected]).is_none(), "a battery makes it durable");
+    assert!(found("volatile-cache", &[&protected]).is_none(), "a battery makes it durable");
+    // Where only the array file says that disks rotate, it may be the file that is wrong.
+    for (medium, severity) in [
+        (Medium::Unknown, Severity::Warning),
+        (Medium::SolidState, Severity::Warning),
+        (Medium::Rotating, Severity::Critical),
+    ] {
+        (base.measured.medium, base.measured.write_mean_ms) = (medium, Some(0.1));
+        assert_eq!(found("volatile-cache", &[&base]).unwrap().severity, severity, "{medium:?}");
+    }
 }
 
 #[test]
@@ -263,23 +273,28 @@ fn links_are_named_with_their_number() {
     let base = case("nas-4bay", "", one_way(64), 0.0);
     let ceiling = base.load.as_ref().unwrap().facts.path_mb_s;
     let share = |c: &mut Case, share: f64| c.measured.iops = share * ceiling * 1e6 / 32_768.0;
-    check("LINK", &base, share, &[(0.919, false), (0.921, true), (1.0, true), (1.019, true), (1.021, false)]);
+    check(
+        "link-limit",
+        &base,
+        share,
+        &[(0.919, false), (0.921, true), (1.0, true), (1.019, true), (1.021, false)],
+    );
     let mut full = base;
     share(&mut full, 0.99);
-    let says = found("LINK", &[&full]).unwrap().says;
-    assert!(says.contains("limited by ONE 1GbE path: 99 % of"), "{says}");
+    let says = found("link-limit", &[&full]).unwrap().says;
+    assert!(says.contains("one 1GbE path limits it: 99 % of"), "{says}");
     let spread = case("openfiler-2.3-8disk", "paths.rr_ios=1000", one_way(64), 0.0);
     let ceiling = spread.load.as_ref().unwrap().facts.path_mb_s;
     let of_one = |c: &mut Case, share: f64| c.measured.iops = share * ceiling * 1e6 / 32_768.0;
     check(
-        "LINK",
+        "link-limit",
         &spread,
         of_one,
         &[(0.94, true), (0.919, false), (1.15, true), (1.301, false), (1.9, true), (4.0, true)],
     );
     let mut slow = spread;
     of_one(&mut slow, 1.15);
-    assert!(found("LINK", &[&slow]).unwrap().says.contains("round robin is not spreading"));
+    assert!(found("link-limit", &[&slow]).unwrap().says.contains("round robin does not spread the load"));
 }
 
 #[test]
@@ -288,19 +303,24 @@ fn members_that_do_not_work_side_by_side_are_told() {
     let facts = base.load.as_ref().unwrap().facts.clone();
     let per_io = facts.effective_members(1.0) / facts.members;
     let working = |c: &mut Case, share: f64| c.measured.iops = share / per_io;
-    check("SERIAL", &base, working, &[(0.2, true), (0.349, true), (0.351, false), (1.0, false)]);
+    check("serialised-io", &base, working, &[(0.2, true), (0.349, true), (0.351, false), (1.0, false)]);
     let shallow = case("nas-4bay", "", random("mix", 70.0, 7), 10.0);
-    assert!(found("SERIAL", &[&shallow]).is_none(), "too few I/Os to keep all disks busy");
+    assert!(found("serialised-io", &[&shallow]).is_none(), "too few I/Os to keep all disks busy");
     let enough = case("nas-4bay", "", random("mix", 70.0, 8), 10.0);
-    assert!(found("SERIAL", &[&enough]).is_some());
+    assert!(found("serialised-io", &[&enough]).is_some());
 }
 
 #[test]
 fn a_short_span_is_told() {
     let base = case("hdd-7200", "", random("r", 100.0, 8), 100.0);
-    check("SPAN", &base, |c, share| load(c).facts.span_fraction = share, &[(0.0499, true), (0.05, false)]);
+    check(
+        "short-stroke",
+        &base,
+        |c, share| load(c).facts.span_fraction = share,
+        &[(0.0499, true), (0.05, false)],
+    );
     let sequential = case("hdd-7200", "", Workload::simple("s", 65_536, 100.0, 0.0, 8), 100.0);
-    assert!(found("SPAN", &[&sequential]).is_none());
+    assert!(found("short-stroke", &[&sequential]).is_none());
 }
 
 #[test]
@@ -308,12 +328,12 @@ fn equal_random_writes_in_two_mixes_are_one_queue() {
     let a = case("ix4-200d", "", random("a", 70.0, 64), 100.0);
     for (writes, fires) in [(30.0, true), (33.2, true), (33.4, false), (27.3, true), (27.2, false)] {
         let b = case("ix4-200d", "", random("b", 50.0, 64), writes / 0.5);
-        let fired = found("WSERIAL", &[&a, &b]);
+        let fired = found("serialised-writes", &[&a, &b]);
         assert_eq!(fired.is_some(), fires && (30.0_f64 / writes - 1.0).abs() <= 0.10, "{writes}: {fired:?}");
     }
-    assert!(found("WSERIAL", &[&a, &a]).is_none(), "one mix shows nothing");
+    assert!(found("serialised-writes", &[&a, &a]).is_none(), "one mix shows nothing");
     let shallow = case("ix4-200d", "", random("b", 50.0, 1), 60.0);
-    assert!(found("WSERIAL", &[&a, &shallow]).is_none(), "other depths are other loads");
+    assert!(found("serialised-writes", &[&a, &shallow]).is_none(), "other depths are other loads");
 }
 
 #[test]
@@ -321,11 +341,12 @@ fn the_write_penalty_is_explained_or_exceeded() {
     let reads = case("nas-4bay", "", random("r", 100.0, 32), 1000.0);
     let says = |ratio: f64| {
         let writes = case("nas-4bay", "", random("w", 0.0, 32), 1000.0 * ratio / 4.0);
-        found("RAIDPEN", &[&reads, &writes]).map(|f| f.says)
+        found("raid-penalty", &[&reads, &writes]).map(|f| f.says)
     };
     for ratio in [0.751, 1.0, 1.249] {
         assert!(
-            says(ratio).is_some_and(|s| s.contains("write penalty of RAID5 (4 I/Os per write) explains it")),
+            says(ratio)
+                .is_some_and(|s| s.contains("write penalty of RAID5 (4 I/Os per write) explains the rate")),
             "{ratio}"
         );
     }
@@ -348,10 +369,10 @@ fn a_line_over_the_sizes_names_the_software() {
             })
             .collect()
     };
-    let fires = |cases: &[Case]| found("CPU", &cases.iter().collect::<Vec<_>>());
+    let fires = |cases: &[Case]| found("software-cost", &cases.iter().collect::<Vec<_>>());
     assert!(fires(&sweep(1.29, 8)).is_none());
     let says = fires(&sweep(1.7, 8)).unwrap().says;
-    assert!(says.contains("the target spends 57 us + 14.8 us/KiB, the wire only 8.7"), "{says}");
+    assert!(says.contains("an I/O takes 57 us + 14.8 us/KiB, of which the link accounts for 8.7"), "{says}");
     assert!(fires(&sweep(1.31, 8)).is_some());
     assert!(fires(&sweep(1.7, 3)).is_none(), "three sizes are no sweep");
     let mut bent = sweep(1.7, 8);
@@ -365,7 +386,8 @@ fn a_doubled_resource_that_changes_nothing_is_not_the_limit() {
         let w = Workload::simple("x", 8192, 100.0, random_pct, 32);
         case("nas-4bay", &format!("disks={disks}"), w, iops)
     };
-    let fires = |b: Case, random_pct| found("INVAR", &[&at(4, random_pct, 1000.0), &b]).is_some();
+    let fires =
+        |b: Case, random_pct| found("not-the-bottleneck", &[&at(4, random_pct, 1000.0), &b]).is_some();
     assert!(fires(at(8, 0.0, 1049.0), 0.0));
     assert!(!fires(at(8, 0.0, 1051.0), 0.0));
     assert!(fires(at(8, 100.0, 1099.0), 100.0));
@@ -387,12 +409,13 @@ fn verdicts_name_limit_second_suspect_and_experiment() {
     let judged = Judgement::of(String::new(), vec![as_expected, fast, slow, unknown]);
     let v: Vec<_> = judged.verdicts.iter().map(|v| v.clone().unwrap()).collect();
     assert_eq!(
-        v.iter().map(|v| v.standing).collect::<Vec<_>>(),
-        [Standing::AsExpected, Standing::Above, Standing::Below, Standing::Below]
+        v.iter().map(|v| v.agreement).collect::<Vec<_>>(),
+        [Agreement::AsExpected, Agreement::Above, Agreement::Below, Agreement::Below]
     );
-    assert!(v[0].says.starts_with("the limit is the disk"), "{}", v[0].says);
+    assert!(v[0].says.starts_with("limited by the disk"), "{}", v[0].says);
     assert_eq!(v[1].limit, "a cache");
-    assert_eq!(v[2].limit, "something the array file does not describe");
+    assert!(v[1].says.starts_with("faster than expected"), "{}", v[1].says);
+    assert_eq!(v[2].limit, "something that the array file does not describe");
     assert!(v[3].says.contains("software cost unknown") && v[3].limit.contains("software"), "{}", v[3].says);
     assert!(v.iter().all(|v| !v.experiment.is_empty()));
     assert_eq!(judged.verdict.unwrap().judged, 4);
@@ -420,13 +443,14 @@ fn published_tables_show_the_findings_of_the_study() {
         judged.findings.iter().map(|f| f.rule.clone()).collect::<Vec<_>>()
     };
     let ix4 = rules_of("ix4-200d");
-    for rule in ["LITTLE", "SERIAL", "WSERIAL", "CPU", "SPAN"] {
+    for rule in ["inconsistent-queue", "serialised-io", "serialised-writes", "software-cost", "short-stroke"]
+    {
         assert!(ix4.iter().any(|r| r == rule), "{rule} in {ix4:?}");
     }
-    assert!(!ix4.iter().any(|r| r == "UNIT"), "its MB is 2^20, exactly");
+    assert!(!ix4.iter().any(|r| r == "unit-mismatch"), "its MB is 2^20, exactly");
     let openfiler = rules_of("openfiler-2.3");
-    for rule in ["LINK", "SERIAL", "INVAR"] {
+    for rule in ["link-limit", "serialised-io", "not-the-bottleneck"] {
         assert!(openfiler.iter().any(|r| r == rule), "{rule} in {openfiler:?}");
     }
-    assert!(rules_of("x4500").iter().any(|r| r == "PHYS"));
+    assert!(rules_of("x4500").iter().any(|r| r == "impossible-transfer"));
 }

@@ -120,7 +120,7 @@ fn a_shaper_counts_its_own_way_and_says_so() {
     interface(&mut shaped).shaper =
         Some(ShaperFacts { kind: "htb".into(), bit_s: 1_000_000_000, counted_bytes: 14 });
     assert!((mb_per_s(&shaped) - 125.0 * 1448.0 / 1514.0 * 32_768.0 / 32_816.0).abs() < 1e-9);
-    assert!(ceiling(&shaped).unwrap().rate_from.contains("the other side's is taken to be equal"));
+    assert!(ceiling(&shaped).unwrap().rate_from.contains("the other direction is assumed to be equal"));
     interface(&mut shaped).shaper = None;
     let unknown = ceiling(&shaped).unwrap();
     assert_eq!(unknown.mb_per_s, None, "a veth's 1000 Mbit/s mean nothing");
@@ -164,7 +164,12 @@ fn paths_through_one_interface_carry_one_link_together() {
         Some(one * 2.0),
         "its connection is not told of, but it is up"
     );
-    assert!(ceiling(&c).unwrap().arithmetic.contains("IP packet 9000 as TCP is not told of here, 38 around"));
+    assert!(
+        ceiling(&c)
+            .unwrap()
+            .arithmetic
+            .contains("IP packet 9000, assumed because the kernel reports no TCP details, 38 around")
+    );
     c.is_up = false;
     assert_eq!(together(&[a.clone(), c.clone()]), Some(one), "a path that is down carries nothing");
     assert_eq!(together(&[c]), None);
@@ -245,7 +250,7 @@ fn a_bridge_whose_port_is_not_known_has_no_ceiling() {
     let unclear = path_on(1, "br0", "bridge", vec![nic("eth0", 1000), nic("eth1", 10_000)]);
     let told = ceiling(&unclear).unwrap();
     assert_eq!(told.mb_per_s, None);
-    assert!(told.rate_from.contains("which port of the bridge br0"), "{told:?}");
+    assert!(told.rate_from.contains("the port of the bridge br0"), "{told:?}");
 }
 
 #[test]
@@ -334,18 +339,18 @@ fn a_switch_that_is_not_jumbo_is_told_from_an_other_side_that_is_not() {
     let mut switch = path(1, 9000);
     net(&mut switch).frames = passing(1500, &[1500, 9000]);
     let told = says(&[switch.clone()]);
-    assert!(told.len() == 1 && told[0].contains("a switch as a rule, is not set to jumbo"), "{told:?}");
+    assert!(told.len() == 1 && told[0].contains("usually a switch, does not pass jumbo"), "{told:?}");
     switch.tcp.as_mut().unwrap().send_mss_bytes = 1448;
     net(&mut switch).frames = passing(1504, &[1500, 1504, 1505, 9000]);
     let told = says(&[switch.clone()]);
-    assert!(told[0].contains("the target's side is set to 1500") && told[0].ends_with("or eth1 to 1500."));
+    assert!(told[0].contains("the target uses 1500") && told[0].ends_with("or eth1 to 1500."));
     net(&mut switch).frames = FrameFacts { how: FrameProbe::Unanswered, ..FrameFacts::default() };
     let told = says(&[switch]);
-    assert!(told[0].contains("TCP agreed on packets of 1500") && told[0].contains("no echo comes back"));
+    assert!(told[0].contains("TCP negotiated packets of 1500") && told[0].contains("No echo returns"));
     let mut down = PathFacts { is_up: false, tcp: None, ..path(1, 9000) };
     net(&mut down).frames = passing(1500, &[1500, 9000]);
     let told = says(&[down]);
-    assert!(told.len() == 1 && told[0].contains("large I/O hangs until the path is given up"), "{told:?}");
+    assert!(told.len() == 1 && told[0].contains("large I/O hangs until the path fails"), "{told:?}");
     let mut silent = path(1, 9000);
     net(&mut silent).frames = FrameFacts { how: FrameProbe::NotAllowed, ..FrameFacts::default() };
     assert_eq!(says(&[silent]), Vec::<String>::new(), "TCP agrees with the interface: nothing to say");
@@ -368,7 +373,7 @@ fn over_routers_the_one_that_lets_no_full_frames_on_is_named() {
         told.into_iter().next().unwrap()
     };
     let said = told(Some(("10.0.1.254", 1500)), Vec::new(), 8948);
-    assert!(said.contains("the router 10.0.1.254 says that its next link takes 1500 bytes"), "{said}");
+    assert!(said.contains("the router 10.0.1.254 reports that its next link has MTU 1500"), "{said}");
     assert!(
         said.ends_with("Set the link behind the router 10.0.1.254 to 9000 too, or eth1 to 1500."),
         "{said}"
@@ -376,7 +381,7 @@ fn over_routers_the_one_that_lets_no_full_frames_on_is_named() {
     let said = told(Some(("10.0.1.254", 4000)), Vec::new(), 8948);
     assert!(said.contains("hangs"), "a link behind that router takes less, and does not say so: {said}");
     let said = told(Some(("", 0)), Vec::new(), 8948);
-    assert!(said.contains("a router says that its next link takes 1500"), "{said}");
+    assert!(said.contains("a router reports that its next link has MTU 1500"), "{said}");
     let between = vec![hop(1, Some("10.0.1.254"), passes), hop(2, Some("10.0.2.254"), lost)];
     let said = told(None, between, 8948);
     assert!(
@@ -386,7 +391,7 @@ fn over_routers_the_one_that_lets_no_full_frames_on_is_named() {
     assert!(said.contains("large I/O hangs"), "{said}");
     let last = vec![hop(1, Some("10.0.1.254"), passes), hop(2, None, lost)];
     let said = told(None, last, 1448);
-    assert!(said.contains("and the target, or on the way back. TCP agreed on packets of 1500"), "{said}");
+    assert!(said.contains("and the target, or on the way back. TCP negotiated packets of 1500"), "{said}");
     let silent = vec![hop(2, None, lost)];
     let said = told(None, silent, 8948);
     assert!(
@@ -394,7 +399,7 @@ fn over_routers_the_one_that_lets_no_full_frames_on_is_named() {
         "{said}"
     );
     let said = told(None, vec![hop(1, Some("10.0.1.254"), passes)], 8948);
-    assert!(said.contains("a switch as a rule"), "nothing was found out about where: {said}");
+    assert!(said.contains("usually a switch"), "nothing was found out about where: {said}");
 }
 
 #[test]
@@ -409,13 +414,13 @@ fn why_a_path_is_down_is_said_as_far_as_it_is_seen() {
     let first = |path: &PathFacts| says(std::slice::from_ref(path)).remove(0);
     assert!(first(&down).contains("no iSCSI target listens"));
     net(&mut down).frames = FrameFacts { how: FrameProbe::Unanswered, ..FrameFacts::default() };
-    assert!(first(&down).contains("nothing there answers"));
+    assert!(first(&down).contains("the portal does not answer"));
     interface(&mut down).state = LinkState::NoCarrier;
     assert!(first(&down).contains("eth1 has no link"));
     interface(&mut down).state = LinkState::Down;
     assert!(first(&down).ends_with("ip link set eth1 up"));
     assert!(unreachable("x", Some(&NetPathFacts::default())).says.contains("no route"));
-    assert!(unreachable("x", None).says.contains("its name has no address"));
+    assert!(unreachable("x", None).says.contains("its name does not resolve"));
 }
 
 #[test]

@@ -32,11 +32,12 @@ fn stored_runs_documents_and_articles_are_held_against_each_other() {
     assert_eq!(held["schema"], "assay.compare/1");
     let against = &held["tests"][0]["sides"][1]["against_first"];
     assert_eq!(against["change"], "not_comparable");
+    // The two runs that share a label show how far repetitions on this target lie apart.
+    assert_eq!(against["spread_from"], "stored");
     assert!(against["iops"]["lo"].as_f64() < against["iops"]["value"].as_f64());
-    assert_eq!(against["p99"]["lo"], serde_json::Value::Null, "a document has no distributions");
 
     let article = story.assay(&["compare", "last~1", "published:ix4-200d"]).ends(DONE);
-    let article = article.says(&["noise unknown", "of the hardware, by data sheets alone"]);
+    let article = article.says(&["spread unknown", "of the hardware, by data sheets alone"]);
     assert!(article.out.contains("Only B has Test 001a Max Throughput-100%Read and"), "{}", article.out);
 }
 
@@ -44,13 +45,13 @@ fn stored_runs_documents_and_articles_are_held_against_each_other() {
 #[test]
 fn a_run_beside_its_own_document_is_the_same_to_the_last_digit() {
     let story = Story::new();
-    run(&story, "one", &[]);
+    run(&story, "one", &["--array", "hdd-7200"]);
     story.write("one.json", story.assay(&["show", "one", "--json"]).ends(DONE).out);
     let held = story.assay(&["compare", "last", "one.json", "--json"]).ends(DONE).json();
     let [a, b] = [0, 1].map(|side| held["tests"][0]["sides"][side].clone());
     assert_eq!((&a["iops"], &a["mean_ms"], &a["p99_ms"]), (&b["iops"], &b["mean_ms"], &b["p99_ms"]));
     let against = &b["against_first"];
-    assert_eq!((&against["iops"]["value"], &against["change"]), (&1.0.into(), &"unclear".into()));
+    assert_eq!((&against["iops"]["value"], &against["change"]), (&1.0.into(), &"unknown".into()));
     assert_eq!(held["differences"], serde_json::json!([]));
     assert_eq!(held["findings"], serde_json::json!([]));
 }
@@ -66,6 +67,8 @@ fn what_cannot_be_compared_is_refused_with_the_reason() {
     story.write("text.json", "{\"a\": 1}");
     story.assay(&["compare", "n", "text.json"]).refused(&["text.json", "no JSON document of a run"]);
     story.write("keep.html", "mine");
-    story.assay(&["compare", "n", "n", "-o", "keep.html"]).refused(&["keep.html", "no report"]);
+    story
+        .assay(&["compare", "n", "n", "-o", "keep.html"])
+        .refused(&["keep.html exists", "Assay did not write it"]);
     assert_eq!(story.read("keep.html"), b"mine");
 }

@@ -212,7 +212,7 @@ fn check_says_what_a_device_is_without_load() {
     assert!(!attached("on").out.contains("page cache"));
     device.run(&["mkfs.ext4", "-q", &path], &[]);
     device.story.assay(&["check", &path]).ends(DONE).says(&[
-        "against writing",
+        "cannot write",
         "ext4",
         "what --overwrite takes",
     ]);

@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Stdio};
 
-use crate::story::{DONE, INTERRUPTED, Story, count, is_root, run};
+use crate::story::{DONE, INTERRUPTED, Story, count, is_root, rules, run};
 
 const RUN: [&str; 8] = ["run", "vmware", "t.dat", "--size", "1MiB", "--set", "run=100ms", "--json"];
 const READS: [&str; 2] = ["--only", "100%Read"];
@@ -57,6 +57,50 @@ fn a_file_of_somebody_else_s_is_written_when_it_is_named() {
         assert!(count(&written, "/tests/1/write/ops") > 0);
         assert!(story.read("t.dat") != foreign());
     }
+}
+
+/// `vmware` leaves one block repeated all over the file. Another suite wrote it again without a word, for minutes.
+#[test]
+fn a_file_that_is_filled_again_says_why_and_how_long_it_took() {
+    let story = Story::new();
+    assay(&story, &[]).ends(DONE);
+    let first = assay(&story, &[]).ends(DONE).json();
+    assert!(!rules(&first).contains(&"refilled"), "the same suite reuses it: {:#}", first["findings"]);
+    story.write(
+        "unique.toml",
+        "[[test]]\nname = \"t\"\naccess = [{ size = 4096, read = 50 }]\nrun = \"100ms\"\n",
+    );
+    let run = story.assay(&["run", "unique.toml", "t.dat", "--json"]).ends(DONE);
+    assert!(run.err.contains("filling t.dat again (it holds one repeated block"), "{}", run.err);
+    let document = run.json();
+    let findings = document["findings"].as_array().unwrap();
+    let refilled =
+        findings.iter().find(|finding| finding["rule"] == "refilled").expect("it was filled again");
+    let says = refilled["says"].as_str().unwrap();
+    let words =
+        ["t.dat (1MiB) was filled again before the run, in 0.", " s: it holds one repeated block (Iometer's"];
+    assert!(words.iter().all(|word| says.contains(word)), "{says}");
+    let again = story.assay(&["run", "unique.toml", "t.dat", "--json"]).ends(DONE).json();
+    assert!(!rules(&again).contains(&"refilled"), "{:#}", again["findings"]);
+}
+
+#[test]
+fn a_file_is_not_filled_where_nobody_wants_that() {
+    let story = Story::new();
+    let run = assay(&story, &["--no-fill"]).ends(DONE);
+    assert!(!run.err.contains("filling"), "{}", run.err);
+    let document = run.json();
+    assert_eq!(document["targets"][0]["member"]["content"], "none");
+    assert_eq!(story.read("t.dat").len(), 1 << 20);
+    // The next run without it makes up for it.
+    let run = assay(&story, &[]).ends(DONE);
+    assert!(run.err.contains("filled t.dat"), "{}", run.err);
+    let verify =
+        "[[test]]\nname = \"t\"\naccess = [{ size = 4096, read = 50 }]\nrun = \"100ms\"\nverify = true\n";
+    story.write("verify.toml", verify);
+    story
+        .assay(&["run", "verify.toml", "t.dat", "--no-fill"])
+        .refused(&["verify needs blocks", "leave out --no-fill"]);
 }
 
 #[test]
@@ -163,7 +207,9 @@ fn what_may_not_be_looked_at_is_named_with_the_reason() {
         let (code, err) = as_nobody(&story, 0o777, args);
         assert_eq!(code, Some(2), "{err}");
         assert!(
-            err.starts_with("error: cannot open secret: Permission denied (os error 13); this user"),
+            err.starts_with(
+                "error: cannot open secret: Permission denied (os error 13); choose another place"
+            ),
             "{err}"
         );
     }
@@ -211,8 +257,11 @@ fn what_is_typed_wrong_is_refused_with_the_nearest_word() {
         assert_eq!(story.files(), Vec::<String>::new(), "{args:?}");
         assert!(!story.path("store.sqlite").exists(), "{args:?}");
     };
-    check(&["run", "vmwrae", "t.dat"], &["vmwrae", "no suite of that name", "did you mean `vmware`?"]);
-    check(&["run", "plan.toml", "t.dat"], &["plan.toml", "no such plan file"]);
+    check(
+        &["run", "vmwrae", "t.dat"],
+        &["vmwrae", "neither a plan file nor a suite", "did you mean `vmware`?"],
+    );
+    check(&["run", "plan.toml", "t.dat"], &["plan.toml", "neither a plan file nor a suite"]);
     check(&["run", "vmware", "t.dat", "--set", "outstnading=3"], &["did you mean `outstanding`?"]);
     check(&["run", "vmware", "t.dat", "--set", "run=soon"], &["--set run=soon", "`soon`"]);
     check(&["run", "vmware", "t.dat", "--set", "run"], &["KEY=VALUE"]);
@@ -233,16 +282,16 @@ fn a_report_is_never_written_over_anything_but_a_report() {
     let story = Story::new();
     story.write("precious.txt", "keep me");
     let run = |output: &str| assay(&story, &["-o", output]);
-    run("precious.txt").refused(&["precious.txt exists and is no report"]);
+    run("precious.txt").refused(&["precious.txt exists, and Assay did not write it"]);
     run("./t.dat").refused(&["./t.dat: it is a target or the store"]);
     assay(&story, &[]).ends(DONE);
     run("t.dat").refused(&["t.dat: it is a target or the store"]);
     run("/dev/null").refused(&["/dev/null: it is not a file"]);
-    run("/dev/no-such-node").refused(&["no place for files"]);
+    run("/dev/no-such-node").refused(&["/dev is for device nodes"]);
     assert_eq!(story.read("precious.txt"), b"keep me");
     run("r.html").ends(DONE);
     run("r.html").ends(DONE);
-    story.assay(&["report", "last", "-o", "precious.txt"]).refused(&["is no report"]);
+    story.assay(&["report", "last", "-o", "precious.txt"]).refused(&["Assay did not write it"]);
 }
 
 #[test]

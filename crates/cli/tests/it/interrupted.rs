@@ -154,3 +154,50 @@ fn ctrl_c_twice_stops_at_once() {
         status => assert_eq!(status, "interrupted"),
     }
 }
+
+/// A stop in the first blink of a step used to print rates of tens of thousands of IOPS from a handful of I/Os.
+#[test]
+fn a_stop_during_warm_up_leaves_no_row() {
+    let story = Story::new();
+    story.write(
+        "plan.toml",
+        "[[test]]\nname = \"one\"\nwarmup = \"10min\"\nrun = \"10min\"\naccess = [{ size = \"4KiB\", random = 100 }]\n",
+    );
+    let mut running = story.start(&["run", "plan.toml", "t.dat", "--size", "4MiB"]);
+    story.wait_for(|run| run["tests"][0].is_object());
+    running.signal("INT");
+    let told = running.end().ends(INTERRUPTED).says(&["one: interrupted before measuring"]);
+    let row = told.out.lines().find(|line| line.starts_with("one ")).unwrap();
+    assert_eq!(row.split_whitespace().collect::<Vec<_>>().join(" "), "one interrupted before measuring");
+    let shown = story.assay(&["show", "last", "--json"]).ends(DONE).json();
+    let test = &shown["tests"][0];
+    assert_eq!(test["unmeasured"], "interrupted before measuring");
+    assert_eq!((count(test, "/total/ops"), number(test, "/total/iops")), (0, 0.0));
+    assert_eq!(test["series"], serde_json::json!([]));
+    story.assay(&["show"]).ends(DONE).says(&["one interrupted before measuring"]);
+    story.assay(&["report", "-o", "r.html"]).ends(DONE);
+    let page = String::from_utf8(story.read("r.html")).unwrap();
+    assert!(page.contains("interrupted before measuring"), "the report has no row either");
+}
+
+/// The line of an ended step was computed from the ends of intervals, the table from the measured window.
+#[test]
+fn the_line_of_an_ended_step_has_the_numbers_of_the_table() {
+    let story = Story::new();
+    // On a slow target I/Os end long after the window, and the last interval with them.
+    story.write(
+        "plan.toml",
+        "semantics = \"iometer\"\n[[test]]\nname = \"slow\"\nrun = \"1500ms\"\noutstanding = 64\n\
+         access = [{ size = \"64KiB\", random = 100, read = 0 }]\n",
+    );
+    let told = story.assay(&["run", "plan.toml", "sim:ix4-200d", "--json"]).ends(DONE);
+    let total = &told.json()["tests"][0]["total"];
+    let line = told.err.lines().find(|line| line.starts_with("1/1 slow: ")).unwrap();
+    let words: Vec<&str> = line["1/1 slow: ".len()..].split_whitespace().collect();
+    for (value, unit, pointer) in [(words[0], words[1], "/iops"), (words[2], words[3], "/mib_per_s")] {
+        let printed: f64 = value.replace(',', "").parse().unwrap();
+        let decimals = i32::try_from(value.split_once('.').map_or(0, |(_, end)| end.len())).unwrap();
+        let error = (printed - number(total, pointer)).abs();
+        assert!(error <= 0.51 * 10_f64.powi(-decimals), "{unit}: {line} against {total:#}");
+    }
+}

@@ -9,7 +9,9 @@ mod choices;
 mod compare;
 mod devices;
 mod errors;
+mod exchange;
 mod files;
+mod first_contact;
 mod forum;
 mod interrupted;
 mod kinds;
@@ -18,6 +20,7 @@ mod loop_device;
 mod releases;
 mod side_by_side;
 mod store;
+mod tour;
 mod verify;
 
 use assay_testkit::story;

@@ -27,8 +27,8 @@ fn differences(at: &str, old: &Value, new: &Value, found: &mut Vec<String>) {
                 differences(&format!("{at}/{index}"), old, new, found);
             }
         }
-        // As text: the same number in other digits is another document.
-        (old, new) if old.to_string() == new.to_string() => {}
+        // Equal numbers have equal digits: both are printed by their shortest form.
+        (old, new) if old == new => {}
         (old, new) => found.push(format!("{at} is {new}; it was {old}")),
     }
 }

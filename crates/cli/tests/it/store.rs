@@ -55,7 +55,7 @@ fn looking_for_runs_makes_no_store() {
     let story = Story::new();
     for verb in ["runs", "show", "report", "rm last", "label last x"] {
         let args: Vec<&str> = verb.split(' ').chain(["--store", "none.sqlite"]).collect();
-        story.assay(&args).refused(&["no run is stored yet in none.sqlite", "does not exist"]);
+        story.assay(&args).refused(&["there is no store none.sqlite yet", "creates it"]);
         assert!(!story.path("none.sqlite").exists(), "{verb}");
     }
     let mut command = story.command(&["runs", "--json"]);
@@ -85,7 +85,7 @@ fn a_store_of_a_newer_version_is_refused_and_left_alone() {
     file.write_all_at(&99_u32.to_be_bytes(), 60).unwrap();
     drop(file);
     let before = story.read("store.sqlite");
-    assay(&story, &[]).refused(&["store.sqlite", "format 99", "newer assay"]);
+    assay(&story, &[]).refused(&["store.sqlite", "format 99", "newer version"]);
     story.assay(&["runs"]).refused(&["format 99"]);
     assert!(story.read("store.sqlite") == before);
 }
@@ -132,7 +132,7 @@ fn a_run_is_shown_as_it_was_printed() {
 #[test]
 fn runs_are_labelled_noted_found_and_removed() {
     let story = Story::new();
-    story.assay(&["show"]).refused(&["no run is stored yet"]);
+    story.assay(&["show"]).refused(&["there is no store"]);
     let ids: Vec<String> =
         (0..3).map(|_| assay(&story, &[]).json()["run"].as_str().unwrap().to_owned()).collect();
     story.assay(&["label", &ids[0], "before", "--note", "old cable"]).ends(DONE);

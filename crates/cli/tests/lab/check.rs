@@ -86,7 +86,7 @@ fn a_link_that_is_not_jumbo_is_named_whichever_end_it_is() {
     lab.does("mtu 2 9000 client");
     let server = check();
     let told = faults(&server);
-    assert!(told.len() == 1 && told[0].contains("the target's side is set to 1500"), "{told:?}");
+    assert!(told.len() == 1 && told[0].contains("the target uses 1500"), "{told:?}");
     let frames = &server["lun"]["paths"][1]["net"]["frames"];
     let largest = frames["largest_bytes"].as_u64().unwrap();
     assert!((1500..1510).contains(&largest), "a VLAN tag may pass beside it: {frames:#}");
@@ -191,7 +191,7 @@ fn targets_and_all_their_portals_are_found_by_asking() {
     refused(
         &story.assay(&["check", &format!("{}?portals=all", lab.one_path(1).replace(":open", ":x"))]),
         2,
-        &["does not know this target", &lab.target("open")],
+        &["has no target of this name", &lab.target("open")],
     );
 
     // tgt tells of no portal but the one that is asked; istgt tells of all in the group.
@@ -233,7 +233,7 @@ fn an_nfs_server_is_told_with_route_frames_and_the_ceiling_of_its_own_headers() 
     lab.does("mtu 1 1500 server");
     let checked = json(&story.assay(&check), 0);
     let told = faults(&checked);
-    assert!(told.len() == 1 && told[0].contains("the target's side is set to 1500"), "{told:?}");
+    assert!(told.len() == 1 && told[0].contains("the target uses 1500"), "{told:?}");
     assert!(
         is_near(&checked["ceiling"]["together"]["mb_per_s"], allowed(1500.0)),
         "{:#}",

@@ -172,7 +172,7 @@ fn a_portal_that_tells_nothing_without_chap_does_not_hide_the_first_error() {
     let story = Story::new();
     let address = |name: &str| format!("iscsi://{}/{name}/0", istgt.portal);
     json(&story.assay(&["check", &address(istgt::NAME), "--json"]), 0);
-    let words = ["no such target", "The portal does not tell which targets it has", "CHAP"];
+    let words = ["no such target", "The portal does not list its targets", "CHAP"];
     refused(&story.assay(&["check", &address("iqn.2026-11.example.assay:other")]), 2, &words);
 }
 
@@ -268,6 +268,24 @@ fn a_target_that_stays_away_costs_every_io_in_flight_and_each_is_counted() {
     let document = json(&printed(running.wait_with_output().unwrap()), 1);
     let test = &document["tests"][0];
     assert_eq!(test["errors"], OUTSTANDING, "none vanishes: {test:#}");
+}
+
+/// The first failure in a result was "Remote I/O error" although the target had said what was wrong.
+#[test]
+fn a_failed_io_is_reported_in_the_words_of_the_target() {
+    let Some(tgt) = tgt::start(1) else { return };
+    let (story, lun) = (Story::new(), tgt.address("", ""));
+    let plan = "name=\"r\"\n[[test]]\nname=\"t\"\naccess=[{size=\"4KiB\",read=100,random=100}]\nrun=\"3s\"\n";
+    let plan = story.write("read.toml", plan);
+    let mut command = story.command(&["run", &plan, &lun, "--json"]);
+    let running = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(Duration::from_secs(2));
+    // The target reads behind the end of its backing file.
+    std::fs::File::options().write(true).open(tgt.lun_path()).unwrap().set_len(4 << 20).unwrap();
+    let document = json(&printed(running.wait_with_output().unwrap()), 1);
+    let says = document["tests"][0]["failures"][0]["says"].as_str().unwrap();
+    assert!(says.contains("medium error") && says.contains("sense 3/"), "{says}");
+    assert!(document["findings"].to_string().contains(says), "{:#}", document["findings"]);
 }
 
 /// What the target has in flight is read where tgt keeps the LUN: from the kernel's count of requests to a loop device.

@@ -22,6 +22,9 @@ pub struct Net {
 impl Net {
     /// The server on a link of its own; `None`, and why, only where nobody may make one.
     pub fn start(name: &str) -> Option<Self> {
+        if !need::root() || !need::programs(&["ip"]) {
+            return None;
+        }
         let mut net = Self { name: format!("assay-test-nfs-{name}-{}", std::process::id()), server: None };
         let (client, host) = (net.client(), format!("{}-server", net.name));
         let is_made = [&client, &host].iter().all(|space| ip(&["netns", "add", space]));

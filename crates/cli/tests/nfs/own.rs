@@ -80,3 +80,44 @@ fn what_somebody_wrote_long_after_a_killed_run_is_not_ours() {
     let told = story.assay(&["run", "mixed.toml", &file]).ends(BAD_INPUT);
     assert!(told.err.contains("was changed since"), "{}", told.err);
 }
+
+/// The address as it had been typed for the target was refused for `--overwrite`: only one way of writing it was taken.
+#[test]
+fn a_file_is_named_to_overwrite_by_any_address_of_it() {
+    let Some(server) = ganesha::start() else { return };
+    let story = Story::new();
+    story.write("write.toml", WRITE);
+    let (port, mount_port) = (server.port, server.mount_port);
+    let own = server.file("rw/theirs.dat");
+    let typed = format!("nfs://127.0.0.1:{port}/rw//theirs.dat?timeout=60&mountport={mount_port}");
+    for name in [typed.as_str(), &format!("nfs://127.0.0.1:{port}/rw/theirs.dat"), "/rw/theirs.dat"] {
+        std::fs::write(&own, vec![7; 1 << 20]).unwrap();
+        let run = ["run", "write.toml", &typed, "--size", "1MiB"];
+        story.assay(&run).ends(BAD_INPUT);
+        for other in ["/rw", "/rw/other.dat", &format!("nfs://127.0.0.1:{port}/rw")] {
+            story.assay(&[&run[..], &["--overwrite", other]].concat()).ends(BAD_INPUT);
+        }
+        assert!(std::fs::read(&own).unwrap() == vec![7; 1 << 20], "nothing was written");
+        story.assay(&[&run[..], &["--overwrite", name]].concat()).ends(DONE);
+        assert!(std::fs::read(&own).unwrap() != vec![7; 1 << 20]);
+    }
+}
+
+#[test]
+fn a_file_on_a_server_is_not_filled_where_nobody_wants_that() {
+    let Some(server) = ganesha::start() else { return };
+    let (story, file) = (Story::new(), at(&server, "/rw/t.dat", ""));
+    story.write("read.toml", READ);
+    story.write("verify.toml", VERIFY);
+    let run = ["run", "read.toml", &file, "--size", "4MiB", "--json"];
+    let told = story.assay(&[&run[..], &["--no-fill"]].concat()).ends(DONE);
+    assert!(!told.err.contains("filling"), "{}", told.err);
+    let document = told.json();
+    assert_eq!(document["targets"][0]["member"]["content"], "none");
+    assert!(rules(&document).contains(&"unknown-content"), "{:?}", rules(&document));
+    assert_eq!(std::fs::metadata(server.file("rw/t.dat")).unwrap().len(), 4 << 20);
+    let told = story.assay(&["run", "verify.toml", &file, "--no-fill"]).ends(BAD_INPUT);
+    assert!(told.err.contains("leave out --no-fill"), "{}", told.err);
+    let document = story.assay(&run).ends(DONE).json();
+    assert_eq!(document["targets"][0]["member"]["content"], "prepared", "the next run makes up for it");
+}

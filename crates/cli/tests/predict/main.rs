@@ -149,7 +149,7 @@ fn arrays_and_published_tables_are_listed_and_shown() {
     assert_eq!(json["rows"][0]["iops"].as_f64(), Some(1_761.883_723));
     assert!(json["verdict"]["limit"].as_str().unwrap().contains("software"));
     let text = bench.ok(&["show", "published:ix4-200d"]);
-    for rule in ["[LITTLE]", "[SERIAL]", "[WSERIAL]", "VERDICT"] {
+    for rule in ["[inconsistent-queue]", "[serialised-io]", "[serialised-writes]", "VERDICT"] {
         assert!(text.contains(rule), "{rule}: {text}");
     }
 }
@@ -194,10 +194,7 @@ fn expectations_stand_beside_what_was_measured_and_stay_with_the_run() {
     let bench = Bench::new();
     let plan = bench.write("reads.toml", &READS.replace("4s", "1s"));
     let text = bench.ok(&["run", &plan, "sim:hdd-7200"]);
-    assert!(
-        text.contains("What the array file of hdd-7200 lets one expect") && text.contains("VERDICT"),
-        "{text}"
-    );
+    assert!(text.contains("Expected of hdd-7200") && text.contains("VERDICT"), "{text}");
     let shown = bench.json(&["show", "last", "--json"]);
     let test = &shown["tests"][0];
     assert!(test["expected"]["iops"]["lo"].as_f64().unwrap() > 0.0);
@@ -226,7 +223,7 @@ fn an_array_attached_to_a_target_is_used_by_every_run_on_it() {
         bench.json(&["run", &plan, "t.dat", "--size", "16MiB", "--cached", "--json", "--array", "hdd-7200"]);
     assert_eq!(other["tests"][0]["verdict"]["standing"], "above", "memory is faster than a disk");
     assert!(
-        other["findings"].as_array().unwrap().iter().any(|f| f["rule"] == "CACHE-R"),
+        other["findings"].as_array().unwrap().iter().any(|f| f["rule"] == "read-cache"),
         "{}",
         other["findings"]
     );
@@ -329,7 +326,7 @@ fn a_sweep_that_is_left_out_is_said_where_it_would_stand() {
     );
     let args = ["predict", "nas-4bay", &plan, "--sweep", "disks=4..6"];
     let text = bench.ok(&args);
-    assert!(text.contains("left out: --sweep disks=4..6, as 2 jobs run side by side"), "{text}");
+    assert!(text.contains("left out: --sweep disks=4..6: 2 jobs run side by side"), "{text}");
     let told = bench.json(&[&args[..], &["--json"]].concat());
     let left_out = told["tests"][0]["left_out"][0].as_str().unwrap();
     assert!(left_out.contains("--what-if FIELD=VALUE"), "{told:#}");

@@ -99,8 +99,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         self.ask("INQUIRY page 00", cdb::inquiry_page(0x00, 255), 255, parse_supported_pages)
     }
 
-    /// Unit serial number, VPD page 80.
-    pub fn serial(&mut self) -> Result<String, CommandError> {
+    /// Returns the unit serial number (VPD page 80); `None` where the target has only a filler for it.
+    pub fn serial(&mut self) -> Result<Option<String>, CommandError> {
         self.ask("INQUIRY page 80", cdb::inquiry_page(0x80, 255), 255, parse_serial)
     }
 

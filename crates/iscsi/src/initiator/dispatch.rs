@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use assay_tcp::{Patience, READ_LIMIT};
+use assay_tcp::{Blocking, READ_LIMIT};
 
 use super::Initiator;
 use crate::multipath::{Candidate, State};
@@ -21,7 +21,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             return;
         }
         if wait >= READ_LIMIT && self.is_alone_and_quiet() {
-            return self.receive(0, Patience::Wait, now);
+            return self.receive(0, Blocking::Sleep, now);
         }
         let until_tick = self.next_tick_at.saturating_duration_since(now);
         let ready = self.wait(wait.min(until_tick));
@@ -47,7 +47,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
                 access: path.access,
                 outstanding: path.outstanding(),
             });
-            let Some(path) = self.spread.choose(candidates, self.slots.get(index).transfer_bytes) else {
+            let Some(path) = self.path_selector.choose(candidates, self.slots.get(index).transfer_bytes)
+            else {
                 break;
             };
             self.waiting.pop_front();
@@ -103,7 +104,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
                 continue;
             }
             match &mut self.paths[at].state {
-                State::Online(_) => self.receive(at, Patience::Now, now),
+                State::Online(_) => self.receive(at, Blocking::Never, now),
                 _ => self.advance_login(at, now),
             }
         }
@@ -112,12 +113,12 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         }
     }
 
-    fn receive(&mut self, at: usize, patience: Patience, now: Instant) {
+    fn receive(&mut self, at: usize, blocking: Blocking, now: Instant) {
         let mut events = std::mem::take(&mut self.session_events);
         let State::Online(connection) = &mut self.paths[at].state else { return };
-        let result = connection.receive(patience, &mut self.slots, &mut events);
+        let result = connection.receive(blocking, &mut self.slots, &mut events);
         // After a sleep the time is another one.
-        let now = if patience == Patience::Wait { Instant::now() } else { now };
+        let now = if blocking == Blocking::Sleep { Instant::now() } else { now };
         if let Ok(true) = result {
             connection.received_at = now;
             if connection.suspect_since.is_some() {

@@ -24,7 +24,7 @@ use assay_tcp::{EventLog, PATHS_MAX, TcpFactsReader};
 use crate::config::Config;
 use crate::error::{ConnectError, IoError, Lost, PathErrors};
 use crate::events::{Event, EventKind};
-use crate::multipath::{Path, Spread, State};
+use crate::multipath::{Path, PathSelector, State};
 use crate::pdu::Direction;
 use crate::scsi::Capacity;
 use crate::scsi::cdb::{self, Fua};
@@ -40,13 +40,24 @@ const CONTROL_SLOTS: u32 = 4;
 /// How often timers are looked at. All limits are far longer.
 const TICK: Duration = Duration::from_millis(50);
 
-/// What an initiator is for.
+/// Use of the sessions of an initiator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Serves {
-    /// I/O on a disk, which is looked at over every path before it serves.
+pub(crate) enum SessionUse {
+    /// I/O on a disk. Every path is probed before it carries I/O.
     Io,
-    /// Questions only, to whatever is there.
-    Questions,
+    /// Queries only, to units of any type.
+    Queries,
+}
+
+/// Whether the last block that READ CAPACITY reports exists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LastBlock {
+    /// It was not read yet.
+    Unread,
+    /// It exists, or its read says nothing about it.
+    Exists,
+    /// It does not: the target reports the number of blocks in place of the address of the last one.
+    Missing,
 }
 
 /// What a command does.
@@ -97,11 +108,11 @@ pub struct Completion<B> {
 pub struct Initiator<B: AsRef<[u8]> + AsMut<[u8]>> {
     config: Config,
     lun: u64,
-    serves: Serves,
+    session_use: SessionUse,
 
     slots: Slots<B>,
     paths: Vec<Path>,
-    spread: Spread,
+    path_selector: PathSelector,
     /// Commands for any path, oldest first.
     waiting: VecDeque<u32>,
     /// Commands that ended and wait for their last bytes to leave.
@@ -115,7 +126,9 @@ pub struct Initiator<B: AsRef<[u8]> + AsMut<[u8]>> {
     tcp_facts: Option<TcpFactsReader>,
 
     wwid: Option<String>,
+    /// Size of the unit, as far as it can be read.
     capacity: Option<Capacity>,
+    last_block: LastBlock,
     next_tick_at: Instant,
     all_down_since: Option<Instant>,
     /// Paths whose fenced writes the LUN reset in the air covers, and the path it was sent on.
@@ -126,17 +139,17 @@ pub struct Initiator<B: AsRef<[u8]> + AsMut<[u8]>> {
 impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     /// Brings up all paths. At least one must come up; the others are tried again while the initiator lives.
     pub fn connect(config: Config) -> Result<Self, ConnectError> {
-        Self::connect_to(config, Serves::Io)
+        Self::connect_to(config, SessionUse::Io)
     }
 
-    pub(crate) fn connect_to(config: Config, serves: Serves) -> Result<Self, ConnectError> {
+    pub(crate) fn connect_to(config: Config, session_use: SessionUse) -> Result<Self, ConnectError> {
         check(&config)?;
-        let mut initiator = Self::new(config, serves)?;
+        let mut initiator = Self::new(config, session_use)?;
         initiator.bring_up()?;
         Ok(initiator)
     }
 
-    fn new(config: Config, serves: Serves) -> Result<Self, ConnectError> {
+    fn new(config: Config, session_use: SessionUse) -> Result<Self, ConnectError> {
         let now = Instant::now();
         let mut isid_random = [0; 3];
         assay_tcp::random_bytes(&mut isid_random)
@@ -162,10 +175,10 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             .collect();
         Ok(Self {
             lun: crate::scsi::lun_to_wire(config.lun),
-            serves,
+            session_use,
             slots: Slots::new(u32::try_from(slot_count).expect("a few thousand"), now),
             paths,
-            spread: Spread::new(config.policy),
+            path_selector: PathSelector::new(config.policy),
             waiting: VecDeque::with_capacity(slot_count),
             ending: Vec::with_capacity(slot_count),
             paused_count: 0,
@@ -177,6 +190,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             tcp_facts: TcpFactsReader::open().ok(),
             wwid: None,
             capacity: None,
+            last_block: LastBlock::Unread,
             next_tick_at: now,
             all_down_since: Some(now),
             reset_in_air: None,

@@ -2,25 +2,27 @@
 
 use std::time::Instant;
 
-use super::{Initiator, Serves};
+use super::{Initiator, LastBlock, SessionUse};
 use crate::error::PathError;
 use crate::events::EventKind;
 use crate::multipath::{Phase, ProbeStep, State};
 use crate::pdu::Direction;
-use crate::scsi::{AccessState, Capacity, DeviceIds, Inquiry, Sense, cdb, parse_port_groups, status};
+use crate::scsi::{AccessState, Capacity, DeviceIds, Inquiry, Sense, cdb, key, parse_port_groups, status};
 use crate::session::TaskOutcome;
 use crate::slots::{CommandState, Data, Owner};
 
 /// Unit attentions taken in a row; a target has a handful after a restart.
 const READY_TRIES_MAX: u8 = 16;
-/// Space for the answer of a probe, bytes.
-const ANSWER_BYTES: u16 = 1024;
+/// Space for page 83, bytes.
+const PAGE_BYTES: u16 = 1024;
+/// Space for the target port groups, bytes.
+const ANSWER_BYTES: u32 = 1024;
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     pub(super) fn begin_probe(&mut self, at: usize, now: Instant) {
-        match self.serves {
-            Serves::Io => self.send_probe(at, ProbeStep::Ready { tries: 0 }, now),
-            Serves::Questions => self.serve(at, now),
+        match self.session_use {
+            SessionUse::Io => self.send_probe(at, ProbeStep::Ready { tries: 0 }, now),
+            SessionUse::Queries => self.serve(at, now),
         }
     }
 
@@ -33,10 +35,12 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         let (cdb, bytes) = match step {
             ProbeStep::Ready { .. } => (cdb::test_unit_ready(), 0),
             ProbeStep::Inquiry => (cdb::inquiry(96), 96),
-            ProbeStep::Ids => (cdb::inquiry_page(0x83, ANSWER_BYTES), ANSWER_BYTES),
+            ProbeStep::Ids => (cdb::inquiry_page(0x83, PAGE_BYTES), PAGE_BYTES.into()),
             ProbeStep::Capacity16 => (cdb::read_capacity_16(), 32),
             ProbeStep::Capacity10 => (cdb::read_capacity_10(), 8),
-            ProbeStep::Groups => (cdb::report_target_port_groups(ANSWER_BYTES.into()), ANSWER_BYTES),
+            ProbeStep::LastBlock => self.read_from_end(1),
+            ProbeStep::BlockBefore => self.read_from_end(2),
+            ProbeStep::Groups => (cdb::report_target_port_groups(ANSWER_BYTES), ANSWER_BYTES),
         };
         let Some(user) = self.slots.take() else {
             return self.lun_unusable(at, "no room for one more command".into(), now);
@@ -44,10 +48,10 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         let path = self.paths[at].index;
         let slot = self.slots.get_mut(user);
         slot.owner = Owner::Probe { path };
-        slot.data = Data::Control(vec![0; usize::from(bytes)]);
+        slot.data = Data::Control(vec![0; bytes as usize]);
         slot.cdb = cdb;
         slot.direction = if bytes == 0 { Direction::None } else { Direction::Read };
-        slot.transfer_bytes = bytes.into();
+        slot.transfer_bytes = bytes;
         slot.attempts = 0;
         slot.submitted_at = now;
         slot.place = CommandState::Bound { path };
@@ -101,6 +105,9 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             ProbeStep::Capacity16 | ProbeStep::Capacity10 => {
                 self.capacity_answer(step, is_good, &data, outcome)
             }
+            ProbeStep::LastBlock | ProbeStep::BlockBefore => {
+                Ok(Some(self.last_block_answer(at, step, outcome, now)))
+            }
             ProbeStep::Groups => self.groups_answer(at, is_good, &data, now),
         };
         match next {
@@ -112,7 +119,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
 
     fn ready_answer(&self, tries: u8, outcome: &TaskOutcome) -> Result<Option<ProbeStep>, String> {
         let sense = Sense::parse(&outcome.sense);
-        let attention = sense.is_some_and(|sense| sense.key == crate::scsi::key::UNIT_ATTENTION);
+        let attention = sense.is_some_and(|sense| sense.key == key::UNIT_ATTENTION);
         match outcome.status {
             status::CHECK_CONDITION if attention && tries < READY_TRIES_MAX => {
                 Ok(Some(ProbeStep::Ready { tries: tries + 1 }))
@@ -145,26 +152,70 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         data: &[u8],
         outcome: &TaskOutcome,
     ) -> Result<Option<ProbeStep>, String> {
-        let next = Ok(Some(ProbeStep::Groups));
-        let capacity = match step {
+        let mut capacity = match step {
             ProbeStep::Capacity16 if !is_good => return Ok(Some(ProbeStep::Capacity10)),
             ProbeStep::Capacity16 => Capacity::parse_16(data).map_err(|error| error.to_string())?,
-            // A standby port may refuse; that is in order if another path has told the size already.
-            _ if !is_good && self.capacity.is_some() => return next,
+            // A standby port may refuse; that is fine if another path has reported the size already.
+            _ if !is_good && self.capacity.is_some() => return Ok(Some(ProbeStep::Groups)),
             _ if !is_good => return Err(format!("READ CAPACITY failed: {}", words(outcome))),
             _ => Capacity::parse_10(data)
                 .map_err(|error| error.to_string())?
                 .ok_or("the unit is too large for READ CAPACITY(10) and does not know the other form")?,
         };
+        if self.last_block == LastBlock::Missing {
+            capacity.blocks = capacity.blocks.saturating_sub(1);
+        }
         match self.capacity {
             Some(known) if (known.blocks, known.block_bytes) != (capacity.blocks, capacity.block_bytes) => {
                 Err(format!("its size differs: {} bytes, not {}", capacity.bytes(), known.bytes()))
             }
             _ => {
                 self.capacity = Some(capacity);
-                next
+                let is_open = self.last_block == LastBlock::Unread && capacity.blocks > 1;
+                Ok(Some(if is_open { ProbeStep::LastBlock } else { ProbeStep::Groups }))
             }
         }
+    }
+
+    /// A READ of one block: the last of the reported ones (`back` 1), or the one before it (2).
+    fn read_from_end(&self, back: u64) -> (cdb::Cdb, u32) {
+        let capacity = self.capacity();
+        (cdb::read(capacity.blocks - back, 1, cdb::Fua::Off), capacity.block_bytes)
+    }
+
+    /// A target that reports the number of its blocks as the address of the last one (jSCSI does) refuses that address,
+    /// and takes the one before. Any other answer leaves the size as it was reported.
+    fn last_block_answer(
+        &mut self,
+        at: usize,
+        step: ProbeStep,
+        outcome: &TaskOutcome,
+        now: Instant,
+    ) -> ProbeStep {
+        let is_good = outcome.response == 0 && outcome.status == status::GOOD;
+        // Not only LOGICAL BLOCK ADDRESS OUT OF RANGE: jSCSI gives no additional sense code.
+        let is_refused = Sense::parse(&outcome.sense).is_some_and(|sense| sense.key == key::ILLEGAL_REQUEST);
+        // Several paths may be at this step at the same time: the first answer counts.
+        match (self.last_block, step) {
+            (LastBlock::Unread, ProbeStep::LastBlock) if is_refused => return ProbeStep::BlockBefore,
+            (LastBlock::Unread, ProbeStep::LastBlock) if is_good => self.last_block = LastBlock::Exists,
+            (LastBlock::Unread, ProbeStep::BlockBefore) if is_good => {
+                self.last_block = LastBlock::Missing;
+                if let Some(capacity) = &mut self.capacity {
+                    capacity.blocks -= 1;
+                    let words = format!(
+                        "READ CAPACITY reports {} blocks, but block {} does not exist; Assay uses {} blocks",
+                        capacity.blocks + 1,
+                        capacity.blocks,
+                        capacity.blocks
+                    );
+                    let index = self.paths[at].index;
+                    self.log.push(now, Some(index), EventKind::Deviation(words));
+                }
+            }
+            _ => {}
+        }
+        ProbeStep::Groups
     }
 
     fn groups_answer(
@@ -201,7 +252,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     }
 }
 
-/// Why what INQUIRY tells of cannot be a unit for I/O.
+/// Returns why the unit that INQUIRY describes cannot be used for I/O.
 fn no_disk(data: &[u8]) -> Option<String> {
     match Inquiry::parse(data) {
         Err(error) => Some(error.to_string()),

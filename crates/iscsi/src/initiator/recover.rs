@@ -70,7 +70,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             self.paths[at].stats.failures += 1;
             self.log.push(now, Some(index), EventKind::PathDown { cause, commands, fenced_writes });
         } else if is_news {
-            // The same answer twice a second is told once, or it would drown everything else.
+            // The same error twice a second is reported once, or it would hide everything else.
             self.log.push(now, Some(index), EventKind::RetryFailed { cause });
         }
         // A reset on its way covers only writes that were fenced before it was sent.
@@ -319,11 +319,10 @@ pub(crate) fn login_error(portal: String, failure: LoginFailure) -> PathError {
         LoginFailure::Login(source) => PathError::Login { portal, source },
         LoginFailure::HungUp { has_chap: false } => PathError::HungUp {
             portal,
-            hint: "some targets, Linux LIO among them, do so when they want CHAP; give a user name (user@host) and the \
-                   secret",
+            hint: "some targets (Linux LIO) do this when they require CHAP; give a user name (user@host) and its secret",
         },
         LoginFailure::HungUp { has_chap: true } => {
-            PathError::HungUp { portal, hint: "the target's own log may say what it did not like" }
+            PathError::HungUp { portal, hint: "see the target's log for the reason" }
         }
     }
 }

@@ -7,7 +7,7 @@ use assay_tcp::PATHS_MAX;
 use super::Initiator;
 use crate::error::PathError;
 use crate::events::EventKind;
-use crate::multipath::{Doubt, Path, Quiet, State};
+use crate::multipath::{Path, Silence, SilenceAction, State};
 use crate::slots::{CommandState, Owner};
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
@@ -19,12 +19,14 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             for (at, oldest) in owed.into_iter().take(self.paths.len()).enumerate() {
                 let Some((sent_at, commands)) = oldest else { continue };
                 let Some(quiet) = self.quiet(at, sent_at) else { continue };
-                match self.paths[at].pace.doubt(quiet, &self.config.timeouts, now) {
-                    Doubt::None => {}
+                match self.paths[at].pace.action(quiet, &self.config.timeouts, now) {
+                    SilenceAction::None => {}
                     // All of them: one that has nothing to do says nothing either, and is no witness unless asked.
-                    Doubt::Ask => self.paths.iter_mut().filter_map(Path::serving).for_each(|c| c.ask(now)),
-                    Doubt::Suspect => self.suspect(at, quiet.since, commands, now),
-                    Doubt::GiveUp => self.give_silent_path_up(at, quiet.since, now),
+                    SilenceAction::Ping => {
+                        self.paths.iter_mut().filter_map(Path::serving).for_each(|c| c.ask(now))
+                    }
+                    SilenceAction::Suspect => self.suspect(at, quiet.since, commands, now),
+                    SilenceAction::GiveUp => self.give_silent_path_up(at, quiet.since, now),
                 }
             }
         }
@@ -44,7 +46,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     }
 
     /// How quiet a serving path is.
-    fn quiet(&self, at: usize, sent_at: Instant) -> Option<Quiet> {
+    fn quiet(&self, at: usize, sent_at: Instant) -> Option<Silence> {
         let State::Online(connection) = &self.paths[at].state else { return None };
         let is_witness =
             |path: &&Path| usize::from(path.index) != at && path.is_trusted() && path.access.serves_io();
@@ -52,7 +54,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             State::Online(other) => Some(other.received_at),
             _ => None,
         };
-        self.paths[at].is_serving().then(|| Quiet {
+        self.paths[at].is_serving().then(|| Silence {
             since: connection.received_at.max(sent_at),
             asked_at: connection.ping.map(|(_, asked_at)| asked_at),
             others_heard_at: self.paths.iter().filter(is_witness).filter_map(heard_at).max(),

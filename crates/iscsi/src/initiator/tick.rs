@@ -123,7 +123,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         }
     }
 
-    /// Drops connections whose target has nothing of ours in the air and takes nothing either: its command window
+    /// Drops connections whose target has no outstanding command of this initiator and accepts none: its command window
     /// stays closed, and no answer will ever open it.
     fn drop_closed_windows(&mut self, now: Instant) {
         let limit = self.config.timeouts.command;

@@ -96,7 +96,9 @@ fn declaration(key: &str, value: &str, agreed: &mut Negotiated) -> Result<KeyAns
             agreed.target_portal_group = Some(u16::try_from(tag).expect("bounded by the line above"));
         }
         "TargetAlias" => agreed.target_alias = Some(text::shorten(value)),
-        "TargetAddress" | "AuthMethod" | "SessionType" => {}
+        // Declarations, and echoes of the keys that we declared.
+        "TargetAddress" | "TargetName" | "InitiatorName" | "InitiatorAlias" | "AuthMethod"
+        | "SessionType" => {}
         // Markers are gone since RFC 7143; No is the only answer that leaves the byte stream alone.
         "IFMarker" | "OFMarker" => return Ok(KeyAnswer::Reply("No".into())),
         "IFMarkInt" | "OFMarkInt" => return Ok(KeyAnswer::Reply("Irrelevant".into())),

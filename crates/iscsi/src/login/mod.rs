@@ -47,19 +47,31 @@ pub enum LoginError {
         expected: String,
     },
     /// A key that must be there is not.
-    #[error("the target left out {0}, which this step of the login needs")]
+    #[error("the target did not send {0}, which this step of the login requires")]
     MissingKey(&'static str),
     /// The target asks for an authentication we have no credentials for.
-    #[error("the target wants authentication ({0}); give a CHAP name and secret (user@host)")]
+    #[error("the target requires authentication ({0}); give a CHAP name and secret (user@host)")]
     AuthenticationNeeded(String),
     /// The target went on without the authentication we insist on.
-    #[error("the target did not authenticate although mutual CHAP was asked for")]
+    #[error("the target skipped authentication although mutual CHAP is configured")]
     AuthenticationSkipped,
     /// The target does not know the secret it should know.
-    #[error("the target's answer to our CHAP challenge is wrong: it does not know the mutual secret")]
+    #[error("the target's response to the CHAP challenge is wrong: it does not know the mutual secret")]
     TargetNotGenuine,
+    /// The target accepted our credentials, and did not answer our challenge.
+    #[error(
+        "the target accepted the CHAP name and secret but did not answer the CHAP challenge: it has no mutual (outgoing) \
+         CHAP account. Set one up on the target, or log in without a mutual secret"
+    )]
+    MutualUnanswered,
+    /// The target refused credentials and challenge together.
+    #[error(
+        "the target refused the login after mutual CHAP was asked for (status 0x0201): either it has no mutual \
+         (outgoing) CHAP account, or the CHAP name or secret is wrong. Log in without a mutual secret to find out which"
+    )]
+    MutualRefused,
     /// The target sent our own challenge back (a reflection attack, or a loop).
-    #[error("the target sent our own CHAP challenge back")]
+    #[error("the target returned the initiator's own CHAP challenge")]
     ChallengeReflected,
     /// Not a login response.
     #[error("the target answered the login with opcode {0:#04x}")]
@@ -96,7 +108,11 @@ impl LoginError {
     pub fn is_permanent(&self) -> bool {
         match self {
             Self::Refused { class, .. } => *class == 2,
-            Self::AuthenticationNeeded(_) | Self::AuthenticationSkipped | Self::TargetNotGenuine => true,
+            Self::AuthenticationNeeded(_)
+            | Self::AuthenticationSkipped
+            | Self::TargetNotGenuine
+            | Self::MutualUnanswered
+            | Self::MutualRefused => true,
             _ => false,
         }
     }
@@ -116,7 +132,7 @@ pub fn status_words(class: u8, detail: u8) -> &'static str {
         (2, 4) => "the target was removed and has no new address",
         (2, 5) => "unsupported protocol version",
         (2, 6) => "too many connections in this session",
-        (2, 7) => "a required parameter is missing: the target may want CHAP",
+        (2, 7) => "a required parameter is missing; the target may require CHAP",
         (2, 8) => "this connection cannot join the session",
         (2, 9) => "session type is not supported",
         (2, 10) => "the session does not exist",
@@ -220,6 +236,12 @@ impl Login {
             }
             None => text::push(&mut data, "SessionType", "Discovery"),
         }
+        if self.config.target_name.is_none() && self.config.chap.is_none() {
+            // There is nothing to negotiate in the security stage, and gotgt takes SessionType in the operational stage
+            // only. A target that wants authentication refuses the login in either stage.
+            self.offer_operational(&mut data);
+            return self.request(true, data);
+        }
         let method = match &self.config.chap {
             None => "None",
             // With mutual authentication a target that skips it must not get through.
@@ -244,8 +266,8 @@ impl Login {
         }
         self.text.extend_from_slice(data);
         self.exp_stat_sn = response.numbers.stat_sn.wrapping_add(1);
-        if (response.status_class, response.status_detail) == (2, 1) && self.config.chap.is_none() {
-            return Err(LoginError::AuthenticationNeeded("that was not offered".into()));
+        if (response.status_class, response.status_detail) == (2, 1) {
+            self.authentication_failed()?;
         }
         if response.status_class > 1 {
             return Err(LoginError::Refused { class: response.status_class, detail: response.status_detail });
@@ -256,6 +278,9 @@ impl Login {
         let pairs = text::parse(&std::mem::take(&mut self.text))?;
         if response.status_class == 1 {
             return Ok(LoginStep::Redirect(require(&pairs, "TargetAddress")?.to_owned()));
+        }
+        if response.stage == SECURITY && self.config.chap.is_none() {
+            self.no_method_but_none(&pairs)?;
         }
         if response.stage != self.stage() {
             return Err(LoginError::WrongStage { got: response.stage, expected: self.stage() });
@@ -307,12 +332,35 @@ impl Login {
         if response.next_stage != OPERATIONAL {
             return Err(LoginError::WrongStage { got: response.next_stage, expected: OPERATIONAL });
         }
+        self.offer_operational(&mut reply);
+        Ok(LoginStep::Send(self.request(true, reply)))
+    }
+
+    /// Enters the operational stage, with our offer of every key.
+    fn offer_operational(&mut self, data: &mut Vec<u8>) {
         self.waiting = Waiting::Operational;
         self.operational_sent = true;
         for (key, value) in operational_offer(&self.config.offer, self.config.target_name.is_some()) {
-            text::push(&mut reply, key, &value);
+            text::push(data, key, &value);
         }
-        Ok(LoginStep::Send(self.request(true, reply)))
+    }
+
+    /// Says what a failed authentication (status 0201) means at this point; nothing where the status says it all.
+    fn authentication_failed(&self) -> Result<(), LoginError> {
+        match (&self.config.chap, self.waiting) {
+            (None, _) => Err(LoginError::AuthenticationNeeded("CHAP".into())),
+            // Our name and response went out together with our own challenge: the target may have failed at either.
+            (Some(chap), Waiting::Verdict { .. }) if chap.target.is_some() => Err(LoginError::MutualRefused),
+            _ => Ok(()),
+        }
+    }
+
+    /// An error if the target asks for authentication, which we have no credentials for.
+    fn no_method_but_none(&self, pairs: &Pairs) -> Result<(), LoginError> {
+        match find(pairs, "AuthMethod") {
+            None | Some("None") => Ok(()),
+            Some(other) => Err(LoginError::AuthenticationNeeded(text::shorten(other))),
+        }
     }
 
     fn may_leave_security(&self) -> bool {
@@ -376,7 +424,8 @@ impl Login {
         if self.chap_done || (find(pairs, "CHAP_R").is_none() && !transit) {
             return Ok(());
         }
-        let response = text::decode_binary("CHAP_R", require(pairs, "CHAP_R")?)?;
+        let proof = find(pairs, "CHAP_R").ok_or(LoginError::MutualUnanswered)?;
+        let response = text::decode_binary("CHAP_R", proof)?;
         let expected = algorithm.response(OUR_IDENTIFIER, &target.secret, &self.config.challenge);
         let name_fits = require(pairs, "CHAP_N")? == target.name;
         if !name_fits || !equal_in_constant_time(&response, &expected) {
@@ -389,10 +438,12 @@ impl Login {
 
     fn operational(&mut self, response: &LoginResponse, pairs: &Pairs) -> Result<LoginStep, LoginError> {
         let reply = self.settle_all(pairs.iter())?;
-        // A target that answers our last word with T=1 and an offer of its own would leave that offer open.
-        if !response.transit || !reply.is_empty() {
+        if !response.transit {
             return Ok(LoginStep::Send(self.request(true, reply)));
         }
+        // T=1 ends the negotiation, whatever keys come with it (RFC 7143 §6.3): another request would be one that the
+        // target does not expect. Every key that decides how data move was in our offer, so what is left unanswered
+        // here are names, markers and a vendor's own keys, and those stay as they are without an answer.
         if response.next_stage != FULL_FEATURE {
             return Err(LoginError::WrongStage { got: response.next_stage, expected: FULL_FEATURE });
         }

@@ -89,6 +89,80 @@ fn chap_one_way_sends_the_digest() {
     assert_eq!(agreed.authentication, "CHAP (Md5)");
 }
 
+#[test]
+fn keys_in_the_last_response_end_the_login_all_the_same() {
+    for extra in
+        ["IFMarker=No", "X-com.example.key=1", "TargetName=iqn.2026-11.example:disk", "OFMarkInt=2048"]
+    {
+        let mut login = Login::new(config(None));
+        login.begin();
+        sent(answer(&mut login, 0x81, "AuthMethod=None"));
+        let last = answer(&mut login, 0x87, &format!("{OPERATIONAL_ANSWER} {extra}"));
+        assert!(matches!(last, Ok(LoginStep::Done(_))), "{extra}: {last:?}");
+    }
+    // Without T=1 the target waits for an answer, and gets it.
+    let mut login = Login::new(config(None));
+    login.begin();
+    sent(answer(&mut login, 0x81, "AuthMethod=None"));
+    let more = answer(&mut login, 0x04, &format!("{OPERATIONAL_ANSWER} X-com.example.key=1"));
+    assert_eq!(sent(more).1, "X-com.example.key=NotUnderstood");
+    // What decides how data move is checked here as anywhere.
+    let mut login = Login::new(config(None));
+    login.begin();
+    sent(answer(&mut login, 0x81, "AuthMethod=None"));
+    assert!(answer(&mut login, 0x87, "MaxBurstLength=12").is_err());
+}
+
+#[test]
+fn discovery_without_credentials_starts_in_the_operational_stage() {
+    let mut login = Login::new(LoginConfig { target_name: None, ..config(None) });
+    let first = login.begin();
+    assert_eq!(first.bhs.flags(), 0x87, "operational, and then full feature phase");
+    let text = String::from_utf8(first.data).unwrap();
+    assert!(text.contains("SessionType=Discovery\0") && text.contains("HeaderDigest="), "{text:?}");
+    assert!(!text.contains("AuthMethod") && !text.contains("MaxBurstLength"), "{text:?}");
+    let answered = answer(&mut login, 0x87, "HeaderDigest=None DataDigest=None");
+    assert!(matches!(answered, Ok(LoginStep::Done(_))), "{answered:?}");
+
+    let mut login = Login::new(LoginConfig { target_name: None, ..config(Some(one_way())) });
+    let text = String::from_utf8(login.begin().data).unwrap();
+    assert!(text.contains("AuthMethod=CHAP,None\0"), "with credentials it starts with them: {text:?}");
+
+    // A target that wants authentication says so in one of two ways.
+    let mut login = Login::new(LoginConfig { target_name: None, ..config(None) });
+    login.begin();
+    let refused = answer(&mut login, 0x00, "AuthMethod=CHAP");
+    assert_eq!(refused, Err(LoginError::AuthenticationNeeded("CHAP".into())));
+    let mut login = Login::new(LoginConfig { target_name: None, ..config(None) });
+    login.begin();
+    let (bhs, data) = response(0, [2, 1], "");
+    assert!(matches!(login.on_response(&bhs, &data), Err(LoginError::AuthenticationNeeded(_))));
+}
+
+#[test]
+fn a_target_without_a_mutual_account_is_said() {
+    let mut login = Login::new(config(Some(mutual())));
+    to_mutual_verdict(&mut login);
+    let (bhs, data) = response(0, [2, 1], "");
+    let error = login.on_response(&bhs, &data).unwrap_err();
+    assert!(
+        error.is_permanent() && error.to_string().contains("no mutual (outgoing) CHAP account"),
+        "{error}"
+    );
+    let mut login = Login::new(config(Some(mutual())));
+    to_mutual_verdict(&mut login);
+    let error = answer(&mut login, 0x81, "").unwrap_err();
+    assert!(error.to_string().contains("accepted the CHAP name and secret"), "{error}");
+    // Without mutual CHAP the status says what it always said.
+    let mut login = Login::new(config(Some(one_way())));
+    login.begin();
+    sent(answer(&mut login, 0x00, "AuthMethod=CHAP"));
+    sent(answer(&mut login, 0x00, "CHAP_A=5 CHAP_I=1 CHAP_C=0xff"));
+    let (bhs, data) = response(0, [2, 1], "");
+    let error = login.on_response(&bhs, &data).unwrap_err().to_string();
+    assert!(error.contains("check CHAP name and secret"), "{error}");
+}
+
 fn to_mutual_verdict(login: &mut Login) {
     login.begin();
     sent(answer(login, 0x00, "AuthMethod=CHAP"));
@@ -111,7 +185,7 @@ fn chap_mutual_checks_the_target() {
     }
     let mut login = Login::new(config(Some(mutual())));
     to_mutual_verdict(&mut login);
-    assert_eq!(answer(&mut login, 0x81, ""), Err(LoginError::MissingKey("CHAP_R")));
+    assert_eq!(answer(&mut login, 0x81, ""), Err(LoginError::MutualUnanswered));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use assay_tcp::Patience;
+use assay_tcp::Blocking;
 
 use crate::login::Negotiated;
 use crate::pdu::{Bhs, Response};
@@ -34,6 +34,10 @@ pub(crate) enum ProbeStep {
     Capacity16,
     /// READ CAPACITY (10), for units that do not know the other form.
     Capacity10,
+    /// Reading the last block that the reported size allows.
+    LastBlock,
+    /// Reading the block before it, where the last one does not exist.
+    BlockBefore,
     /// REPORT TARGET PORT GROUPS.
     Groups,
 }
@@ -108,12 +112,12 @@ impl Connection {
     /// Takes what the socket has; true if that was anything.
     pub(crate) fn receive<B: AsRef<[u8]> + AsMut<[u8]>>(
         &mut self,
-        patience: Patience,
+        blocking: Blocking,
         slots: &mut Slots<B>,
         events: &mut Vec<SessionEvent>,
     ) -> Result<bool, WireError> {
         let mut sink = SessionSink { session: &mut self.session, slots, events };
-        Ok(self.wire.receive(patience, &mut sink)? > 0)
+        Ok(self.wire.receive(blocking, &mut sink)? > 0)
     }
 
     /// Sends a ping when it is time; an error when one was not answered and nothing else came either.

@@ -7,5 +7,5 @@ mod silence;
 
 pub(crate) use connection::{Connection, Phase, ProbeStep};
 pub(crate) use path::{Attempt, Path, Purpose, State};
-pub(crate) use policy::{Candidate, Spread};
-pub(crate) use silence::{Doubt, Quiet};
+pub(crate) use policy::{Candidate, PathSelector};
+pub(crate) use silence::{Silence, SilenceAction};

@@ -13,7 +13,7 @@ pub(crate) struct Candidate {
 
 /// Spreads commands over paths.
 #[derive(Debug)]
-pub(crate) struct Spread {
+pub(crate) struct PathSelector {
     policy: Policy,
 
     current: u8,
@@ -21,7 +21,7 @@ pub(crate) struct Spread {
     turn_bytes: u64,
 }
 
-impl Spread {
+impl PathSelector {
     pub(crate) fn new(policy: Policy) -> Self {
         let current = if let Policy::Fixed(path) = policy { path } else { 0 };
         Self { policy, current, turn_ios: 0, turn_bytes: 0 }
@@ -95,7 +95,7 @@ mod tests {
 
     fn check(policy: Policy, states: &[(AccessState, u32)], bytes: u32, expected: &[u8]) {
         let paths = paths(states);
-        let mut spread = Spread::new(policy);
+        let mut spread = PathSelector::new(policy);
         let chosen: Vec<u8> =
             expected.iter().map(|_| spread.choose(paths.iter().copied(), bytes).unwrap()).collect();
         assert_eq!(chosen, expected, "{policy:?}");
@@ -115,7 +115,7 @@ mod tests {
     fn optimized_paths_come_first_and_others_only_without_them() {
         check(Policy::ROUND_ROBIN_EACH, &[(Slow, 0), (Fast, 0), (Standby, 0), (Fast, 0)], 1, &[1, 3, 1, 3]);
         check(Policy::ROUND_ROBIN_EACH, &[(Slow, 0), (Standby, 0), (Slow, 0)], 1, &[0, 2, 0]);
-        let mut spread = Spread::new(Policy::ROUND_ROBIN_EACH);
+        let mut spread = PathSelector::new(Policy::ROUND_ROBIN_EACH);
         assert_eq!(spread.choose(paths(&[(Standby, 0)]).into_iter(), 1), None);
     }
 

@@ -65,28 +65,28 @@ impl ResponseTimes {
         (limit * (1 << self.given_up_count)).min(timeouts.ping)
     }
 
-    /// What to do about a path.
-    pub(crate) fn doubt(&self, quiet: Quiet, timeouts: &Timeouts, now: Instant) -> Doubt {
+    /// Action on a path that is silent.
+    pub(crate) fn action(&self, quiet: Silence, timeouts: &Timeouts, now: Instant) -> SilenceAction {
         let silent = now.saturating_duration_since(quiet.since);
         let limit = self.suspect_after(timeouts);
         if silent < limit / 2 {
-            return Doubt::None;
+            return SilenceAction::None;
         }
-        let Some(asked_at) = quiet.asked_at else { return Doubt::Ask };
+        let Some(asked_at) = quiet.asked_at else { return SilenceAction::Ping };
         // A ping from before the silence may have been lost in what was busy then; its time counts from the silence.
         let asked_at = asked_at.max(quiet.since);
         let others_answer = quiet.others_heard_at.is_some_and(|at| at > asked_at);
         let has_had_time = now.saturating_duration_since(asked_at) >= limit / 2;
         if !others_answer || !has_had_time || silent < limit {
-            return Doubt::None;
+            return SilenceAction::None;
         }
-        if silent >= self.give_up_after(timeouts) { Doubt::GiveUp } else { Doubt::Suspect }
+        if silent >= self.give_up_after(timeouts) { SilenceAction::GiveUp } else { SilenceAction::Suspect }
     }
 }
 
-/// A path that owes answers.
+/// Silence of a path that has commands outstanding.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Quiet {
+pub(crate) struct Silence {
     /// When the last byte came, or the oldest command it owes an answer to was sent, if that was later.
     pub since: Instant,
     /// When the ping in the air was sent.
@@ -95,13 +95,13 @@ pub(crate) struct Quiet {
     pub others_heard_at: Option<Instant>,
 }
 
-/// What to do about a path.
+/// Action on a path that is silent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Doubt {
+pub(crate) enum SilenceAction {
     /// Nothing.
     None,
-    /// Ask it and the others.
-    Ask,
+    /// Ping it and the others.
+    Ping,
     /// Give it no new commands.
     Suspect,
     /// End its connection.
@@ -116,42 +116,42 @@ mod tests {
 
     /// Times in ms since the silence began: now, when the ping left, when another path was heard; the slowest answer.
     #[track_caller]
-    fn check(now: u32, asked: Option<u32>, heard: Option<u32>, slowest: u32, expected: Doubt) {
+    fn check(now: u32, asked: Option<u32>, heard: Option<u32>, slowest: u32, expected: SilenceAction) {
         let start = Instant::now();
         let mut pace = ResponseTimes::new(start);
         pace.answered(MS * slowest);
-        let quiet = Quiet {
+        let quiet = Silence {
             since: start,
             asked_at: asked.map(|ms| start + MS * ms),
             others_heard_at: heard.map(|ms| start + MS * ms),
         };
-        assert_eq!(pace.doubt(quiet, &Timeouts::default(), start + MS * now), expected);
+        assert_eq!(pace.action(quiet, &Timeouts::default(), start + MS * now), expected);
     }
 
     #[test]
     fn a_silent_path_is_asked_then_doubted_then_given_up_if_another_answers() {
-        check(100, None, Some(99), 1, Doubt::None);
-        check(125, None, Some(99), 1, Doubt::Ask);
-        check(200, Some(125), Some(199), 1, Doubt::None);
-        check(250, Some(125), Some(249), 1, Doubt::Suspect);
-        check(999, Some(125), Some(998), 1, Doubt::Suspect);
-        check(1000, Some(125), Some(999), 1, Doubt::GiveUp);
+        check(100, None, Some(99), 1, SilenceAction::None);
+        check(125, None, Some(99), 1, SilenceAction::Ping);
+        check(200, Some(125), Some(199), 1, SilenceAction::None);
+        check(250, Some(125), Some(249), 1, SilenceAction::Suspect);
+        check(999, Some(125), Some(998), 1, SilenceAction::Suspect);
+        check(1000, Some(125), Some(999), 1, SilenceAction::GiveUp);
     }
 
     #[test]
     fn silence_of_all_paths_is_no_fault_of_one() {
-        check(4000, Some(125), None, 1, Doubt::None);
+        check(4000, Some(125), None, 1, SilenceAction::None);
         // The others fell silent soon after this one, before anybody was asked.
-        check(4000, Some(125), Some(124), 1, Doubt::None);
+        check(4000, Some(125), Some(124), 1, SilenceAction::None);
     }
 
     #[test]
     fn a_path_whose_answers_take_long_is_given_longer_but_not_for_ever() {
-        check(350, Some(175), Some(349), 100, Doubt::None);
-        check(400, Some(200), Some(399), 100, Doubt::Suspect);
-        check(999, Some(500), Some(998), 10_000, Doubt::None);
-        check(1000, Some(500), Some(999), 10_000, Doubt::Suspect);
-        check(2000, Some(500), Some(1999), 10_000, Doubt::GiveUp);
+        check(350, Some(175), Some(349), 100, SilenceAction::None);
+        check(400, Some(200), Some(399), 100, SilenceAction::Suspect);
+        check(999, Some(500), Some(998), 10_000, SilenceAction::None);
+        check(1000, Some(500), Some(999), 10_000, SilenceAction::Suspect);
+        check(2000, Some(500), Some(1999), 10_000, SilenceAction::GiveUp);
     }
 
     #[test]
@@ -159,9 +159,9 @@ mod tests {
         let start = Instant::now();
         let pace = ResponseTimes::new(start);
         let heard = Some(start + MS * 2000);
-        let quiet = Quiet { since: start + MS * 1000, asked_at: Some(start), others_heard_at: heard };
-        assert_eq!(pace.doubt(quiet, &Timeouts::default(), start + MS * 1120), Doubt::None);
-        assert_eq!(pace.doubt(quiet, &Timeouts::default(), start + MS * 1250), Doubt::Suspect);
+        let quiet = Silence { since: start + MS * 1000, asked_at: Some(start), others_heard_at: heard };
+        assert_eq!(pace.action(quiet, &Timeouts::default(), start + MS * 1120), SilenceAction::None);
+        assert_eq!(pace.action(quiet, &Timeouts::default(), start + MS * 1250), SilenceAction::Suspect);
     }
 
     #[test]

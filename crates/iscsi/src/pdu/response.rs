@@ -115,7 +115,7 @@ pub enum Response {
         /// Parameters 1 to 3.
         parameters: [u16; 3],
     },
-    /// A PDU of ours was refused; its header follows in the data segment.
+    /// The target rejected a PDU; the data segment holds the header of that PDU.
     Reject {
         /// Sequence numbers.
         numbers: Numbers,

@@ -64,9 +64,31 @@ pub fn parse_supported_pages(data: &[u8]) -> Result<Vec<u8>, ScsiDataError> {
     Ok(page(data, 0x00)?.to_vec())
 }
 
-/// Page 80: unit serial number.
-pub fn parse_serial(data: &[u8]) -> Result<String, ScsiDataError> {
-    Ok(ascii(page(data, 0x80)?))
+/// Page 80: unit serial number; `None` where the page holds none, or a filler that many units share.
+pub fn parse_serial(data: &[u8]) -> Result<Option<String>, ScsiDataError> {
+    Ok(Some(ascii(page(data, 0x80)?)).filter(|serial| is_identity(serial)))
+}
+
+/// True if `text` distinguishes one unit from another. Targets fill fields that they have nothing for with blanks, zeros,
+/// a single letter repeated, or a word that says so.
+fn is_identity(text: &str) -> bool {
+    let mut characters = text.bytes().filter(u8::is_ascii_alphanumeric);
+    let is_filler = match characters.next() {
+        // A short serial other than zero may be the number of the unit.
+        Some(first) => characters.all(|next| next == first) && (first == b'0' || text.len() >= FILLER_BYTES),
+        None => true,
+    };
+    let words = ["none", "unknown", "default", "n/a", "not available", "0123456789", "1234567890"];
+    !is_filler && !words.iter().any(|word| text.eq_ignore_ascii_case(word))
+}
+
+/// From this length on, one character repeated is a filler.
+const FILLER_BYTES: usize = 8;
+
+/// True if a binary designator distinguishes one unit from another: more than its first byte, which holds the
+/// type of an NAA name, is set.
+fn names_something(bytes: &[u8]) -> bool {
+    bytes.iter().skip(1).any(|&byte| byte != 0) && bytes.iter().any(|&byte| byte != 0xff)
 }
 
 /// One designator of page 83.
@@ -115,18 +137,18 @@ impl DeviceIds {
     #[must_use]
     pub fn wwid(&self) -> Option<String> {
         let of_kind = |kind| {
-            self.designators.iter().find(|d| d.association == 0 && d.kind == kind && !d.bytes.is_empty())
+            self.designators.iter().filter(move |d| d.association == 0 && d.kind == kind).map(|d| &*d.bytes)
         };
-        if let Some(name) = of_kind(3) {
-            return Some(format!("naa.{}", hex(&name.bytes)));
-        }
-        if let Some(name) = of_kind(2) {
-            return Some(format!("eui.{}", hex(&name.bytes)));
-        }
-        if let Some(name) = of_kind(8) {
-            return Some(ascii(&name.bytes));
-        }
-        of_kind(1).map(|name| format!("t10.{}", ascii(&name.bytes)))
+        let binary = |kind| of_kind(kind).find(|bytes| names_something(bytes)).map(hex);
+        let text = |kind| of_kind(kind).map(ascii).find(|name| is_identity(name));
+        // A T10 name is the vendor, padded to eight bytes, and what the vendor makes of it.
+        let t10 =
+            || of_kind(1).find(|bytes| is_identity(&ascii(bytes.get(8..).unwrap_or_default()))).map(ascii);
+        binary(3)
+            .map(|name| format!("naa.{name}"))
+            .or_else(|| binary(2).map(|name| format!("eui.{name}")))
+            .or_else(|| text(8))
+            .or_else(|| t10().map(|name| format!("t10.{name}")))
     }
 
     /// The target port group of the port that answered, for ALUA.

@@ -45,10 +45,11 @@ fn inquiry_and_identification() {
         0, 0,
     ];
     let ids = DeviceIds::parse(&page).unwrap();
-    assert_eq!((ids.target_port_group(), ids.wwid().as_deref()), (Some(9), Some("t10.IET")));
+    assert_eq!(ids.target_port_group(), Some(9));
+    assert_eq!(ids.wwid(), None, "a T10 name that ends with the vendor names no unit");
     let page = [0, 0x83, 0, 12, 1, 3, 0, 8, 0x60, 0, 0, 0, 0, 0, 0, 1];
     assert_eq!(DeviceIds::parse(&page).unwrap().wwid().unwrap(), "naa.6000000000000001");
-    assert_eq!(parse_serial(&[0, 0x80, 0, 4, b'b', b'e', b'a', b'f']).unwrap(), "beaf");
+    assert_eq!(parse_serial(&[0, 0x80, 0, 4, b'b', b'e', b'a', b'f']).unwrap().as_deref(), Some("beaf"));
     assert!(parse_serial(&[0, 0x83, 0, 0]).is_err(), "the wrong page");
 }
 
@@ -163,4 +164,33 @@ proptest! {
         let _ = (parse_lba_status(&data), parse_reservation_keys(&data), parse_reservation(&data));
         let _ = (parse_port_groups(&data), Sense::parse(&data).map(|sense| (sense.action(), sense.to_string())));
     }
+}
+
+fn length(bytes: &[u8]) -> u8 {
+    u8::try_from(bytes.len()).unwrap()
+}
+
+/// Page 80 with this serial.
+fn serial_page(serial: &str) -> Vec<u8> {
+    [&[0, 0x80, 0, length(serial.as_bytes())][..], serial.as_bytes()].concat()
+}
+
+#[test]
+fn a_serial_that_many_units_share_is_no_identity() {
+    for filler in ["00000000", "0", "", "        ", "0000-0000", "FFFFFFFF", "None", "unknown", "0123456789"]
+    {
+        assert_eq!(parse_serial(&serial_page(filler)).unwrap(), None, "{filler:?}");
+    }
+    for serial in ["00000001", "1", "beaf11", "gotgt-1000", "ISCSI00000000001", "0000 0000 0a"] {
+        assert_eq!(parse_serial(&serial_page(serial)).unwrap().as_deref(), Some(serial));
+    }
+    let name = |code: u8, kind: u8, bytes: &[u8]| {
+        let page = [&[0, 0x83, 0, 4 + length(bytes), code, kind, 0, length(bytes)][..], bytes].concat();
+        DeviceIds::parse(&page).unwrap().wwid()
+    };
+    assert_eq!(name(1, 3, &[0x60, 0, 0, 0, 0, 0, 0, 0]), None, "an NAA name of its type alone");
+    assert_eq!(name(1, 2, &[0; 8]), None);
+    assert_eq!(name(2, 1, b"IET     00000000"), None, "a vendor, and a filler");
+    assert_eq!(name(2, 1, b"IET     00010001").as_deref(), Some("t10.IET     00010001"));
+    assert_eq!(name(1, 3, &[0x60, 0, 0, 0, 0, 0, 0, 1]).as_deref(), Some("naa.6000000000000001"));
 }

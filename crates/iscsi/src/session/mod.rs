@@ -34,7 +34,7 @@ pub enum SessionError {
     #[error(transparent)]
     Pdu(#[from] PduError),
     /// A status number was left out: a response is missing.
-    #[error("status number {got} came, {expected} was expected: a response is missing")]
+    #[error("received StatSN {got}, expected {expected}: a response is missing")]
     StatusGap {
         /// StatSN received.
         got: u32,
@@ -42,7 +42,7 @@ pub enum SessionError {
         expected: u32,
     },
     /// A response to something that is not in the air.
-    #[error("PDU {opcode:#04x} names task {itt:#010x}, which is not in the air")]
+    #[error("PDU {opcode:#04x} is for task {itt:#010x}, which is not outstanding")]
     UnknownTask {
         /// Opcode.
         opcode: u8,
@@ -70,7 +70,7 @@ pub enum SessionError {
         fault: &'static str,
     },
     /// The target refused a PDU that we need.
-    #[error("the target rejected our PDU {opcode:#04x}: {}", incoming::reject_words(*reason))]
+    #[error("the target rejected PDU {opcode:#04x}: {}", incoming::reject_words(*reason))]
     Rejected {
         /// Reason code.
         reason: u8,
@@ -78,10 +78,10 @@ pub enum SessionError {
         opcode: u8,
     },
     /// A PDU that does not belong into the full feature phase.
-    #[error("PDU {0:#04x} does not belong into the full feature phase")]
+    #[error("PDU {0:#04x} is not allowed in the full feature phase")]
     OutOfPhase(u8),
     /// The target causes control PDUs faster than it reads them.
-    #[error("the target asks for more than {CONTROL_MAX} answers without reading them")]
+    #[error("the target requests more than {CONTROL_MAX} responses without reading them")]
     ControlFlood,
 }
 
@@ -119,7 +119,7 @@ pub enum SessionEvent {
         /// Seconds before a new login may be tried (Time2Wait), or until which to log out.
         seconds: u16,
     },
-    /// Asynchronous SCSI event; the sense data tells which.
+    /// Asynchronous SCSI event; the sense data says which.
     AsyncSense {
         /// Sense data.
         sense: Vec<u8>,

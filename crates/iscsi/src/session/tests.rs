@@ -289,7 +289,7 @@ fn pings_are_answered_with_their_data_and_floods_are_refused() {
 }
 
 #[test]
-fn messages_and_rejects_are_told() {
+fn messages_and_rejects_are_reported() {
     let mut session = Session::new(agreed(), 0, 4);
     let mut message = header(0x32, 0x80, 0xffff_ffff, 100);
     message.0[36] = 1;
@@ -299,7 +299,7 @@ fn messages_and_rejects_are_told() {
     let mut reject = header(0x3f, 0x80, 0xffff_ffff, 101);
     reject.0[2] = 4;
     let error = receive(&mut session, &reject, &[0x01; 48]).unwrap_err();
-    assert_eq!(error.to_string(), "the target rejected our PDU 0x01: protocol error");
+    assert_eq!(error.to_string(), "the target rejected PDU 0x01: protocol error");
     let mut reject = header(0x3f, 0x80, 0xffff_ffff, 102);
     reject.0[2] = 2;
     let events = receive(&mut session, &reject, &[0x05; 48]).unwrap();

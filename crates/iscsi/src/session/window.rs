@@ -10,11 +10,13 @@ pub(super) struct Window {
     cmd_sn: u32,
     max_cmd_sn: u32,
     exp_stat_sn: u32,
+    /// Responses that repeated a status number, less the numbers that were skipped since.
+    repeated_count: u32,
 }
 
 impl Window {
     pub(super) fn new(cmd_sn: u32, max_cmd_sn: u32, exp_stat_sn: u32) -> Self {
-        Self { cmd_sn, max_cmd_sn, exp_stat_sn }
+        Self { cmd_sn, max_cmd_sn, exp_stat_sn, repeated_count: 0 }
     }
 
     /// CmdSN the next command will have.
@@ -54,11 +56,26 @@ impl Window {
             self.max_cmd_sn = max_cmd_sn;
         }
         if response.advances_stat_sn() {
-            if stat_sn != self.exp_stat_sn {
-                return Err(SessionError::StatusGap { got: stat_sn, expected: self.exp_stat_sn });
-            }
-            self.exp_stat_sn = self.exp_stat_sn.wrapping_add(1);
+            self.update_status(stat_sn)?;
         }
+        Ok(())
+    }
+
+    /// Takes over the status number of a response.
+    ///
+    /// Some targets number several responses alike: gotgt returns the ExpStatSN of the command, so all commands that
+    /// were sent together end with one number. No response is missing then, and one that comes twice is caught by its
+    /// task tag. A number from further ahead than the repeated ones account for means that a response is missing.
+    fn update_status(&mut self, stat_sn: u32) -> Result<(), SessionError> {
+        if before(stat_sn, self.exp_stat_sn) {
+            self.repeated_count = self.repeated_count.saturating_add(1);
+            return Ok(());
+        }
+        let skipped_count = stat_sn.wrapping_sub(self.exp_stat_sn);
+        let left = self.repeated_count.checked_sub(skipped_count);
+        self.repeated_count =
+            left.ok_or(SessionError::StatusGap { got: stat_sn, expected: self.exp_stat_sn })?;
+        self.exp_stat_sn = stat_sn.wrapping_add(1);
         Ok(())
     }
 }
@@ -82,6 +99,22 @@ mod tests {
         window.update(&done(5, 1, 3)).unwrap();
         assert!(window.is_open());
         assert_eq!(window.exp_stat_sn(), 6);
+    }
+
+    #[test]
+    fn repeated_status_numbers_are_taken_and_missing_ones_are_not() {
+        // As gotgt: commands that were sent together end with one number, and the next ones go on behind it.
+        let mut window = Window::new(1, 64, 7);
+        for stat_sn in [7, 7, 7, 8, 8, 9] {
+            window.update(&done(stat_sn, 1, 64)).unwrap();
+        }
+        assert_eq!(window.exp_stat_sn(), 10);
+        // Three responses had no number of their own: the target may count them after all, but no more than them.
+        assert!(window.clone().update(&done(13, 1, 64)).is_ok());
+        let gap = window.clone().update(&done(14, 1, 64));
+        assert_eq!(gap, Err(SessionError::StatusGap { got: 14, expected: 10 }));
+        window.update(&done(12, 1, 64)).unwrap();
+        assert!(window.update(&done(15, 1, 64)).is_err(), "two of the three are used up");
     }
 
     #[test]

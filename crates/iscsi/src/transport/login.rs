@@ -2,7 +2,7 @@
 
 use std::net::TcpStream;
 
-use assay_tcp::Patience;
+use assay_tcp::Blocking;
 
 use super::{Buffers, Flow, Sink, Wire, WireError};
 use crate::login::{Login, LoginConfig, LoginError, LoginPdu, LoginStep, Negotiated};
@@ -64,7 +64,7 @@ impl LoggingIn {
     pub(crate) fn advance(mut self: Box<Self>) -> Result<LoginOutcome, LoginFailure> {
         self.wire.flush(&mut NoBuffers)?;
         let mut sink = OnePdu::default();
-        match self.wire.receive(Patience::Now, &mut sink) {
+        match self.wire.receive(Blocking::Never, &mut sink) {
             Err(WireError::Closed) => return Err(LoginFailure::HungUp { has_chap: self.has_chap }),
             received => received?,
         };

@@ -15,7 +15,7 @@ pub use portal::resolve;
 use std::io;
 use std::net::TcpStream;
 
-use assay_tcp::Patience;
+use assay_tcp::Blocking;
 
 use crate::pdu::Bhs;
 use crate::session::{OutPdu, Placement, SessionError};
@@ -98,8 +98,8 @@ impl Wire {
     }
 
     /// Takes what the socket has; the number of bytes.
-    pub(crate) fn receive<S: Sink>(&mut self, patience: Patience, sink: &mut S) -> Result<usize, WireError> {
-        self.rx.receive(&self.stream, patience, sink)
+    pub(crate) fn receive<S: Sink>(&mut self, blocking: Blocking, sink: &mut S) -> Result<usize, WireError> {
+        self.rx.receive(&self.stream, blocking, sink)
     }
 
     /// Ends the connection so that nothing of it can arrive later.

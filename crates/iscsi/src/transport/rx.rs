@@ -3,7 +3,7 @@
 use std::io;
 use std::net::TcpStream;
 
-use assay_tcp::{DIRECT_BYTES_MIN, Flow, Inbox, Patience, Read, u32_of};
+use assay_tcp::{Blocking, DIRECT_BYTES_MIN, Flow, Inbox, Read, u32_of};
 
 use super::{Sink, WireError};
 use crate::pdu::{BHS_BYTES, Bhs, DIGEST_BYTES, padding};
@@ -63,43 +63,43 @@ impl Rx {
 
     /// Takes what the socket has and hands whole PDUs to `sink`, until the socket is empty or the sink says stop.
     ///
-    /// With [`Patience::Wait`] the first read sleeps until something comes, as long as the socket's own time limit.
+    /// With [`Blocking::Sleep`] the first read sleeps until something comes, as long as the socket's own time limit.
     pub(crate) fn receive<S: Sink>(
         &mut self,
         stream: &TcpStream,
-        patience: Patience,
+        blocking: Blocking,
         sink: &mut S,
     ) -> Result<usize, WireError> {
         // What was left when the rules changed comes first.
         if self.parse(sink)? == Flow::Stop {
             return Ok(0);
         }
-        let turn = |patience| {
-            let read = self.read(stream, patience, sink).map_err(WireError::Io)?;
+        let turn = |blocking| {
+            let read = self.read(stream, blocking, sink).map_err(WireError::Io)?;
             Ok::<_, WireError>((read, self.parse(sink)?))
         };
-        assay_tcp::receive(patience, turn)?.ok_or(WireError::Closed)
+        assay_tcp::receive(blocking, turn)?.ok_or(WireError::Closed)
     }
 
-    fn read<S: Sink>(&mut self, stream: &TcpStream, patience: Patience, sink: &mut S) -> io::Result<Read> {
+    fn read<S: Sink>(&mut self, stream: &TcpStream, blocking: Blocking, sink: &mut S) -> io::Result<Read> {
         if let (State::Data, Placement::Task { user, offset_bytes }) = (&self.state, self.placement)
             && self.missing_bytes >= DIRECT_BYTES_MIN
         {
-            return self.read_direct(stream, patience, sink, user, offset_bytes + self.done_bytes);
+            return self.read_direct(stream, blocking, sink, user, offset_bytes + self.done_bytes);
         }
-        self.inbox.fill(stream, patience, self.expect_large)
+        self.inbox.fill(stream, blocking, self.expect_large)
     }
 
     fn read_direct<S: Sink>(
         &mut self,
         stream: &TcpStream,
-        patience: Patience,
+        blocking: Blocking,
         sink: &mut S,
         user: u32,
         offset: u32,
     ) -> io::Result<Read> {
         let place = sink.incoming(user, offset, offset + self.missing_bytes);
-        let read = self.inbox.fill_place(stream, patience, place)?;
+        let read = self.inbox.fill_place(stream, blocking, place)?;
         if let Read::Bytes { placed, .. } = read {
             if self.data_digest {
                 self.crc = crc32c::crc32c_append(self.crc, sink.incoming(user, offset, offset + placed));

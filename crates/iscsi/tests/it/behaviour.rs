@@ -361,7 +361,7 @@ fn a_target_that_hangs_up_during_the_login_may_want_chap() {
     });
     let mut config = Config::new(vec![portal], "iqn.2003-01.org.linux-iscsi:t1", 0);
     let error = Initiator::<Vec<u8>>::connect(config.clone()).unwrap_err().to_string();
-    assert!(error.contains("closed the connection during the login") && error.contains("CHAP"), "{error}");
+    assert!(error.contains("closed the connection during login") && error.contains("CHAP"), "{error}");
     let alice = Account { name: "alice".into(), secret: Secret::new("secretsecret12") };
     config.chap = Some(ChapConfig { initiator: alice, target: None });
     let error = Initiator::<Vec<u8>>::connect(config).unwrap_err().to_string();

@@ -6,6 +6,7 @@
 mod behaviour;
 mod faults;
 mod proxy;
+mod quirks;
 mod scripted;
 mod session;
 mod silence;

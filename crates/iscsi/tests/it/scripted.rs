@@ -27,8 +27,27 @@ pub enum Answer {
     First(Box<Bhs>, Box<Answer>),
 }
 
+/// How the target departs from the standard.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Quirks {
+    /// Number responses with the ExpStatSN of their command, as gotgt does: they repeat.
+    pub echoes_status_numbers: bool,
+    /// Leave out this many status numbers before the answer to each READ and WRITE.
+    pub skipped_status_numbers: u32,
+    /// One more key in the last login response.
+    pub last_login_key: Option<&'static str>,
+    /// Read SessionType in the operational stage only, as gotgt does.
+    pub forgets_session_type: bool,
+    /// Report the number of blocks in place of the address of the last one, as jSCSI does.
+    pub reports_one_block_more: bool,
+    /// The unit serial number.
+    pub serial: Option<&'static str>,
+}
+
 /// What a test sees and steers.
 pub struct Stage {
+    pub quirks: Quirks,
+    pub portal: String,
     pub group: u16,
     pub port_group: u16,
     pub wwid: u64,
@@ -57,10 +76,21 @@ pub struct Scripted {
 impl Scripted {
     /// `answer` is asked for every READ and WRITE: operation code, and how many came before.
     pub fn start(group: u16, wwid: u64, answer: impl Fn(u8, u32) -> Answer + Send + Sync + 'static) -> Self {
+        Self::start_with(Quirks::default(), group, wwid, answer)
+    }
+
+    pub fn start_with(
+        quirks: Quirks,
+        group: u16,
+        wwid: u64,
+        answer: impl Fn(u8, u32) -> Answer + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
         let portal = listener.local_addr().unwrap().to_string();
         let stage = Arc::new(Stage {
+            quirks,
+            portal: portal.clone(),
             group,
             port_group: group,
             wwid,
@@ -105,19 +135,26 @@ impl Drop for Scripted {
     }
 }
 
+/// The read of one of the last blocks, by which the initiator looks at a unit. It is no I/O of a test.
+fn is_first_look(request: &Bhs) -> bool {
+    let is_read = request.opcode() == opcode::SCSI_COMMAND && request.0[32] == 0x28;
+    is_read && u64::from(request.word(34)) >= BLOCKS - 2 && request.word(20) == 512
+}
+
 struct Target<'a> {
     stream: TcpStream,
     stage: &'a Stage,
     count: &'a AtomicU32,
     stat_sn: u32,
     exp_cmd_sn: u32,
+    is_discovery: bool,
 }
 
 impl<'a> Target<'a> {
     fn new(stream: TcpStream, stage: &'a Stage, count: &'a AtomicU32) -> Self {
         stream.set_nonblocking(false).unwrap();
         stream.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
-        Self { stream, stage, count, stat_sn: 1, exp_cmd_sn: 1 }
+        Self { stream, stage, count, stat_sn: 1, exp_cmd_sn: 1, is_discovery: false }
     }
 
     /// Reads exactly so many bytes; `None` at the end of the connection or the test.
@@ -150,12 +187,15 @@ impl<'a> Target<'a> {
             }
             let operation =
                 if request.opcode() == opcode::SCSI_COMMAND { request.0[32] } else { request.0[1] & 0x7f };
-            self.stage.seen.lock().unwrap().push((request.opcode(), operation));
+            if !is_first_look(&request) {
+                self.stage.seen.lock().unwrap().push((request.opcode(), operation));
+            }
             if request.0[0] & 0x40 == 0 && request.opcode() != opcode::DATA_OUT {
                 self.exp_cmd_sn = request.word(24) + 1;
             }
             match request.opcode() {
-                opcode::LOGIN => self.login(&request)?,
+                opcode::LOGIN => self.login(&request, &data)?,
+                opcode::TEXT => self.send_targets(&request)?,
                 opcode::SCSI_COMMAND => self.command(&request, &data)?,
                 opcode::TASK_MANAGEMENT => {
                     self.send(opcode::TASK_MANAGEMENT_RESPONSE, &request, |_| {}, &[])?
@@ -183,7 +223,8 @@ impl<'a> Target<'a> {
         let mut bhs = Bhs::default();
         bhs.0[0] = op;
         bhs.0[1] = 0x80;
-        bhs.set_word(16, request.itt()).set_word(24, self.stat_sn);
+        let echoes = self.stage.quirks.echoes_status_numbers && request.opcode() != opcode::LOGIN;
+        bhs.set_word(16, request.itt()).set_word(24, if echoes { request.word(28) } else { self.stat_sn });
         bhs.set_word(28, self.exp_cmd_sn)
             .set_word(32, self.exp_cmd_sn - 1 + self.stage.window.load(Ordering::SeqCst));
         bhs.set_data_bytes(data.len() as u32);
@@ -195,14 +236,24 @@ impl<'a> Target<'a> {
         self.stream.write_all(&bytes).ok()
     }
 
-    fn login(&mut self, request: &Bhs) -> Option<()> {
-        let stages = request.0[1];
+    fn login(&mut self, request: &Bhs, data: &[u8]) -> Option<()> {
+        let (stages, quirks) = (request.0[1], self.stage.quirks);
+        let text = String::from_utf8_lossy(data);
+        let is_first = text.contains("InitiatorName=");
+        let is_operational = stages >> 2 & 3 == 1;
+        if is_first && (is_operational || !quirks.forgets_session_type) {
+            self.is_discovery = text.contains("SessionType=Discovery");
+        }
+        if is_first && !self.is_discovery && !text.contains("TargetName=") {
+            return None;
+        }
         let text = match stages >> 2 & 3 {
             0 => format!("AuthMethod=None\0TargetPortalGroupTag={}\0", self.stage.group),
             _ => {
                 "InitialR2T=Yes\0ImmediateData=Yes\0DefaultTime2Wait=0\0HeaderDigest=None\0DataDigest=None\0\
                   MaxRecvDataSegmentLength=262144\0FirstBurstLength=262144\0MaxBurstLength=262144\0"
-                    .into()
+                    .to_owned()
+                    + &quirks.last_login_key.map(|pair| format!("{pair}\0")).unwrap_or_default()
             }
         };
         let isid = request.0[8..14].to_owned();
@@ -218,6 +269,15 @@ impl<'a> Target<'a> {
             bhs.0[15] = 1;
         };
         self.send(opcode::LOGIN_RESPONSE, request, fill, text.as_bytes())
+    }
+
+    fn send_targets(&mut self, request: &Bhs) -> Option<()> {
+        let text =
+            format!("TargetName=iqn.2026-11.example:scripted\0TargetAddress={},1\0", self.stage.portal);
+        let fill = |bhs: &mut Bhs| {
+            bhs.set_word(20, 0xffff_ffff);
+        };
+        self.send(opcode::TEXT_RESPONSE, request, fill, text.as_bytes())
     }
 
     fn status(&mut self, request: &Bhs, status: u8, data: &[u8]) -> Option<()> {
@@ -237,7 +297,10 @@ impl<'a> Target<'a> {
         let cdb = &request.0[32..48];
         let stage = self.stage;
         match (cdb[0], cdb[1], cdb[2]) {
+            (0x28 | 0x2a, ..) if u64::from(request.word(34)) >= BLOCKS => self.sense(request, 5, 0, 0),
+            _ if is_first_look(request) => self.act(request, data, Answer::Good),
             (0x28 | 0x2a | 0x88 | 0x8a, ..) => {
+                self.stat_sn += stage.quirks.skipped_status_numbers;
                 let count = self.count.fetch_add(1, Ordering::SeqCst);
                 self.act(request, data, (stage.answer)(cdb[0], count))
             }
@@ -245,6 +308,11 @@ impl<'a> Target<'a> {
                 let mut inquiry = [b' '; 36];
                 inquiry[..8].copy_from_slice(&[0, 0, 5, 2, 31, 0x10, 0, 2]);
                 self.data_in(request, &inquiry)
+            }
+            (0x12, 1, 0x80) if stage.quirks.serial.is_some() => {
+                let serial = stage.quirks.serial.unwrap();
+                let page = [&[0, 0x80, 0, serial.len() as u8][..], serial.as_bytes()].concat();
+                self.data_in(request, &page)
             }
             (0x12, 1, 0x83) => {
                 let mut page = vec![0, 0x83, 0, 20, 1, 3, 0, 8];
@@ -254,7 +322,9 @@ impl<'a> Target<'a> {
             }
             (0x9e, 0x10, _) => {
                 let mut capacity = [0; 32];
-                capacity[..8].copy_from_slice(&(BLOCKS - 1).to_be_bytes());
+                capacity[..8].copy_from_slice(
+                    &(BLOCKS - u64::from(!stage.quirks.reports_one_block_more)).to_be_bytes(),
+                );
                 capacity[10] = 2;
                 self.data_in(request, &capacity)
             }

@@ -40,7 +40,7 @@ fn identity_capacity_and_facts_are_read() {
     assert_eq!((initiator.capacity().bytes(), initiator.capacity().block_bytes), (LUN_BYTES, 512));
     let inquiry = initiator.inquiry().unwrap();
     assert_eq!((inquiry.vendor.as_str(), inquiry.product.as_str()), ("IET", "VIRTUAL-DISK"));
-    assert_eq!(initiator.serial().unwrap(), "beaf11");
+    assert_eq!(initiator.serial().unwrap().as_deref(), Some("beaf11"));
     assert!(initiator.wwid().unwrap().starts_with("naa."), "{:?}", initiator.wwid());
     assert!(initiator.supported_pages().unwrap().contains(&0x83));
     assert!(initiator.report_luns().unwrap().contains(&(1 << 48)));
@@ -83,7 +83,7 @@ fn the_second_unit_is_another_unit() {
     let Some(tgt) = tgt::start(1) else { return };
     let mut initiator = Initiator::<Buffer>::connect(Config { lun: 2, ..config(&tgt) }).unwrap();
     assert_eq!(initiator.capacity().bytes(), LUN_BYTES / 4);
-    assert_eq!(initiator.serial().unwrap(), "beaf12");
+    assert_eq!(initiator.serial().unwrap().as_deref(), Some("beaf12"));
     let error = Initiator::<Buffer>::connect(Config { lun: 9, ..config(&tgt) }).unwrap_err();
     assert!(error.to_string().contains("no such LUN"), "{error}");
 }

@@ -31,7 +31,8 @@ pub enum SetError {
     #[error("`{0}` is not of the form field=value, like raid=10 or paths.rr_ios=1")]
     Form(String),
     /// No such field.
-    #[error("`{field}` is not a field of an array{}", .near.as_ref().map(|n| format!("; did you mean `{n}`?")).unwrap_or_default())]
+    #[error("`{field}` is not a field of an array{}", .near.as_ref().map(|n| format!("; did you mean \
+     `{n}`?")).unwrap_or_default())]
     Unknown {
         /// What was written.
         field: String,

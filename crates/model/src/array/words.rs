@@ -4,7 +4,7 @@ use super::types::{FlashState, Level, LinkRate, PathPolicy, ProtocolKind};
 
 /// A closed set of words.
 pub(crate) trait Words: Sized + Copy + PartialEq + 'static {
-    /// Every word with its value, in the order a reader is told them.
+    /// Every word with its value, in the order of messages.
     fn words() -> &'static [(&'static str, Self)];
 }
 

@@ -47,7 +47,7 @@ impl Steadiness {
         })
     }
 
-    /// Whether a prediction can be held against such a target at all.
+    /// Whether a prediction can be compared with such a target.
     #[must_use]
     pub fn is_steady(&self) -> bool {
         self.spread <= STEADY_WITHIN
@@ -57,7 +57,8 @@ impl Steadiness {
     #[must_use]
     pub fn says(&self) -> String {
         format!(
-            "the same step differed by {:.0} % between {} rounds (median; at most {:.0} %), the last over the first x{:.2}",
+            "the same step differed by {:.0} % between {} rounds (median; at most {:.0} %), the last over the first \
+             x{:.2}",
             self.spread * 100.0,
             self.rounds,
             self.spread_max * 100.0,

@@ -86,7 +86,7 @@ pub(crate) enum Step {
     },
     /// A timer of the driver fired.
     Timer(usize),
-    /// The array did something nobody outside sees.
+    /// An event inside the array that no client sees.
     Internal,
     /// Nothing is left to happen.
     Idle,
@@ -401,7 +401,7 @@ impl Core {
         }
     }
 
-    /// Tells the disks whether the cache is nearly full (90 %).
+    /// Lets the disks know whether the cache is nearly full (90 %).
     fn press(&mut self) {
         if let Some(disks) = &mut self.disks {
             disks.pressed = self.dirty_bytes > self.write_back_bytes / 10 * 9;
@@ -415,7 +415,7 @@ impl Core {
             let Some(io_cost) = self.flash_backlog.pop_front() else { return };
             flash.destaging += 1;
             let mut done = self.now_ns;
-            // Both phases are charged from now: work for the drives, but nobody waits for their order.
+            // Both phases are charged from now: work for the drives, but no I/O waits for their order.
             for phase in self.costs[io_cost as usize].phases.iter().filter(|p| p.visits > 0) {
                 done = done.max(flash.visit_all(phase, self.now_ns, &mut self.rng));
             }

@@ -1,4 +1,4 @@
-//! The closed form held against the simulation, point by point: m = 1 to 16 disks, N = 1 to 128 outstanding.
+//! The closed form compared with the simulation, point by point: m = 1 to 16 disks, N = 1 to 128 outstanding.
 
 use serde::Serialize;
 
@@ -79,7 +79,10 @@ impl Grid {
     #[must_use]
     pub fn to_markdown(&self) -> String {
         let mut text = format!(
-            "\n## The closed form against the simulation\n\nRandom 4 KiB reads over whole striped disks, every m = 1 to {DISKS_MAX} and N = 1 to {OUTSTANDING_MAX}: {} points of\n{IOS} simulated I/Os each. Mean |difference| {:.1} %, {} points beyond 10 %, the largest {:.0} % at m = {}, N = {}: a disk\nthat finishes chooses among N - 1 requests, the formula says N. Mean by band, %:\n\n| N \\ m |",
+            "\n## The closed form against the simulation\n\nRandom 4 KiB reads over whole striped disks, every m = 1 \
+             to {DISKS_MAX} and N = 1 to {OUTSTANDING_MAX}: {} points of\n{IOS} simulated I/Os each. Mean \
+             |difference| {:.1} %, {} points beyond 10 %, the largest {:.0} % at m = {}, N = {}: a disk\nthat \
+             finishes chooses among N - 1 requests, the formula says N. Mean by band, %:\n\n| N \\ m |",
             self.points,
             self.mean * 100.0,
             self.far,

@@ -121,7 +121,8 @@ fn an_interval_holds_its_nominal_value_and_widens_with_the_ranges() {
     let wide = predict(&array("hdd-7200"), &w, Engines::Closed, &mut tables).iops;
     assert!(wide.lo < wide.value && wide.value < wide.hi, "{wide:?}");
     let mut exact = array("hdd-7200");
-    let overrides = "device.seek_track_ms=0.8 device.seek_avg_ms=8.5 device.seek_full_ms=17 device.outer_mb_s=210 device.inner_mb_s=100";
+    let overrides = "device.seek_track_ms=0.8 device.seek_avg_ms=8.5 device.seek_full_ms=17 device.outer_mb_s=210 \
+     device.inner_mb_s=100";
     set(&mut exact, overrides).unwrap();
     let narrow = predict(&exact, &w, Engines::Closed, &mut tables).iops;
     assert!(narrow.hi - narrow.lo < 1e-6 * narrow.value, "{narrow:?}");

@@ -2,12 +2,12 @@
 
 use assay_model::array::{parse, set, shipped, to_toml};
 use assay_model::closed::closed_form;
+use assay_model::concurrent::{predict_concurrent, what_if_concurrent};
 use assay_model::demand::demand_table;
 use assay_model::des::{SimOptions, simulate};
 use assay_model::facts::facts;
 use assay_model::predict::{Engines, predict};
 use assay_model::resolved::Tables;
-use assay_model::together::{predict_together, what_if_together};
 use assay_model::workload::{Access, Workload};
 use assay_spec::units::{Bytes, GIB, Nanos};
 use proptest::prelude::*;
@@ -92,10 +92,10 @@ fn loads_side_by_side_share_the_array() {
     let mut tables = Tables::default();
     let w = Workload::simple("r", 4096, 100.0, 100.0, 16);
     let a = array("hdd-7200");
-    let both = predict_together(&a, &[w.clone(), w.clone()], 20_000, &mut tables).jobs;
+    let both = predict_concurrent(&a, &[w.clone(), w.clone()], 20_000, &mut tables).jobs;
     assert_eq!(both.len(), 2);
-    let double = predict_together(&a, &[Workload { outstanding: 32, ..w }], 20_000, &mut tables).jobs;
-    let iops = |jobs: &[assay_model::together::Beside], i: usize| jobs[i].simulated.iops;
+    let double = predict_concurrent(&a, &[Workload { outstanding: 32, ..w }], 20_000, &mut tables).jobs;
+    let iops = |jobs: &[assay_model::concurrent::ConcurrentJob], i: usize| jobs[i].simulated.iops;
     close(iops(&both, 0).value + iops(&both, 1).value, iops(&double, 0).value, 0.05, "the sum of two halves");
     close(iops(&both, 0).value, iops(&both, 1).value, 0.05, "fairness");
     assert!(
@@ -112,7 +112,7 @@ fn what_loads_share_is_named_with_who_takes_it_and_what_a_change_brings_each() {
     let random = Workload { name: "t / database".into(), ..Workload::simple("r", 8192, 100.0, 100.0, 16) };
     let stream = Workload { name: "t / backup".into(), ..Workload::simple("s", 65_536, 100.0, 0.0, 1) };
     let loads = [random, stream];
-    let together = predict_together(&array("hdd-7200"), &loads, 20_000, &mut tables);
+    let together = predict_concurrent(&array("hdd-7200"), &loads, 20_000, &mut tables);
     assert!(together.shared[0].name.contains("disk") && together.shared[0].utilisation > 0.8, "{together:?}");
     assert!(
         together.says().contains("the disk: ") && together.says().contains("% of that by "),
@@ -120,7 +120,7 @@ fn what_loads_share_is_named_with_who_takes_it_and_what_a_change_brings_each() {
         together.says()
     );
     assert!((together.shared[0].parts.iter().sum::<f64>() - 1.0).abs() < 1e-9);
-    let changes = what_if_together(
+    let changes = what_if_concurrent(
         &array("hdd-7200"),
         &loads,
         &["raid=0 disks=4", "initiator.queue_depth=4096"],

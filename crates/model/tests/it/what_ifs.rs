@@ -34,7 +34,7 @@ fn raid10_instead_of_raid5() {
     let w = one("ix4-200d", "", &forum(3, 4), "raid=10");
     assert!((w.gain - 1.0).abs() < 0.02, "{}", w.gain);
     assert!(
-        w.says.ends_with("limited by the target's single queue of random writes, before and after"),
+        w.says.ends_with("the bottleneck is the target's single queue of random writes, before and after"),
         "{}",
         w.says
     );
@@ -110,7 +110,7 @@ fn sweeps_that_make_no_sense_are_refused() {
     };
     assert_eq!(
         refuse("disks", &mut tables),
-        "`disks` is not a sweep; write it like disks=4..48 or disks=4..48/4 (every fourth)"
+        "`disks` is not a sweep; write disks=4..48, or disks=4..48/4 for every fourth value"
     );
     assert!(refuse("disks=9..3", &mut tables).contains("runs from 9 to 3"));
     assert_eq!(

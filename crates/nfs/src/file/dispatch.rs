@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use assay_tcp::{Patience, READ_LIMIT};
+use assay_tcp::{Blocking, READ_LIMIT};
 
 use super::path::State;
 use super::table::{CallState, Owner};
@@ -24,7 +24,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
             return;
         }
         if wait >= READ_LIMIT && self.is_alone_and_quiet() {
-            return self.receive(0, Patience::Wait, now);
+            return self.receive(0, Blocking::Sleep, now);
         }
         let until_tick = self.next_tick_at.saturating_duration_since(now);
         let ready = self.wait(wait.min(until_tick));
@@ -134,21 +134,21 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
                 continue;
             }
             match &self.paths[at].state {
-                State::Up(_) => self.receive(at, Patience::Now, now),
+                State::Up(_) => self.receive(at, Blocking::Never, now),
                 State::Connecting { .. } => self.connected(at, now),
                 State::Down { .. } => {}
             }
         }
     }
 
-    pub(super) fn receive(&mut self, at: usize, patience: Patience, now: Instant) {
+    pub(super) fn receive(&mut self, at: usize, blocking: Blocking, now: Instant) {
         let index = self.paths[at].index;
         let State::Up(wire) = &mut self.paths[at].state else { return };
         // Taken out and put back, so that its memory is kept and `self` is free to be used.
         let mut answers = std::mem::take(&mut self.answers);
-        let result = wire.receive(index, patience, &mut self.tables, &mut answers);
+        let result = wire.receive(index, blocking, &mut self.tables, &mut answers);
         // After a sleep the time is another one.
-        let now = if patience == Patience::Wait { Instant::now() } else { now };
+        let now = if blocking == Blocking::Sleep { Instant::now() } else { now };
         if let Ok(true) = result {
             wire.received_at = now;
         }

@@ -111,9 +111,9 @@ pub struct File<B: AsRef<[u8]> + AsMut<[u8]>> {
     heard_at: Instant,
     /// Since when an answer is awaited and nothing comes.
     silent_since: Option<Instant>,
-    /// It was told that all connections are down, and the server said nothing since.
+    /// `AllDown` was reported, and the server has sent nothing since.
     is_down_told: bool,
-    /// When JUKEBOX was told last.
+    /// When JUKEBOX was last reported.
     jukebox_at: Option<Instant>,
     lost: Option<Lost>,
 }
@@ -239,7 +239,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         self.log.take(|count| EventKind::Dropped { count })
     }
 
-    /// What became of writes so far.
+    /// Returns the counts of writes so far, by the durability that the server promised.
     #[must_use]
     pub fn writes(&self) -> WriteStats {
         WriteStats { uncommitted_bytes: self.uncommitted.1, ..self.writes }
@@ -286,7 +286,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
 /// Random, so that a server which remembers answers does not take a new call for an old one.
 fn first_xid() -> u32 {
     let mut bytes = [0; 4];
-    // Where there is no randomness, the process id tells clients of one host apart.
+    // Without random bytes the process id distinguishes the clients of one host.
     match assay_tcp::random_bytes(&mut bytes) {
         Ok(()) => u32::from_ne_bytes(bytes),
         Err(_) => std::process::id(),

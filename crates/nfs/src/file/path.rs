@@ -3,7 +3,7 @@
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use assay_tcp::{Connecting, PathStats, Patience};
+use assay_tcp::{Blocking, Connecting, PathStats};
 
 use super::table::{CallState, Owner, Tables};
 use crate::config::Timeouts;
@@ -89,12 +89,12 @@ impl Wire {
     pub(crate) fn receive<B: AsRef<[u8]> + AsMut<[u8]>>(
         &mut self,
         path: u8,
-        patience: Patience,
+        blocking: Blocking,
         tables: &mut Tables<B>,
         answers: &mut Vec<(u32, Answer)>,
     ) -> Result<bool, WireError> {
         let mut replies = Replies { tables, path, answers };
-        Ok(self.rx.receive(&self.stream, patience, &mut replies)? > 0)
+        Ok(self.rx.receive(&self.stream, blocking, &mut replies)? > 0)
     }
 
     /// Ends the connection so that nothing of it can arrive later.

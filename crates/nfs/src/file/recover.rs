@@ -27,7 +27,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         if now.duration_since(self.next_tick_at) > TICK * 4 {
             for at in 0..self.paths.len() {
                 if self.paths[at].is_up() {
-                    self.receive(at, assay_tcp::Patience::Now, now);
+                    self.receive(at, assay_tcp::Blocking::Never, now);
                 }
             }
         }
@@ -183,7 +183,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
                 self.log.push(now, Some(index), EventKind::Down { cause: cause.to_owned(), calls });
             }
             State::Connecting { .. } | State::Down { .. } => {
-                // The same answer with every try is told once, or it would drown everything else.
+                // The same error with every attempt is reported once, or it would hide everything else.
                 if path.was_up && is_news {
                     self.log.push(now, Some(index), EventKind::RetryFailed { cause: cause.to_owned() });
                 }

@@ -5,7 +5,7 @@
 use std::io;
 use std::net::TcpStream;
 
-use assay_tcp::{DIRECT_BYTES_MIN, Flow, Inbox, Patience, Read, u32_of};
+use assay_tcp::{Blocking, DIRECT_BYTES_MIN, Flow, Inbox, Read, u32_of};
 
 use super::WireError;
 use crate::rpc::LAST_FRAGMENT;
@@ -86,29 +86,29 @@ impl Rx {
 
     /// Takes what the socket has and hands whole records to `sink`; says how many bytes came.
     ///
-    /// With [`Patience::Wait`] the first read sleeps until something comes, as long as the socket's own time limit.
+    /// With [`Blocking::Sleep`] the first read sleeps until something comes, as long as the socket's own time limit.
     pub(crate) fn receive<S: Sink>(
         &mut self,
         stream: &TcpStream,
-        patience: Patience,
+        blocking: Blocking,
         sink: &mut S,
     ) -> Result<usize, WireError> {
-        let turn = |patience| {
-            let read = self.read(stream, patience, sink)?;
+        let turn = |blocking| {
+            let read = self.read(stream, blocking, sink)?;
             while self.step(sink)? {}
             Ok::<_, WireError>((read, Flow::Continue))
         };
-        assay_tcp::receive(patience, turn)?.ok_or(WireError::Closed)
+        assay_tcp::receive(blocking, turn)?.ok_or(WireError::Closed)
     }
 
-    fn read<S: Sink>(&mut self, stream: &TcpStream, patience: Patience, sink: &mut S) -> io::Result<Read> {
+    fn read<S: Sink>(&mut self, stream: &TcpStream, blocking: Blocking, sink: &mut S) -> io::Result<Read> {
         let State::Data { call, done, missing } = self.state else {
-            return self.inbox.fill(stream, patience, self.expect_large);
+            return self.inbox.fill(stream, blocking, self.expect_large);
         };
         if missing < DIRECT_BYTES_MIN {
-            return self.inbox.fill(stream, patience, self.expect_large);
+            return self.inbox.fill(stream, blocking, self.expect_large);
         }
-        let read = self.inbox.fill_place(stream, patience, sink.place(call, done, done + missing))?;
+        let read = self.inbox.fill_place(stream, blocking, sink.place(call, done, done + missing))?;
         if let Read::Bytes { placed, .. } = read {
             self.left -= placed;
             self.state = State::Data { call, done: done + placed, missing: missing - placed };

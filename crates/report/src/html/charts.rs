@@ -1,10 +1,10 @@
 //! From summaries to charts: what is drawn, in which unit, over which axis.
 
 use assay_analysis::{OpSummary, Point, RunSummary, StepSummary};
-use assay_record::{Latency, RunHeader};
+use assay_record::{Latency, RunHeader, StepId};
 
 use crate::number::{self, TimeUnit};
-use crate::svg::{Axis, BarSeries, Bars, Line, Lines, Star, best, escape};
+use crate::svg::{Axis, BarSeries, Bars, Doubt, Line, Lines, Star, escape};
 
 /// Points of a line beyond this are drawn together: a line has about so many pixels.
 const POINTS_MAX: usize = 500;
@@ -15,7 +15,7 @@ const NINES_MAX: f64 = 4.0;
 const BEYOND_MIN: f64 = 5.0;
 
 /// Throughput over the swept value, tests with the same steps side by side.
-pub(super) fn sweeps(header: &RunHeader, summary: &RunSummary) -> String {
+pub(super) fn sweeps(header: &RunHeader, summary: &RunSummary, disturbed: &[StepId]) -> String {
     let mut drawn: Vec<Vec<String>> = Vec::new();
     let mut text = String::new();
     for test in &header.plan.tests {
@@ -23,13 +23,13 @@ pub(super) fn sweeps(header: &RunHeader, summary: &RunSummary) -> String {
         if labels.len() < 2 || drawn.contains(&labels) {
             continue;
         }
-        text.push_str(&sweep(header, summary, &labels));
+        text.push_str(&sweep(header, summary, disturbed, &labels));
         drawn.push(labels);
     }
     text
 }
 
-fn sweep(header: &RunHeader, summary: &RunSummary, labels: &[String]) -> String {
+fn sweep(header: &RunHeader, summary: &RunSummary, disturbed: &[StepId], labels: &[String]) -> String {
     let tests = header.plan.tests.iter().enumerate();
     let same: Vec<usize> = tests
         .filter(|(_, t)| t.steps.iter().map(assay_spec::Step::label).eq(labels.iter().cloned()))
@@ -54,6 +54,9 @@ fn sweep(header: &RunHeader, summary: &RunSummary, labels: &[String]) -> String 
             values: (0..labels.len())
                 .map(|step| measured(summary, *test, step).map(|s| of(&s.total)))
                 .collect(),
+            doubts: (0..labels.len())
+                .map(|step| measured(summary, *test, step).map_or(Doubt::None, |s| doubt(s, disturbed)))
+                .collect(),
         })
         .collect();
     let unit = if is_size { "MiB/s" } else { "IOPS" };
@@ -76,16 +79,28 @@ fn sweep(header: &RunHeader, summary: &RunSummary, labels: &[String]) -> String 
     )
 }
 
+fn doubt(step: &StepSummary, disturbed: &[StepId]) -> Doubt {
+    match step.complete {
+        false => Doubt::CutShort,
+        true if disturbed.contains(&step.id) => Doubt::Disturbed,
+        true => Doubt::None,
+    }
+}
+
 fn measured(summary: &RunSummary, test: usize, step: usize) -> Option<&StepSummary> {
     let is_it = |s: &&StepSummary| s.id.test as usize == test && s.id.step as usize == step;
-    summary.steps.iter().find(is_it).filter(|s| s.skipped.is_none() && s.total.ops > 0)
+    summary
+        .steps
+        .iter()
+        .find(is_it)
+        .filter(|s| s.skipped.is_none() && s.unmeasured.is_none() && s.total.ops > 0)
 }
 
 fn best_text(series: &[BarSeries], names: &[String], unit: &str) -> String {
     let words: Vec<String> = series
         .iter()
         .filter_map(|s| {
-            let index = best(&s.values)?;
+            let index = s.best()?;
             Some(format!(
                 "{} is best at {} ({} {unit})",
                 s.name,
@@ -94,7 +109,14 @@ fn best_text(series: &[BarSeries], names: &[String], unit: &str) -> String {
             ))
         })
         .collect();
-    if words.is_empty() { String::new() } else { format!("★ {}.", words.join("; ")) }
+    let doubts = |kind: Doubt| series.iter().flat_map(|s| &s.doubts).any(|doubt| *doubt == kind);
+    let mut text = if words.is_empty() { String::new() } else { format!("★ {}.", words.join("; ")) };
+    for kind in [Doubt::Disturbed, Doubt::CutShort] {
+        if doubts(kind) {
+            text.push_str(&format!(" ! Steps marked so were {}; they get no star.", kind.says()));
+        }
+    }
+    text.trim_start().to_owned()
 }
 
 /// IOPS and latency over time, and the latency distribution. Steps of a sweep stand one after another.

@@ -164,6 +164,7 @@ fn bars(
         .map(|(index, side)| BarSeries {
             name: side.name.clone(),
             values: tests.iter().map(|t| t.cells[index].as_ref().and_then(&value)).collect(),
+            doubts: Vec::new(),
         })
         .collect();
     if series.iter().flat_map(|s| &s.values).all(Option::is_none) {

@@ -38,7 +38,8 @@ pub(super) fn all(header: &RunHeader) -> String {
         text.push_str("</ul>\n");
     }
     text.push_str(&format!(
-        "<p class=\"note\">Made by assay {} from the stored events of run {}. What each number means: docs/method.md.</p>\n",
+        "<p class=\"note\">Made by assay {} from the stored events of run {}. What each number means: \
+         docs/method.md.</p>\n",
         escape(&header.version),
         escape(&header.run)
     ));
@@ -56,11 +57,11 @@ fn fact(name: &str, value: impl Into<String>) -> Fact {
     (name.to_owned(), value.into())
 }
 
-/// As `assay check` tells them.
+/// The facts that `assay check` shows.
 fn path_facts(path: &PathFacts, ceiling: Option<Ceiling>) -> Vec<Fact> {
     let mut facts: Vec<Fact> =
         crate::network::path_facts(path, ceiling).into_iter().map(|(name, says)| fact(name, says)).collect();
-    facts.extend(path.agreed.as_ref().map(|agreed| fact("agreed on", crate::network::agreed(agreed))));
+    facts.extend(path.agreed.as_ref().map(|agreed| fact("negotiated", crate::network::agreed(agreed))));
     facts
 }
 
@@ -130,7 +131,7 @@ fn content(member: &MemberFacts) -> String {
     let mut text = match member.content {
         Content::Prepared => "written by Assay for this run",
         Content::Reused => "written by Assay for an earlier run",
-        Content::Foreign => "somebody else's",
+        Content::Foreign => "written by another program",
         Content::None => "none",
     }
     .to_owned();

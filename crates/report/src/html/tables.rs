@@ -2,36 +2,15 @@
 
 use assay_analysis::{OpSummary, RunSummary, StepSummary};
 
+use crate::forum::{self, Reader};
 use crate::number::{self, TimeUnit};
 use crate::svg::escape;
-use crate::text::{columns, forum_rows};
 
 /// The forum table.
 pub(super) fn summary(summary: &RunSummary) -> String {
-    let (titles, rows) = forum_rows(summary);
-    let texts = columns(&rows, titles.len() - 1);
-    let mut text = String::from(
-        "<div class=\"scroll\"><table>\n<caption>MiB/s is 2<sup>20</sup> bytes per second: the “MB/s” of forum tables. Outst.: I/Os in flight on average, IOPS × mean latency. Latency under an open load is response time.</caption>\n<thead><tr>",
-    );
-    titles.iter().for_each(|t| text.push_str(&format!("<th>{}</th>", escape(t))));
-    text.push_str("</tr></thead>\n<tbody>\n");
-    for (index, row) in rows.iter().enumerate() {
-        let class = if row.name.starts_with(' ') { " class=\"job\"" } else { "" };
-        text.push_str(&format!("<tr{class}><td>{}</td>", escape(row.name.trim())));
-        match &row.instead {
-            Some(words) => {
-                text.push_str(&format!(
-                    "<td class=\"w\" colspan=\"{}\">{}</td>",
-                    titles.len() - 1,
-                    escape(words)
-                ));
-            }
-            None => texts.iter().for_each(|cells| text.push_str(&format!("<td>{}</td>", cells[index]))),
-        }
-        text.push_str("</tr>\n");
-    }
-    text.push_str("</tbody></table></div>\n");
-    text
+    let caption = "MiB/s is 2<sup>20</sup> bytes per second: the “MB/s” of forum tables. Outst.: I/Os in flight on average, IOPS × mean latency. Latency under an open load is response time.";
+    let table = forum::table(&summary.steps, Reader::Person);
+    format!("<div class=\"scroll\">{}</div>\n", table.html(caption))
 }
 
 /// Reads and writes of each step, with their distributions.

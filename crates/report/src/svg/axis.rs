@@ -3,7 +3,7 @@
 /// An axis with its ticks.
 #[derive(Debug, Clone)]
 pub(crate) struct Axis {
-    /// What it shows, with the unit.
+    /// Title with the unit.
     pub(crate) title: String,
     /// The values that are written, with their text.
     pub(crate) ticks: Vec<(f64, String)>,

@@ -1,4 +1,4 @@
-//! Grouped bars, the highest of each series marked where that is the best.
+//! Grouped bars: a star on the best of each series, `!` on bars that something disturbed.
 
 use super::{Axis, BOTTOM, HEIGHT, STYLES, Swatch, escape, frame, x_at, y_at};
 
@@ -25,6 +25,42 @@ pub(crate) struct BarSeries {
     pub(crate) name: String,
     /// One for each group; `None` where there is none.
     pub(crate) values: Vec<Option<f64>>,
+    /// One for each group; those that are missing are [`Doubt::None`].
+    pub(crate) doubts: Vec<Doubt>,
+}
+
+/// Why a bar does not stand for what the storage can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Doubt {
+    None,
+    /// A finding says that something else changed the numbers of the step.
+    Disturbed,
+    /// The step was cut short.
+    CutShort,
+}
+
+impl Doubt {
+    /// The words behind a mark, and in its legend.
+    pub(crate) fn says(self) -> &'static str {
+        match self {
+            Self::None => "",
+            Self::Disturbed => "disturbed, see the findings",
+            Self::CutShort => "cut short",
+        }
+    }
+}
+
+impl BarSeries {
+    pub(crate) fn doubt(&self, group: usize) -> Doubt {
+        self.doubts.get(group).copied().unwrap_or(Doubt::None)
+    }
+
+    /// The group with the highest value that nothing casts doubt on.
+    pub(crate) fn best(&self) -> Option<usize> {
+        let given = self.values.iter().enumerate().filter_map(|(index, v)| v.map(|v| (index, v)));
+        let sound = given.filter(|(index, _)| self.doubt(*index) == Doubt::None);
+        sound.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(index, _)| index)
+    }
 }
 
 /// Share of a group's room that its bars take.
@@ -41,7 +77,7 @@ impl Bars<'_> {
         let mut body = String::new();
         for (index, series) in self.series.iter().enumerate() {
             let from = -FILLED / 2.0 + width * index as f64;
-            let best = best(&series.values).filter(|_| self.star == Star::Best);
+            let best = series.best().filter(|_| self.star == Star::Best);
             body.push_str(&bars(series, best, index % STYLES, (from, width), (&x, &y)));
         }
         let names: Vec<String> = self.series.iter().map(|s| s.name.clone()).collect();
@@ -63,12 +99,6 @@ impl Bars<'_> {
     }
 }
 
-/// The group with the highest value.
-pub(crate) fn best(values: &[Option<f64>]) -> Option<usize> {
-    let given = values.iter().enumerate().filter_map(|(index, v)| v.map(|v| (index, v)));
-    given.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(index, _)| index)
-}
-
 fn bars(
     series: &BarSeries,
     best: Option<usize>,
@@ -84,22 +114,31 @@ fn bars(
         let left = x_at(x, index as f64 + from);
         let right = x_at(x, index as f64 + from + width);
         let top = y_at(y, *value);
-        let title = format!("{}: {value:.1}", series.name);
+        let doubt = series.doubt(index);
+        let (class, says) = match doubt {
+            Doubt::None => ("", String::new()),
+            Doubt::Disturbed | Doubt::CutShort => (" class=\"doubt\"", format!(" ({})", doubt.says())),
+        };
+        let title = format!("{}: {value:.1}{says}", series.name);
+        if doubt != Doubt::None {
+            marks.push_str(&mark("!", f64::midpoint(left, right), top));
+        }
         text.push_str(&format!(
-            "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\"><title>{}</title></rect>",
+            "<rect{class} x=\"{left:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\"><title>{}</title></rect>",
             (right - left - 0.6).max(0.6),
             (floor - top).max(0.0),
             escape(&title)
         ));
         if best == Some(index) {
-            marks = format!(
-                "<text class=\"m\" x=\"{:.1}\" y=\"{:.1}\">★</text>",
-                (left + right) / 2.0,
-                top - 3.0
-            );
+            marks.push_str(&mark("★", f64::midpoint(left, right), top));
         }
     }
     text.push_str("</g>\n");
     text.push_str(&marks);
     text
+}
+
+/// A letter above a bar.
+fn mark(letter: &str, x: f64, top: f64) -> String {
+    format!("<text class=\"m\" x=\"{x:.1}\" y=\"{:.1}\">{letter}</text>", top - 3.0)
 }

@@ -74,3 +74,34 @@ fn a_document_read_back_has_every_row_with_its_load() {
     .replace("assay.run/1", "assay.run/2");
     assert!(reading::read(&newer).unwrap_err().contains("assay.run/2"));
 }
+
+/// A run against its own document said `array hdd-7200 / none given`.
+#[test]
+fn a_run_and_its_own_document_differ_in_nothing() {
+    for array in [None, Some("ssd-sata")] {
+        let mut header = synthetic::header(synthetic::suite("vmware", 5));
+        let file =
+            |name| assay_model::array::shipped::FILES.iter().find(|(n, _)| *n == name).unwrap().1.to_owned();
+        header.array = array.map(file);
+        let told = told(header.clone(), &synthetic::events(&header, synthetic::Target::default()));
+        let judgement = assay_analysis::judge(&told.header, &told.summary).unwrap();
+        let mut all = told.findings.clone();
+        all.extend(judgement.iter().flat_map(|j| j.findings.clone()));
+        let meta = assay_report::Meta { judgement: judgement.as_ref(), ..assay_report::Meta::default() };
+        let text = json::document(&told.header, &told.summary, &all, meta).to_string();
+        let (document, _) = reading::read(&text).unwrap();
+        let whole = ResultSet::of_run(&told.header, &told.summary, &all, judgement.as_ref());
+        let sides = [("run", whole), ("document", document)];
+        let comparison = compare(&sides.map(|(name, r)| Side { name: name.into(), readings: vec![r] }));
+        assert_eq!(comparison.differences, [], "{array:?}");
+        assert_eq!(comparison.findings, [], "{array:?}");
+        assert_eq!(comparison.says, ["document against run: the same run on both sides."]);
+        for test in &comparison.tests {
+            let against = test.cells[1].as_ref().unwrap().against.as_ref().unwrap();
+            assert!(
+                (against.iops.value - 1.0).abs() < 1e-5 && against.load_differs.is_empty(),
+                "{against:?}"
+            );
+        }
+    }
+}

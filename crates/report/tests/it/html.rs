@@ -64,6 +64,24 @@ fn a_sweep_over_size_marks_the_best_size_of_each_direction() {
     assert!(page.contains("★ Sequential read is best at 8MiB ("), "{page}");
 }
 
+/// The fastest step had been measured while another guest took the CPU, and had the star.
+#[test]
+fn a_disturbed_step_is_marked_and_never_the_best() {
+    let mut disturbed = run(synthetic::suite("super-atto", 3));
+    let best = disturbed.summary.steps.iter().position(|s| s.step == "size=8MiB").unwrap();
+    disturbed.summary.steps[best].cpu.used.as_mut().unwrap().steal = 0.2;
+    disturbed.summary.steps[best - 1].complete = false;
+    disturbed.findings = assay_analysis::findings(&disturbed.header, &disturbed.summary);
+    let page = html(&disturbed, "disturbed");
+    check(&page);
+    assert_eq!(page.matches(">!</text>").count(), 2, "one was disturbed, one cut short");
+    assert_eq!(page.matches("class=\"doubt\"").count(), 2);
+    assert!(!page.contains("Sequential read is best at 8MiB"), "{page}");
+    for words in ["disturbed, see the findings", "cut short"] {
+        assert!(page.contains(words), "{words}");
+    }
+}
+
 #[test]
 fn every_other_kind_of_run_has_a_whole_page() {
     check(&html(&run(synthetic::plan(TWO_JOBS)), "two-jobs"));

@@ -131,7 +131,7 @@ fn the_network_of_a_lun_fits_the_schema_and_is_in_the_report() {
         assert!(html.contains(words), "{words}");
     }
     let text = assay_report::text::table(&told.header, &told.summary, &told.findings, Default::default());
-    assert!(text.contains("round trip 250 us at best, median 250 us; 3 segments sent again"), "{text}");
+    assert!(text.contains("round trip min 250 µs, median 250 µs; 3 retransmits"), "{text}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use assay_record::{
     Agreed, InterfaceFacts, Latency, LunFacts, NetPathFacts, PathEnd, PathFacts, RouteFacts, TcpPathFacts,
 };
 use assay_report::network::{LinkUse, path_groups};
-use assay_report::text::{Color, TextOptions, table};
+use assay_report::text::{TextOptions, table};
 
 use crate::{Told, run, synthetic};
 
@@ -69,7 +69,7 @@ fn what_paths_have_in_common_is_told_once() {
     let names = |index: usize| groups[index].facts.iter().map(|(name, _)| *name).collect::<Vec<_>>();
     assert!(["interface", "counters", "TCP", "ceiling"].iter().all(|n| names(0).contains(n)), "{groups:#?}");
     assert_eq!((groups.len(), names(1)), (5, vec!["addresses", "route"]));
-    assert_eq!(groups[2].facts[1].1, "on the link, through eth2", "the source is in the addresses");
+    assert_eq!(groups[2].facts[1].1, "on-link, through eth2", "the source is in the addresses");
 
     paths[2].net.as_mut().unwrap().interface.as_mut().unwrap().mtu_bytes = 9000;
     let groups = path_groups(&paths);
@@ -83,7 +83,7 @@ fn what_paths_have_in_common_is_told_once() {
 #[test]
 fn a_row_of_a_path_keeps_its_number_and_portal_at_80_columns() {
     let Told { header, summary, findings } = on_lun(vec![path(1), path(2)]);
-    let shown = table(&header, &summary, &findings, TextOptions { width: 80, color: Color::Never });
+    let shown = table(&header, &summary, &findings, TextOptions { width: 80, ..TextOptions::default() });
     for (number, portal) in [(0, "192.168.1.200"), (1, "192.168.2.200")] {
         let row = format!("  path {number} {portal} 50.0 %\n");
         assert!(shown.contains(&row), "{shown}");

@@ -1,7 +1,7 @@
 //! The forum table as people see it.
 
 use assay_analysis::RunStatus;
-use assay_report::text::{Color, TextOptions, table};
+use assay_report::text::{Color, Detail, TextOptions, table};
 
 use crate::{OPEN, TWO_JOBS, Told, run, synthetic, told};
 
@@ -37,9 +37,11 @@ fn open_loads_say_which_latency_they_show() {
 
 #[test]
 fn no_line_is_wider_than_asked_for() {
-    for columns in [100, 120] {
-        let shown =
-            text(&run(synthetic::suite("vmware", 1)), TextOptions { width: columns, color: Color::Never });
+    for columns in [60, 80, 100, 120] {
+        let shown = text(
+            &run(synthetic::suite("vmware", 1)),
+            TextOptions { width: columns, ..TextOptions::default() },
+        );
         let widest = shown.lines().map(|l| l.chars().count()).max();
         assert!(widest <= Some(columns), "{widest:?} of {columns}:\n{shown}");
     }
@@ -63,4 +65,21 @@ fn a_run_that_was_killed_is_readable_and_says_so() {
     assert!(shown.contains("(PARTIAL)") && shown.contains("[partial] The run has no end"), "{shown}");
     let nothing = told(cut.header, &events[..1]);
     assert!(text(&nothing, TextOptions::default()).contains("0 of 4 steps are complete"));
+}
+
+#[test]
+fn below_the_table_stand_warnings_in_a_sentence_and_the_names_of_the_rest() {
+    let told = run(synthetic::suite("vmware", 1));
+    let brief = text(&told, TextOptions { detail: Detail::Brief, width: 80, ..TextOptions::default() });
+    insta::assert_snapshot!(brief);
+    let full = text(&told, TextOptions { width: 80, ..TextOptions::default() });
+    assert!(brief.lines().count() < full.lines().count() && !brief.contains("2^20"), "{brief}");
+}
+
+#[test]
+fn a_narrow_terminal_gets_fewer_columns_and_hears_which() {
+    let told = run(synthetic::suite("vmware", 1));
+    let narrow = text(&told, TextOptions { detail: Detail::Brief, width: 60, ..TextOptions::default() });
+    assert!(narrow.contains("RealLife-60%Rand-65%Read"), "{narrow}");
+    assert!(narrow.contains("A wider terminal also shows"), "{narrow}");
 }

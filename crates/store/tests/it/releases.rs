@@ -95,5 +95,5 @@ fn events_carry_their_version_and_one_of_a_later_program_is_named() {
     let update = "UPDATE event SET body = ?1, crc32c = NULL WHERE sequence = 2";
     raw.execute(update, [later]).unwrap();
     let error = message(&store.load("261121-aaaa").unwrap_err());
-    assert!(error.contains("has version 9") && error.contains("the newer assay that wrote it"), "{error}");
+    assert!(error.contains("has version 9") && error.contains("the newer one that wrote it"), "{error}");
 }

@@ -1,4 +1,4 @@
-//! Keeps runs on one machine apart on a LUN: its target has no lock that the iSCSI initiators of two runs could share.
+//! Locks a LUN against other runs on this machine: a target offers no lock that the initiators of two runs could share.
 
 use std::fs::File;
 use std::io;
@@ -12,9 +12,9 @@ use crate::file::{self, Lock};
 /// Directories that are emptied at boot, the better one first. Some systems let only root write to the first.
 const PLACES: [&str; 2] = ["/run/lock", "/tmp"];
 
-/// Takes the lock of a LUN: exclusive to write, shared to read. `None` when another run has it otherwise. It lasts until
-/// the file is closed, also when the process is killed. The file itself stays: removing it would let two runs lock two
-/// files of one name.
+/// Takes the lock of a LUN: exclusive to write, shared to read. Returns `None` if another run holds it. The lock lasts
+/// until the file is closed, also when the process is killed. The file itself stays: removing it would let two runs
+/// lock two files of one name.
 pub fn hold(address: &IscsiAddress, lock: Lock) -> io::Result<Option<File>> {
     hold_name(&format!("{}-{}", address.target, address.lun), lock)
 }

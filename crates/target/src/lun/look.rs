@@ -1,4 +1,4 @@
-//! Looks at a logical unit without changing it: who it is, how large, what is on it, who holds it.
+//! Inspects a logical unit without changing it: identity, size, content, reservations.
 
 use std::time::{Duration, Instant};
 
@@ -7,12 +7,13 @@ use assay_iscsi::scsi::{AccessState, Mapping, Provisioning, key};
 use assay_iscsi::{Command, CommandError, Initiator, IoError, Kind};
 use assay_spec::IscsiAddress;
 
-use super::there::explained;
+use super::alternatives::explained;
 use super::{Credentials, config};
 use crate::OpenError;
 use crate::remote::{PathChange, PathReport};
 
-/// How much is read from each end, bytes: every known signature lies in the first 2 MiB and a little, or the last 1 MiB.
+/// How much is read from each end, bytes: every known signature lies in the first 2 MiB and a little, or the last 1
+/// MiB.
 const HEAD_BYTES: u64 = (2 << 20) + (64 << 10);
 const TAIL_BYTES: u64 = 1 << 20;
 /// One read, bytes; also within the limit of modest targets.
@@ -26,7 +27,7 @@ const LBA_STATUS_MAX: u32 = 4096;
 const PING_EVERY: Duration = Duration::from_millis(50);
 const PING_FOR: Duration = Duration::from_millis(350);
 
-/// What a logical unit is.
+/// A logical unit as it was found.
 #[derive(Debug, Clone)]
 pub struct LunLook {
     /// From INQUIRY.
@@ -57,7 +58,7 @@ pub struct LunLook {
     pub write_cache: Option<bool>,
     /// Whether it rotates; `None` where the target does not say.
     pub rotational: Option<bool>,
-    /// Other hosts' claims to the unit, each a clause.
+    /// Reservations of other hosts, each a clause.
     pub reservations: Vec<String>,
     /// The first 2 MiB and a little.
     pub head: Vec<u8>,
@@ -65,9 +66,9 @@ pub struct LunLook {
     pub tail: Vec<u8>,
     /// Every path.
     pub paths: Vec<PathReport>,
-    /// What did not go well with paths, in words.
+    /// Events of paths that are not good news, each a clause.
     pub path_events: Vec<String>,
-    /// Our name, as told to the target.
+    /// Name of this initiator, as sent to the target.
     pub initiator: String,
 }
 
@@ -80,8 +81,8 @@ pub enum Provision {
     Thin,
 }
 
-/// Logs in, looks, logs out. Whatever cannot be found out although a writer must know it is an error.
-/// `patience` is for each of the reads that find out what is on it.
+/// Logs in, inspects the unit and logs out. Anything that a writer must know and that cannot be determined is an error.
+/// `patience`: longest wait for each read of the unit's content.
 pub fn look(
     address: &IscsiAddress,
     credentials: Option<&Credentials>,
@@ -104,7 +105,7 @@ fn look_with(
     let words = |error: CommandError| error.to_string();
     let inquiry = initiator.inquiry().map_err(words)?;
     let pages = initiator.supported_pages().unwrap_or_default();
-    let serial = initiator.serial().ok().filter(|serial| !serial.is_empty());
+    let serial = initiator.serial().ok().flatten();
     let capacity = initiator.capacity();
     let block = u64::from(capacity.block_bytes);
     let limits = if pages.contains(&0xb0) { initiator.block_limits().ok() } else { None };
@@ -216,18 +217,18 @@ fn read(
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 let (kib, s) = (data_bytes >> 10, patience.as_secs());
-                return Err(format!("reading {kib} KiB at {offset_bytes} had no answer for {s} s"));
+                return Err(format!("no answer for {s} s to a read of {kib} KiB at offset {offset_bytes}"));
             }
             initiator.poll(Some(left), &mut done).map_err(|lost| lost.to_string())?;
         }
         let ended = done.pop().expect("the loop above waited for it");
-        ended.result.map_err(|error| format!("reading at {offset_bytes} failed: {error}"))?;
+        ended.result.map_err(|error| format!("the read at offset {offset_bytes} failed: {error}"))?;
         all.extend_from_slice(&ended.buf);
     }
     Ok(all)
 }
 
-/// Bytes of the first `span_bytes` that the target says have no place yet; `None` where it cannot tell.
+/// Returns how many of the first `span_bytes` the target reports as unmapped; `None` where it does not report that.
 pub fn unmapped_bytes(
     address: &IscsiAddress,
     credentials: Option<&Credentials>,
@@ -258,7 +259,7 @@ pub fn unmapped_bytes(
     Ok(None)
 }
 
-/// An access state in words.
+/// Returns the name of an access state.
 #[must_use]
 pub fn access_words(state: AccessState) -> &'static str {
     match state {

@@ -1,13 +1,13 @@
-//! A logical unit over iSCSI, driven by our own initiator on the worker's thread.
+//! A logical unit over iSCSI, driven by Assay's own initiator on the worker's thread.
 //!
 //! Every worker has an initiator of its own, with all its sessions and paths: nothing is shared between threads, and
 //! the spread over paths is each worker's own.
 
+mod alternatives;
 mod hold;
 mod look;
 mod portals;
 mod secret;
-mod there;
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use assay_iscsi::scsi::{cdb::Fua, key, status};
 use assay_iscsi::{Command, Config, EventKind, FencedBy, Initiator, IoError, Kind, Policy};
 use assay_spec::{IscsiAddress, PathPolicy};
 
-use crate::remote::{Ended, Moment, PathChange, PathEvent, PathReport, RemoteReport};
+use crate::remote::{CompletionQueue, Moment, PathChange, PathEvent, PathReport, RemoteReport};
 use crate::{
     AccessMode, Completion, Durability, Geometry, IoBuf, IoFailure, Op, OpKind, OpenError, Target,
     TargetLost, Wait,
@@ -32,16 +32,16 @@ pub use secret::{Credentials, Secret, SecretError, credentials, needs_prompt};
 
 /// A ping each second: often enough for a round trip per path also in a short test, too rarely to be felt.
 const PING_EVERY: Duration = Duration::from_secs(1);
-/// Most the initiator takes.
+/// Largest queue depth of the initiator.
 const DEPTH_MAX: u32 = 4096;
 const PATH_DEPTH_MAX: u32 = 1024;
 
-/// A logical unit, and how it is to be driven.
+/// A logical unit, and how it is driven.
 #[derive(Debug, Clone)]
 pub struct LunMember {
     /// Where it is.
     pub address: IscsiAddress,
-    /// Who we are; never shown.
+    /// CHAP names and secrets; never shown.
     pub credentials: Option<Credentials>,
     /// Whether writes are allowed.
     pub access: AccessMode,
@@ -55,7 +55,7 @@ pub struct LunMember {
     pub transfer_bytes_max: u64,
 }
 
-/// The configuration of the initiator for an address. Everything that is not named is the initiator's default.
+/// Returns the configuration of the initiator for an address. What the address leaves out has the initiator's default.
 #[must_use]
 pub fn config(address: &IscsiAddress, credentials: Option<&Credentials>, depth: u32) -> Config {
     let mut config = Config::new(address.portals.clone(), address.target.clone(), address.lun);
@@ -99,7 +99,7 @@ pub struct LunTarget {
     initiator: Initiator<IoBuf>,
     /// Straight from the initiator, which may give more at once than a poll may.
     given_back: Vec<assay_iscsi::Completion<IoBuf>>,
-    ended: Ended,
+    completed: CompletionQueue,
 }
 
 impl LunTarget {
@@ -123,7 +123,7 @@ impl LunTarget {
             fua: if member.durability == Durability::Sync { Fua::On } else { Fua::Off },
             initiator,
             given_back: Vec::with_capacity(depth as usize),
-            ended: Ended::new(depth),
+            completed: CompletionQueue::new(depth),
         })
     }
 
@@ -134,11 +134,11 @@ impl LunTarget {
                 // A short transfer is the engine's to judge, as with files.
                 Err(IoError::Short { transferred_bytes, .. }) => Ok(transferred_bytes),
                 Err(error) => {
-                    self.ended.failed(&error);
+                    self.completed.failed(&error);
                     Err(IoFailure { errno: errno(&error) })
                 }
             };
-            self.ended.settle(back.tag, outcome, back.buf);
+            self.completed.settle(back.tag, outcome, back.buf);
         }
     }
 }
@@ -150,7 +150,7 @@ impl Target for LunTarget {
 
     #[inline]
     fn submit(&mut self, op: Op) -> Result<(), Op> {
-        let Some(op) = self.ended.fence(self.access, op) else { return Ok(()) };
+        let Some(op) = self.completed.fence(self.access, op) else { return Ok(()) };
         let Op { tag, member, kind, size_bytes, offset_bytes, buf } = op;
         let (kind_of, fua) = match kind {
             OpKind::Read => (Kind::Read, Fua::Off),
@@ -170,9 +170,9 @@ impl Target for LunTarget {
 
     #[inline]
     fn poll(&mut self, wait: Wait, done: &mut Vec<Completion>) -> Result<(), TargetLost> {
-        let polled = self.initiator.poll(self.ended.patience(wait), &mut self.given_back);
+        let polled = self.initiator.poll(self.completed.patience(wait), &mut self.given_back);
         self.settle();
-        self.ended.hand_out(polled, done)
+        self.completed.hand_out(polled, done)
     }
 
     /// Keeps the sessions: closing and opening a disk does not log out of its target either, and a login per so
@@ -183,9 +183,9 @@ impl Target for LunTarget {
 
     fn remote_report(&mut self, _moment: Moment) -> Option<RemoteReport> {
         let mut events: Vec<PathEvent> = self.initiator.events().into_iter().map(event).collect();
-        events.extend(self.ended.first_failure());
+        events.extend(self.completed.first_failure());
         let paths = self.initiator.stats().into_iter().map(PathReport::from).collect();
-        Some(RemoteReport { paths, events, writes: None })
+        Some(RemoteReport { paths, events, writes: None, failures: self.completed.failures() })
     }
 }
 
@@ -199,22 +199,25 @@ fn event(event: assay_iscsi::Event) -> PathEvent {
         EventKind::PathUp { portal } => format!("{path} ({portal}) is up"),
         EventKind::PathDown { cause, commands, fenced_writes } => {
             format!(
-                "{path} went down: {cause}; {commands} I/Os go to other paths, {fenced_writes} of them writes that wait \
-                 until the target has dropped them"
+                "{path} went down: {cause}; {commands} I/Os move to other paths, of which {fenced_writes} writes \
+                 wait until the target has dropped them"
             )
         }
         EventKind::PathSilent { silent_ms, commands } => format!(
-            "{path} has said nothing for {silent_ms} ms while another answers: it gets no new I/O, {commands} wait for it"
+            "{path} has said nothing for {silent_ms} ms while another path answers: it gets no new I/O, and \
+             {commands} I/Os wait for it"
         ),
         EventKind::PathAnswers { silent_ms } => {
             format!("{path} answers again after {silent_ms} ms and gets I/O again")
         }
-        EventKind::PathNeeded => format!("{path} gets I/O although it is silent: no other path is left"),
+        EventKind::PathNeeded => {
+            format!("{path} gets I/O although it does not answer: no other path is left")
+        }
         EventKind::RetryFailed { cause } => format!("{path} is still down: {cause}"),
         EventKind::Fenced { by, writes } => {
             let by = match by {
-                FencedBy::Reinstatement => "its session was opened anew",
-                FencedBy::ReinstatementElsewhere => "its session was opened anew through another portal",
+                FencedBy::Reinstatement => "its session was reinstated",
+                FencedBy::ReinstatementElsewhere => "its session was reinstated through another portal",
                 FencedBy::LogicalUnitReset => "the LUN was reset through another path",
             };
             format!("{path}: the target has dropped {writes} old writes, which may be sent again: {by}")
@@ -222,14 +225,14 @@ fn event(event: assay_iscsi::Event) -> PathEvent {
         EventKind::AccessState(state) => format!("{path} is now {state:?}"),
         EventKind::UnitAttention(words) => format!("{path}: {words}"),
         EventKind::CommandAborted { after_ms } => format!("{path}: an I/O was aborted after {after_ms} ms"),
-        EventKind::TargetSays(words) => format!("{path}: {words}"),
+        EventKind::TargetSays(words) | EventKind::Deviation(words) => format!("{path}: {words}"),
         EventKind::AllPathsDown => "all paths are down; I/O waits".to_owned(),
         EventKind::Dropped { count } => format!("{count} events of paths were dropped"),
     };
     PathEvent { at: event.at, change, says }
 }
 
-/// The nearest error number of the operating system, as the kernel's own initiator would give it.
+/// Returns the nearest error number of the operating system, as the kernel's own initiator reports it.
 fn errno(error: &IoError) -> i32 {
     match error {
         IoError::Scsi { status: status::RESERVATION_CONFLICT, .. } => libc::EBADE,

@@ -1,4 +1,4 @@
-//! Which targets and portals there are, by asking (SendTargets).
+//! Discovery: asks a portal for its targets and their portals (SendTargets).
 
 use assay_iscsi::{DiscoveredTarget, discover, resolve};
 use assay_spec::IscsiAddress;
@@ -6,7 +6,8 @@ use assay_spec::IscsiAddress;
 use super::{Credentials, config};
 use crate::OpenError;
 
-/// All targets that the first portal of `address` has for us; the target in the address does not matter.
+/// Returns all targets that the first portal of `address` offers to this initiator; the target in the address does not
+/// matter.
 pub fn targets_at(
     address: &IscsiAddress,
     credentials: Option<&Credentials>,
@@ -17,7 +18,7 @@ pub fn targets_at(
         .map_err(|error| OpenError::Lun { lun: format!("iscsi://{portal}"), why: error.to_string() })
 }
 
-/// The address with every portal that the target has in the group of the first one, where it asks for all of them.
+/// Returns the address with every portal that the target has in the group of the first one, if it asks for all of them.
 pub fn with_all_portals(
     address: &IscsiAddress,
     credentials: Option<&Credentials>,
@@ -27,8 +28,8 @@ pub fn with_all_portals(
     }
     let found = targets_at(address, credentials)?;
     let Some(target) = found.iter().find(|target| target.name == address.target) else {
-        let list = super::there::targets(&address.portals[0], &found, &address.target);
-        let why = format!("the portal does not know this target{list}");
+        let list = super::alternatives::targets(&address.portals[0], &found, &address.target);
+        let why = format!("the portal has no target of this name{list}");
         return Err(OpenError::Lun { lun: address.to_string(), why });
     };
     let portals = of_one_group(&address.portals, target);

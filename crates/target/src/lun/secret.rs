@@ -1,5 +1,4 @@
-//! Where a CHAP secret comes from: a file, the environment, or what somebody typed. Never from an address or a list
-//! of arguments, and never shown.
+//! The CHAP secret: from a file, the environment or a prompt; never from an address or an argument, and never shown.
 
 use std::path::{Path, PathBuf};
 
@@ -13,13 +12,13 @@ pub use assay_iscsi::chap::Secret;
 const FILE_VARIABLE: &str = "ASSAY_CHAP_FILE";
 /// The secret itself.
 const SECRET_VARIABLE: &str = "ASSAY_CHAP_SECRET";
-/// Name and secret that the target must prove to know.
+/// Name and secret of the target, for mutual CHAP.
 const MUTUAL_USER_VARIABLE: &str = "ASSAY_CHAP_MUTUAL_USER";
 const MUTUAL_SECRET_VARIABLE: &str = "ASSAY_CHAP_MUTUAL_SECRET";
 /// A file that is longer is something else, bytes.
 const FILE_BYTES_MAX: u64 = 4096;
 
-/// Who we are, and who the target must be. `Debug` shows names only.
+/// CHAP names and secrets of the initiator and, for mutual CHAP, of the target. `Debug` shows names only.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Credentials(pub(super) ChapConfig);
 
@@ -28,15 +27,15 @@ pub struct Credentials(pub(super) ChapConfig);
 pub enum SecretError {
     /// A name without a secret.
     #[error(
-        "CHAP name `{user}` needs a secret: put it into a file (chap_file=PATH in the address, or ASSAY_CHAP_FILE), or \
-         into the environment (ASSAY_CHAP_SECRET), or run on a terminal and type it"
+        "CHAP name `{user}` needs a secret: put it into a file (chap_file=PATH in the address, or ASSAY_CHAP_FILE) or \
+         into ASSAY_CHAP_SECRET, or type it on a terminal"
     )]
     NoSecret {
         /// The name.
         user: String,
     },
     /// A secret file without a name.
-    #[error("chap_file is given, but no name: write iscsi://NAME@host/…")]
+    #[error("chap_file is given without a CHAP name; write iscsi://NAME@host/…")]
     NoUser,
     /// The file cannot be used.
     #[error("cannot read the CHAP secret from {path}: {why}")]
@@ -51,7 +50,7 @@ pub enum SecretError {
     HalfMutual,
 }
 
-/// The credentials for an address: the secret from its file, the file or secret of the environment, or `typed`.
+/// Returns the credentials for an address: the secret from its file, from the environment, or `typed`.
 pub fn credentials(
     address: &IscsiAddress,
     typed: Option<&Secret>,
@@ -72,7 +71,7 @@ pub fn credentials(
     Ok(Some(Credentials(ChapConfig { initiator: Account { name: user.clone(), secret }, target })))
 }
 
-/// Whether somebody has to be asked for the secret.
+/// Returns true if the secret must be typed.
 #[must_use]
 pub fn needs_prompt(address: &IscsiAddress) -> bool {
     address.user.is_some() && secret_file(address).is_none() && variable(SECRET_VARIABLE).is_none()
@@ -86,12 +85,12 @@ fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// The first line; what follows is nobody's business.
+/// Returns the first line of a secret file.
 fn from_file(path: &Path) -> Result<Secret, SecretError> {
     let failed = |why: String| SecretError::File { path: path.to_owned(), why };
     let length = std::fs::metadata(path).map_err(|e| failed(e.to_string()))?.len();
     if length > FILE_BYTES_MAX {
-        return Err(failed(format!("it has {length} bytes; a file with one line is expected")));
+        return Err(failed(format!("it has {length} bytes, and a secret file has one line")));
     }
     let text = std::fs::read_to_string(path).map_err(|e| failed(e.to_string()))?;
     match text.lines().next().unwrap_or("").trim_end() {

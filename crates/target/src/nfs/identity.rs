@@ -1,8 +1,9 @@
-//! Which file it is, by whichever of a server's names, addresses, ports and exports it was reached.
+//! Recognises a file by whichever of its server's names, addresses, ports and exports it was reached.
 //!
-//! NFSv3 has no name for a server. What there is: the mark beside a file of Assay's own carries a random number, which is
-//! the same by every way; and a server's write verifier, which its addresses have in common while it runs, together with
-//! the numbers of file system and file. Either alone would do for most files; locks are taken by all that is known.
+//! NFSv3 has no name for a server. What there is: the mark beside a file of Assay's own carries a random number,
+//! which is the same by every way; and a server's write verifier, which its addresses have in common while it runs,
+//! together with the numbers of file system and file. Either alone would do for most files; locks are taken by all
+//! that is known.
 
 use std::fs::File;
 use std::io;
@@ -18,13 +19,13 @@ pub struct Identity {
     /// Of the mark beside it, where there is one that is the file's.
     mark_id: Option<String>,
     attributes: Attributes,
-    /// `None` where the server does not tell us.
+    /// `None` where the server does not report it.
     verifier: Option<Verifier>,
 }
 
 impl Identity {
-    /// Whether both are one file. Both are looked at in the same moment; a file that somebody else changes in between may
-    /// seem to be two.
+    /// Whether both are one file. Both are looked at in the same moment; a file that somebody else changes in between
+    /// may seem to be two.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         if let (Some(ours), Some(theirs)) = (&self.mark_id, &other.mark_id) {
@@ -40,7 +41,7 @@ impl Identity {
 }
 
 impl NfsLocation {
-    /// What tells the file from others; `None` where there is none.
+    /// Returns what tells the file from others; `None` where there is no file.
     pub fn identity(&mut self) -> Option<Identity> {
         let file = self.file?;
         let verifier = self.server.verifier(&file.handle).ok();
@@ -49,9 +50,9 @@ impl NfsLocation {
         Some(Identity { mark_id: self.mark_id.clone(), attributes, verifier })
     }
 
-    /// Keeps runs on this machine apart on the file, which must be there: as a LUN has no lock that they could share, an
-    /// NFSv3 server has none without its lock manager. `None` when another run has it. `mark_id`: the number of the mark
-    /// that it has or is about to get.
+    /// Keeps runs on this machine apart on the file, which must be there: as a LUN has no lock that they could share,
+    /// an NFSv3 server has none without its lock manager. `None` when another run has it. `mark_id`: the number of
+    /// the mark that it has or is about to get.
     pub fn hold(&mut self, lock: Lock, mark_id: Option<&str>) -> io::Result<Option<Vec<File>>> {
         let names = self.lock_names(mark_id);
         let mut held = Vec::with_capacity(names.len());

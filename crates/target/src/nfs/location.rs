@@ -14,7 +14,7 @@ use crate::OpenError;
 
 /// The test file in a directory that is given as a target.
 const FILE_IN_DIRECTORY: &str = "assay.dat";
-/// Longest wait for a single answer; a server that is busier cannot be prepared.
+/// Longest wait for a single answer before a run.
 const PATIENCE: Duration = Duration::from_secs(15);
 /// Exports, and clients of each, that an error names.
 const NAMED_MAX: usize = 8;
@@ -26,15 +26,15 @@ pub struct NfsLocation {
     pub address: NfsAddress,
     /// What was mounted.
     pub export: String,
-    /// Authentication that the export takes (`auth_flavor` numbers; 1 is AUTH_SYS).
+    /// Authentication that the export accepts (`auth_flavor` numbers; 1 is AUTH_SYS).
     pub flavors: Vec<u32>,
-    /// Who we say we are.
+    /// User and groups sent to the server.
     pub credentials: Credentials,
     /// The file system of the export, as the server numbers it.
     pub fsid: u64,
     /// Directory of the file.
     pub directory: Handle,
-    /// What we may do in the directory.
+    /// What this user may do in the directory.
     pub directory_rights: Rights,
     /// Name of the file.
     pub name: String,
@@ -55,32 +55,32 @@ pub struct NfsLocation {
 pub struct FoundFile {
     /// The server's name for it.
     pub handle: Handle,
-    /// As it is.
+    /// Its attributes.
     pub attributes: Attributes,
-    /// What we may do with it.
+    /// What this user may do with it.
     pub rights: Rights,
 }
 
 impl NfsLocation {
-    /// Where the server's NFS listens.
+    /// Returns the address of the server's NFS service.
     #[must_use]
     pub fn server_address(&self) -> SocketAddr {
         self.server.address()
     }
 
-    /// Our side of the connection to it; `None` once that is broken.
+    /// Returns the local address of the connection to it; `None` once that is broken.
     #[must_use]
     pub fn local_address(&self) -> Option<SocketAddr> {
         self.server.local_address()
     }
 
-    /// Where its MOUNT listens.
+    /// Returns the port of its MOUNT service.
     #[must_use]
     pub fn mount_port(&self) -> Option<u16> {
         self.server.mount_port()
     }
 
-    /// The median of a few round trips.
+    /// Returns the median of a few round trips.
     pub fn round_trip(&mut self) -> Result<Duration, OpenError> {
         let mut trips = [Duration::ZERO; 5];
         for trip in &mut trips {
@@ -91,7 +91,7 @@ impl NfsLocation {
     }
 }
 
-/// Who an address says we are: the process itself where it says nothing.
+/// Returns the user and groups that an address names; those of this process where it names none.
 #[must_use]
 pub fn credentials(address: &NfsAddress) -> Credentials {
     let own = Credentials::of_process();
@@ -122,7 +122,7 @@ fn server_config(address: &NfsAddress) -> ServerConfig {
     }
 }
 
-/// What the server exports, and to whom.
+/// Returns what the server exports, and to whom.
 pub fn exports(address: &NfsAddress) -> Result<Vec<Export>, OpenError> {
     let asked = Server::connect(server_config(address)).and_then(|mut server| server.exports());
     asked.map_err(|error| failed(address, &error))
@@ -223,7 +223,7 @@ fn walk(server: &mut Server, address: &NfsAddress, root: Handle, below: &str) ->
 }
 
 fn missing(address: &NfsAddress, part: &str) -> OpenError {
-    not_usable(address, &format!("there is no directory `{part}` on the server; create it there first"))
+    not_usable(address, &format!("the server has no directory `{part}`; create it there first"))
 }
 
 fn not_usable(address: &NfsAddress, why: &str) -> OpenError {
@@ -261,7 +261,7 @@ fn mount(
     let known = match known {
         Some(export) if export.groups.is_empty() => String::new(),
         Some(export) => format!("; it is exported to {}", some_of(&export.groups)),
-        None if listed.is_empty() => "; the server does not list what it exports".to_owned(),
+        None if listed.is_empty() => "; the server does not list its exports".to_owned(),
         None => {
             let exports: Vec<String> = listed.iter().map(export_words).collect();
             format!(

@@ -11,10 +11,19 @@ use super::location::{FoundFile, NfsLocation, failed, locate_again};
 use crate::OpenError;
 use crate::file::{Lock, MARKER_BYTES_MAX, Marker, beside_name, beside_text, is_marker, marker_beside};
 
-/// Who may do what with a file that Assay made.
+/// Permissions of a file that Assay makes.
 const MODE: u32 = 0o644;
-/// What some servers say of a handle whose file is gone, NFS3ERR_BADHANDLE.
+/// NFS3ERR_BADHANDLE, which some servers answer when the file of a handle is gone.
 const BADHANDLE: u32 = 10_001;
+
+/// Marks have this length, bytes: one that is written over another must not leave a rest of it.
+const MARK_BYTES: usize = 1024;
+/// In place of the file's number: a mark that belongs to no file.
+const NO_FILE: u64 = 0;
+/// Says that Assay is about to create the file. An empty file beside such a mark was made by a run that was cut off.
+const CREATING: &[u8] = b"creating";
+/// Says nothing: what stands beside such a mark is not ours.
+const VOID: &[u8] = b"";
 
 impl NfsLocation {
     fn failed(&self, error: &CallError) -> OpenError {
@@ -25,24 +34,27 @@ impl NfsLocation {
         beside_name(OsStr::new(&self.name)).to_string_lossy().into_owned()
     }
 
-    /// The marker of the file, if there is one that still describes it.
+    /// Returns the marker of the file, if there is one that still describes it.
     pub fn marker(&mut self) -> Result<Option<Marker>, OpenError> {
         let Some(FoundFile { attributes, .. }) = self.file else { return Ok(None) };
         let (directory, beside) = (self.directory, self.beside());
         let found = self.server.lookup(&directory, &beside).map_err(|e| self.failed(&e))?;
-        // A link, or anything else there, is nothing of ours.
+        // A link, or anything else there, is not Assay's.
         let Some((handle, mark)) = found.filter(|(_, a)| a.kind == FileKind::Regular) else {
             return Ok(None);
         };
         let most = u32::try_from(MARKER_BYTES_MAX).expect("a few KiB");
         let text = self.server.read(&handle, 0, most).map_err(|e| self.failed(&e))?;
+        if attributes.size_bytes == 0 && marker_beside(&text, NO_FILE).as_deref() == Some(CREATING) {
+            return Ok(Some(Marker::new(true)));
+        }
         let Some(text) = marker_beside(&text, attributes.fileid) else { return Ok(None) };
         self.mark_id = Marker::id_of_text(&text);
         let marker = Marker::of_text(&text, attributes.size_bytes, attributes.modified_ns);
         Ok(marker.filter(|marker| !is_left_behind(marker, &attributes, &mark)))
     }
 
-    /// Looks whether a file that was not there is there by now; the number of the mark that it has then.
+    /// Looks whether a file that was not there is there by now, and returns the number of its mark.
     pub fn appeared(&mut self) -> Result<Option<Option<String>>, OpenError> {
         let (directory, name) = (self.directory, self.name.clone());
         let found = self.server.lookup(&directory, &name).map_err(|e| self.failed(&e))?;
@@ -60,9 +72,13 @@ impl NfsLocation {
         self.mark_id.as_deref()
     }
 
-    /// Creates the file, which must not be there yet.
+    /// Creates the file, which must not be there yet. The mark comes first: of a run that is cut off in between, an
+    /// empty file is left that is still known to be ours.
     pub fn create(&mut self) -> Result<(), OpenError> {
         let (directory, name) = (self.directory, self.name.clone());
+        if self.server.lookup(&directory, &name).map_err(|e| self.failed(&e))?.is_none() {
+            self.write_mark(NO_FILE, CREATING)?;
+        }
         let handle = self.server.create(&directory, &name, MODE).map_err(|e| self.failed(&e))?;
         let attributes = self.server.attributes(&handle).map_err(|e| self.failed(&e))?;
         let rights = self.server.access(&handle).map_err(|e| self.failed(&e))?;
@@ -70,13 +86,12 @@ impl NfsLocation {
         Ok(())
     }
 
-    /// Takes back a file that was created a moment ago and holds nothing.
+    /// Takes back a file that was created a moment ago and holds nothing, and its mark.
     pub fn discard(&mut self) {
-        let (directory, name) = (self.directory, self.name.clone());
-        let Some(file) = self.file.take() else { return };
-        // What led here is what is told; this is only an attempt to leave things tidy.
+        let Some(file) = self.file else { return };
+        // What led here is what is reported; this is only an attempt to leave things tidy.
         if matches!(self.leads_to(&file.handle, None), Ok(true)) {
-            let _ = self.server.remove(&directory, &name);
+            let _ = self.remove();
         }
     }
 
@@ -103,7 +118,7 @@ impl NfsLocation {
     }
 
     /// File systems give the number of a removed file to the next one. Our open mark would take that one for ours: it
-    /// is emptied. A mark with another number than `mark_id` is another run's, of a file that it made.
+    /// is voided. A mark with another number than `mark_id` is another run's, of a file that it made.
     fn void_mark(&mut self, there: &Attributes, mark_id: Option<&str>) -> Result<(), OpenError> {
         let Some(mark_id) = mark_id else { return Ok(()) };
         let (directory, beside) = (self.directory, self.beside());
@@ -113,7 +128,7 @@ impl NfsLocation {
         let text = self.server.read(&mark, 0, most).map_err(|e| self.failed(&e))?;
         match marker_beside(&text, there.fileid) {
             Some(text) if Marker::id_of_text(&text).as_deref() == Some(mark_id) => {
-                self.server.set_size(&mark, 0).map_err(|e| self.failed(&e))
+                self.write_mark(NO_FILE, VOID)
             }
             _ => Ok(()),
         }
@@ -131,26 +146,38 @@ impl NfsLocation {
     /// Writes the marker: before a run that writes (`is_open`), and after it.
     pub fn mark(&mut self, marker: &mut Marker, is_open: bool) -> Result<(), OpenError> {
         let attributes = self.refresh()?.attributes;
-        let broken = |why: std::io::Error| OpenError::Nfs { file: String::new(), why: why.to_string() };
-        let text = marker.seal(attributes.size_bytes, attributes.modified_ns, is_open).map_err(broken)?;
-        let text = beside_text(attributes.fileid, &text).map_err(broken)?;
+        let sealed = marker.seal(attributes.size_bytes, attributes.modified_ns, is_open);
+        let text = sealed.map_err(|why| self.unmarkable(why))?;
+        self.write_mark(attributes.fileid, &text)
+    }
+
+    /// Writes the file beside with one WRITE over all of what it held: a connection or a server that is lost meanwhile
+    /// leaves the old mark or the new one, and never a file without a mark.
+    fn write_mark(&mut self, fileid: u64, marker: &[u8]) -> Result<(), OpenError> {
+        let mut text = beside_text(fileid, marker).map_err(|why| self.unmarkable(why))?;
         let (directory, beside) = (self.directory, self.beside());
-        let handle = match self.server.lookup(&directory, &beside).map_err(|e| self.failed(&e))? {
-            Some((handle, attributes)) => {
-                self.check_is_marker(&beside, &handle, attributes)?;
-                handle
-            }
-            None => self.server.create(&directory, &beside, MODE).map_err(|e| self.failed(&e))?,
-        };
-        self.server.set_size(&handle, 0).map_err(|e| self.failed(&e))?;
+        let (handle, old_bytes) =
+            match self.server.lookup(&directory, &beside).map_err(|e| self.failed(&e))? {
+                Some((handle, attributes)) => {
+                    self.check_is_marker(&beside, &handle, attributes)?;
+                    (handle, attributes.size_bytes)
+                }
+                None => (self.server.create(&directory, &beside, MODE).map_err(|e| self.failed(&e))?, 0),
+            };
+        // Blanks behind the text mean nothing to whoever reads it.
+        let old_bytes = usize::try_from(old_bytes).unwrap_or(MARKER_BYTES_MAX).min(MARKER_BYTES_MAX);
+        text.resize(text.len().max(old_bytes).max(MARK_BYTES), b' ');
         let written = self.server.write(&handle, 0, &text, Stable::FileSync).map_err(|e| self.failed(&e))?;
         match written.bytes as usize == text.len() {
             true => Ok(()),
-            false => Err(OpenError::Nfs {
-                file: self.address.to_string(),
-                why: format!("the marker beside it ({beside}) could not be written as a whole"),
-            }),
+            false => {
+                Err(self.unmarkable(format!("the server took only {} bytes of {beside}", written.bytes)))
+            }
         }
+    }
+
+    fn unmarkable(&self, why: impl std::fmt::Display) -> OpenError {
+        OpenError::Nfs { file: self.address.to_string(), why: format!("cannot write its mark: {why}") }
     }
 
     /// A link, or a file of somebody else's, may stand where the marker goes: it is not overwritten.
@@ -167,12 +194,11 @@ impl NfsLocation {
         } else {
             Vec::new()
         };
-        // A marker that was being written when the connection broke is empty.
+        // One whose creation was cut off is empty.
         if is_file && (attributes.size_bytes == 0 || is_marker(&text)) {
             return Ok(());
         }
-        let why =
-            format!("{beside} stands beside it, where its mark goes, and is no mark of Assay's; move it");
+        let why = format!("{beside} is in the place of its mark and was not written by Assay; move it away");
         Err(OpenError::Nfs { file: self.address.to_string(), why })
     }
 
@@ -195,7 +221,7 @@ fn is_left_behind(marker: &Marker, file: &Attributes, mark: &Attributes) -> bool
     marker.is_open && marker.open_for_s > 0 && file.modified_ns > mark.modified_ns + most_ns
 }
 
-/// What became of a file that was to be removed.
+/// Outcome of the removal of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Removal {
     /// It is gone, and its mark with it.
@@ -208,7 +234,7 @@ pub enum Removal {
     InUse,
 }
 
-/// True for what a server says of a file that is there no more.
+/// Returns true for the statuses of a file that is gone.
 fn is_gone(status: Option<NfsStatus>) -> bool {
     matches!(status, Some(NfsStatus::STALE | NfsStatus::NOENT | NfsStatus(BADHANDLE)))
 }
@@ -224,6 +250,12 @@ pub fn mark(member: &NfsMember, marker: &mut Marker, is_open: bool) -> Result<()
     // The mark says how the file looks that was opened, whatever happens to its name meanwhile.
     place.file = Some(FoundFile { handle: member.handle, ..file });
     place.mark(marker, is_open)
+}
+
+/// Makes a file longer without writing to it: what is added reads as zeros.
+pub fn lengthen(member: &NfsMember, bytes: u64) -> Result<(), OpenError> {
+    let mut place = locate_again(member)?;
+    place.server.set_size(&member.handle, bytes).map_err(|e| failed(&member.address, &e))
 }
 
 fn elsewhere(member: &NfsMember) -> OpenError {

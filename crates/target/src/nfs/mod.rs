@@ -1,4 +1,4 @@
-//! A file on an NFS server, driven by our own NFSv3 client on the worker's thread.
+//! A file on an NFS server, driven by Assay's own NFSv3 client on the worker's thread.
 //!
 //! Every worker has a client of its own, with all its connections: nothing is shared between threads.
 
@@ -15,7 +15,7 @@ use assay_nfs::{Command, EventKind, File, FileConfig, IoError, Kind, Timeouts};
 use assay_spec::{NfsAddress, NfsSync};
 
 use crate::remote::{
-    Ended, Moment, PathChange, PathEvent, PathReport, RemoteReport, WriteReport, WriteStats,
+    CompletionQueue, Moment, PathChange, PathEvent, PathReport, RemoteReport, WriteReport, WriteStats,
 };
 use crate::{
     AccessMode, Completion, Durability, Geometry, IoBuf, IoFailure, Op, OpKind, OpenError, Target,
@@ -26,14 +26,14 @@ pub use assay_nfs::mount::Export;
 pub use assay_nfs::nfs3::{Attributes, FsInfo, FsStat, Rights};
 pub use identity::Identity;
 pub use location::{FoundFile, NfsLocation, credentials, exports, locate};
-pub use marker::{Removal, mark, remove};
+pub use marker::{Removal, lengthen, mark, remove};
 
-/// Most the client takes.
+/// Largest queue depth of the client.
 const DEPTH_MAX: u32 = 4096;
-/// Any offset and size will do for NFS; the pages of clients and servers are such.
+/// NFS takes any offset and size.
 pub const BLOCK_BYTES: u32 = 1;
 
-/// A file on an NFS server, and how it is to be driven.
+/// A file on an NFS server, and how it is driven.
 #[derive(Debug, Clone)]
 pub struct NfsMember {
     /// Where it is, with the path of the file itself.
@@ -44,9 +44,9 @@ pub struct NfsMember {
     pub mount_port: Option<u16>,
     /// The server's name for the file: whatever happens to names, I/O stays on it.
     pub handle: Handle,
-    /// The number of the mark that it has from us, if any: what tells it from what stands at its name later.
+    /// Number of the mark that this run gave it, if any: it tells the file from another that gets its name later.
     pub mark_id: Option<String>,
-    /// Who we say we are.
+    /// User and groups sent to the server.
     pub credentials: Credentials,
     /// Whether writes are allowed.
     pub access: AccessMode,
@@ -61,7 +61,7 @@ pub struct NfsMember {
 }
 
 impl NfsMember {
-    /// How durable each write is asked to be.
+    /// Returns the stability that each WRITE asks for.
     #[must_use]
     pub fn stable(&self) -> Stable {
         match (self.address.sync, self.durability) {
@@ -81,7 +81,7 @@ pub struct NfsTarget {
     file: File<IoBuf>,
     /// Straight from the client, which may give more at once than a poll may.
     given_back: Vec<assay_nfs::Completion<IoBuf>>,
-    ended: Ended,
+    completed: CompletionQueue,
 }
 
 impl NfsTarget {
@@ -115,17 +115,17 @@ impl NfsTarget {
             server: member.server.to_string(),
             file,
             given_back: Vec::with_capacity(depth as usize),
-            ended: Ended::new(depth),
+            completed: CompletionQueue::new(depth),
         })
     }
 
     fn settle(&mut self) {
         for back in self.given_back.drain(..) {
             let outcome = back.result.map_err(|error| {
-                self.ended.failed(&error);
+                self.completed.failed(&error);
                 IoFailure { errno: errno(&error) }
             });
-            self.ended.settle(back.tag, outcome, back.buf);
+            self.completed.settle(back.tag, outcome, back.buf);
         }
     }
 
@@ -160,7 +160,7 @@ impl Target for NfsTarget {
 
     #[inline]
     fn submit(&mut self, op: Op) -> Result<(), Op> {
-        let Some(op) = self.ended.fence(self.access, op) else { return Ok(()) };
+        let Some(op) = self.completed.fence(self.access, op) else { return Ok(()) };
         let Op { tag, member, kind, size_bytes, offset_bytes, buf } = op;
         let kind_of = match kind {
             OpKind::Read => Kind::Read,
@@ -173,9 +173,9 @@ impl Target for NfsTarget {
 
     #[inline]
     fn poll(&mut self, wait: Wait, done: &mut Vec<Completion>) -> Result<(), TargetLost> {
-        let polled = self.file.poll(self.ended.patience(wait), &mut self.given_back);
+        let polled = self.file.poll(self.completed.patience(wait), &mut self.given_back);
         self.settle();
-        self.ended.hand_out(polled, done)
+        self.completed.hand_out(polled, done)
     }
 
     /// Keeps the connections: NFS has no open and no close, and a kernel keeps its mount as well.
@@ -190,8 +190,8 @@ impl Target for NfsTarget {
         };
         let (paths, mut events) =
             (self.paths(), self.file.events().into_iter().map(event).collect::<Vec<_>>());
-        events.extend(self.ended.first_failure());
-        Some(RemoteReport { paths, events, writes })
+        events.extend(self.completed.first_failure());
+        Some(RemoteReport { paths, events, writes, failures: self.completed.failures() })
     }
 }
 
@@ -208,7 +208,9 @@ fn event(event: assay_nfs::Event) -> PathEvent {
         }
         EventKind::RetryFailed { cause } => format!("{path} is still down: {cause}"),
         EventKind::AllDown => "all connections are down; I/O waits".to_owned(),
-        EventKind::Jukebox => format!("{path}: the server says to ask again later (NFS3ERR_JUKEBOX)"),
+        EventKind::Jukebox => {
+            format!("{path}: the server is busy and asks for a retry later (NFS3ERR_JUKEBOX)")
+        }
         EventKind::Restarted { writes: 0, .. } => {
             "the server restarted (its write verifier changed); no write was left uncommitted".to_owned()
         }
@@ -221,7 +223,7 @@ fn event(event: assay_nfs::Event) -> PathEvent {
     PathEvent { at: event.at, change, says }
 }
 
-/// The nearest error number of the operating system, as the kernel's own client would give it.
+/// Returns the nearest error number of the operating system, as the kernel's own client reports it.
 fn errno(error: &IoError) -> i32 {
     match error {
         IoError::Status(status) => errno_of(*status),

@@ -211,8 +211,8 @@ fn lun(
     Ok(rows_of(name, &pairs, [goals.iops, goals.cpu, Goal::None]))
 }
 
-/// Each has a file of its own with the same data on an nfs-ganesha on this machine, which has a CPU of its own: what fio
-/// has written to is not Assay's own any more, and would be filled anew each time.
+/// Each has a file of its own with the same data on an nfs-ganesha on this machine, which has a CPU of its own: what
+/// fio has written to is not Assay's own any more, and would be filled anew each time.
 fn nfs(
     name: &str,
     load: &Load,

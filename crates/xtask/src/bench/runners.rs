@@ -266,8 +266,8 @@ fn json_and_cpu_of(command: &mut Command, seconds: u32) -> anyhow::Result<(Value
     Ok((document, cpus_busy))
 }
 
-/// CPU time of a process and its children with all their threads, the kernel's helpers included, ticks: fio's engine for
-/// NFS insists on a process of its own for the job.
+/// CPU time of a process and its children with all their threads, the kernel's helpers included, ticks: fio's engine
+/// for NFS insists on a process of its own for the job.
 fn ticks_of(process: u32) -> Option<f64> {
     let of = |id: &str| ticks_in(&std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?);
     let children =

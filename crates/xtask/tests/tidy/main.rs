@@ -3,6 +3,8 @@
 mod arrows;
 mod files;
 mod lengths;
+mod rules;
+mod words;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

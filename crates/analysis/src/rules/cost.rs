@@ -3,7 +3,7 @@
 use assay_model::calibrate::fit_line;
 use assay_model::workload::LoadModel;
 
-use super::Says;
+use super::Fired;
 use crate::case::{Case, Modelled};
 use crate::finding::{Evidence, Severity};
 
@@ -15,7 +15,7 @@ const RMS_MAX: f64 = 0.10;
 const ABOVE_WIRE: f64 = 1.3;
 
 /// Times per I/O lie on `a + b x size`, with b far above the wire's.
-pub(super) fn cpu(cases: &[Case]) -> Option<(Says, Vec<usize>)> {
+pub(super) fn cpu(cases: &[Case]) -> Option<(Fired, Vec<usize>)> {
     [100.0, 0.0].into_iter().find_map(|read_pct| {
         let used: Vec<(usize, &Modelled)> = cases
             .iter()
@@ -31,13 +31,13 @@ pub(super) fn cpu(cases: &[Case]) -> Option<(Says, Vec<usize>)> {
         depths.into_iter().find_map(|depth| {
             let of_depth = |(_, l): &&(usize, &Modelled)| l.workload.total_outstanding() == depth;
             let used: Vec<_> = used.iter().filter(of_depth).copied().collect();
-            let says = judge(cases, &used)?;
-            Some((says, used.iter().map(|(i, _)| *i).collect()))
+            let fired = judge(cases, &used)?;
+            Some((fired, used.iter().map(|(i, _)| *i).collect()))
         })
     })
 }
 
-fn judge(cases: &[Case], used: &[(usize, &Modelled)]) -> Option<Says> {
+fn judge(cases: &[Case], used: &[(usize, &Modelled)]) -> Option<Fired> {
     let mut sizes: Vec<u64> = used.iter().map(|(_, l)| l.workload.mix[0].size.0).collect();
     sizes.sort_unstable();
     sizes.dedup();
@@ -58,10 +58,11 @@ fn judge(cases: &[Case], used: &[(usize, &Modelled)]) -> Option<Says> {
     if rms >= RMS_MAX || wire <= 0.0 || b <= ABOVE_WIRE * wire {
         return None;
     }
-    Some(Says {
+    Some(Fired {
         severity: Severity::Warning,
         says: format!(
-            "the target spends {a:.0} us + {b:.1} us/KiB, the wire only {wire:.1} us/KiB: bound by CPU or software at {:.0} MiB/s.",
+            "an I/O takes {a:.0} us + {b:.1} us/KiB, of which the link accounts for {wire:.1} us/KiB: the target's \
+             CPU or software limits throughput to {:.0} MiB/s.",
             1e6 / b / 1024.0
         ),
         evidence: vec![
@@ -70,6 +71,7 @@ fn judge(cases: &[Case], used: &[(usize, &Modelled)]) -> Option<Says> {
             Evidence::new("wire per KiB", wire, "us"),
             Evidence::new("misfit", rms * 100.0, "%"),
         ],
-        next: "Look at the target's CPU during the test; a second client shows whether one core or all of it is full.",
+        next: "Watch the target's CPU during the test; a second client shows whether one core is full or all of them.",
+        weight: 0.0,
     })
 }

@@ -1,7 +1,7 @@
-//! Loads that run at the same time on one array: what they take from each other.
+//! Loads that run at the same time on one array, and what they share.
 //!
-//! No closed form is offered here: what clients do to each other depends on who waits for whom. The simulation answers
-//! how fast each is, and the demands of all at these rates say what they share.
+//! There is no closed form here, as the effect of clients on each other depends on who waits for whom. The simulation
+//! gives the rate of each, and the demands of all at these rates give the utilisation of what they share.
 
 use serde::Serialize;
 
@@ -19,12 +19,12 @@ const SEEDS: u64 = 3;
 /// A change below this is none.
 const NO_CHANGE: f64 = 0.01;
 
-/// What to expect of loads side by side.
+/// The prediction for loads that run at the same time.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Together {
+pub struct Concurrent {
     /// In the order of the loads.
-    pub jobs: Vec<Beside>,
-    /// What they share, the busiest first.
+    pub jobs: Vec<ConcurrentJob>,
+    /// Resources that they share, the busiest first.
     pub shared: Vec<Shared>,
     /// Whether the target's software is part of it; unknown makes rates bounds of the hardware.
     pub software: Software,
@@ -32,10 +32,10 @@ pub struct Together {
 
 /// One of several loads.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Beside {
+pub struct ConcurrentJob {
     /// Its name.
     pub name: String,
-    /// What to expect of it beside the others: the seeds at nominal values, and both ends of all ranges.
+    /// The prediction beside the others: seeds at nominal values, and both ends of all ranges.
     pub simulated: Simulated,
     /// I/Os per second that it would reach alone, by the closed form.
     pub alone_iops: f64,
@@ -50,17 +50,17 @@ pub struct Shared {
     pub name: String,
     /// How busy all loads together keep it. In \[0, 1\].
     pub utilisation: f64,
-    /// Which part of that each load takes, in their order; sums to 1.
+    /// Share of that for each load, in their order; sums to 1.
     pub parts: Vec<f64>,
 }
 
 /// A change, and what it brings to each load.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct WhatIfTogether {
+pub struct ConcurrentWhatIf {
     /// The override as written.
     pub change: String,
     /// What to expect with it.
-    pub together: Together,
+    pub together: Concurrent,
     /// Expected rate of each load over that on the unchanged array.
     pub gains: Vec<f64>,
     /// One sentence.
@@ -69,12 +69,12 @@ pub struct WhatIfTogether {
 
 /// Predicts loads that run at the same time on one array, with so many simulated I/Os for each run.
 #[must_use]
-pub fn predict_together(
+pub fn predict_concurrent(
     array: &Array,
     workloads: &[Workload],
     max_ios: u64,
     tables: &mut Tables,
-) -> Together {
+) -> Concurrent {
     let region = union(workloads);
     let mut run = |corner: Corner, seeds: u64| {
         let resolved = ResolvedArray::new(array, corner, region, tables);
@@ -85,19 +85,19 @@ pub fn predict_together(
     let (resolved, nominal) = run(Corner::Nominal, SEEDS);
     let ends = [run(Corner::Slow, 1).1, run(Corner::Fast, 1).1];
     let of = |runs: &[Vec<ClientOutcome>], i: usize| summary(&runs.iter().map(|r| &r[i]).collect::<Vec<_>>());
-    let jobs: Vec<Beside> = workloads
+    let jobs: Vec<ConcurrentJob> = workloads
         .iter()
         .enumerate()
         .map(|(i, load)| {
             let [slow, fast] = ends.each_ref().map(|runs| of(runs, i));
-            Beside {
+            ConcurrentJob {
                 name: load.name.clone(),
                 simulated: spanning(&of(&nominal, i), &slow, &fast),
                 alone_iops: closed_form(&resolved, &resolved.classes(load), load).iops,
             }
         })
         .collect();
-    Together { shared: shared(&resolved, workloads, &jobs), software: resolved.software, jobs }
+    Concurrent { shared: shared(&resolved, workloads, &jobs), software: resolved.software, jobs }
 }
 
 /// From the first byte of any load to the last of any: the heads move between them.
@@ -126,7 +126,7 @@ fn spanning(nominal: &Simulated, slow: &Simulated, fast: &Simulated) -> Simulate
 }
 
 /// Demand of all loads at their rates; the queue that a disk may choose from is that of all of them.
-fn shared(resolved: &ResolvedArray, workloads: &[Workload], jobs: &[Beside]) -> Vec<Shared> {
+fn shared(resolved: &ResolvedArray, workloads: &[Workload], jobs: &[ConcurrentJob]) -> Vec<Shared> {
     let outstanding = workloads.iter().map(Workload::total_outstanding).sum();
     let mut found: Vec<Shared> = Vec::new();
     for (index, (load, job)) in workloads.iter().zip(jobs).enumerate() {
@@ -152,16 +152,16 @@ fn shared(resolved: &ResolvedArray, workloads: &[Workload], jobs: &[Beside]) -> 
     found
 }
 
-impl Together {
-    /// `the 4 disks are 97 % busy, 90 % of it with database`.
+impl Concurrent {
+    /// `the jobs share 4 disks: 97 % busy, 90 % of that by database`.
     #[must_use]
     pub fn says(&self) -> String {
-        let Some(busiest) = self.shared.first() else { return "they share nothing".to_owned() };
+        let Some(busiest) = self.shared.first() else { return "the jobs share nothing".to_owned() };
         let most = busiest.parts.iter().zip(&self.jobs).max_by(|a, b| a.0.total_cmp(b.0));
         let by = most.map_or(String::new(), |(part, job)| {
             format!(", {:.0} % of that by {}", part * 100.0, short_name(&job.name))
         });
-        format!("what they share most is {}: {:.0} % busy{by}", busiest.name, busiest.utilisation * 100.0)
+        format!("the jobs share {}: {:.0} % busy{by}", busiest.name, busiest.utilisation * 100.0)
     }
 }
 
@@ -174,33 +174,36 @@ fn short_name(name: &str) -> &str {
 ///
 /// # Errors
 /// The first override that does not fit the array.
-pub fn what_if_together(
+pub fn what_if_concurrent(
     array: &Array,
     workloads: &[Workload],
     changes: &[&str],
     max_ios: u64,
     tables: &mut Tables,
-) -> Result<Vec<WhatIfTogether>, SetError> {
-    let before = predict_together(array, workloads, max_ios, tables);
+) -> Result<Vec<ConcurrentWhatIf>, SetError> {
+    let before = predict_concurrent(array, workloads, max_ios, tables);
     changes
         .iter()
         .map(|change| {
             let mut changed = array.clone();
             set(&mut changed, change)?;
-            let together = predict_together(&changed, workloads, max_ios, tables);
-            let rates = |t: &Together| t.jobs.iter().map(|j| j.simulated.iops.value).collect::<Vec<_>>();
+            let together = predict_concurrent(&changed, workloads, max_ios, tables);
+            let rates = |t: &Concurrent| t.jobs.iter().map(|j| j.simulated.iops.value).collect::<Vec<_>>();
             let gains: Vec<f64> =
                 rates(&together).iter().zip(rates(&before)).map(|(after, before)| after / before).collect();
             let says = sentence(change, &before, &together, &gains);
-            Ok(WhatIfTogether { change: (*change).to_owned(), together, gains, says })
+            Ok(ConcurrentWhatIf { change: (*change).to_owned(), together, gains, says })
         })
         .collect()
 }
 
-fn sentence(change: &str, before: &Together, after: &Together, gains: &[f64]) -> String {
-    let busiest = |t: &Together| t.shared.first().map_or(String::new(), |s| s.name.clone());
+fn sentence(change: &str, before: &Concurrent, after: &Concurrent, gains: &[f64]) -> String {
+    let busiest = |t: &Concurrent| t.shared.first().map_or(String::new(), |s| s.name.clone());
     if gains.iter().all(|gain| (gain - 1.0).abs() < NO_CHANGE) {
-        return format!("{change} changes nothing: they share {}, before and after", busiest(before));
+        return format!(
+            "{change} changes nothing: the busiest shared resource is {}, before and after",
+            busiest(before)
+        );
     }
     let each: Vec<String> = before
         .jobs
@@ -210,5 +213,5 @@ fn sentence(change: &str, before: &Together, after: &Together, gains: &[f64]) ->
         .collect();
     let (was, is) = (busiest(before), busiest(after));
     let limit = if was == is { format!("still {is}") } else { format!("now {is}, before {was}") };
-    format!("{change}: {}; what they share most is {limit}", each.join(", "))
+    format!("{change}: {}; the busiest shared resource is {limit}", each.join(", "))
 }

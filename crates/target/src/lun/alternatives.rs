@@ -1,4 +1,4 @@
-//! What there is where something else was asked for: the targets of a portal, the units of a target.
+//! Lists what is there when the target or unit asked for is not: the targets of a portal, the units of a target.
 
 use assay_iscsi::{ConnectError, DiscoveredTarget, Missing, Unit, discover, units};
 use assay_spec::IscsiAddress;
@@ -9,8 +9,8 @@ use super::{Credentials, config};
 /// Entries of a list in a message; more would hide what it says.
 const LISTED_MAX: usize = 8;
 
-/// The error of a connection in words, with what there is where it is something that is not there. A list that cannot
-/// be had takes nothing from the error.
+/// Returns a connection error in words, with a list of what is there if the target or unit is not. Without the list the
+/// error is the same.
 pub(super) fn explained(
     address: &IscsiAddress,
     credentials: Option<&Credentials>,
@@ -30,7 +30,7 @@ fn target_list(address: &IscsiAddress, credentials: Option<&Credentials>) -> Str
     let portal = &address.portals[0];
     match discover(portal, &config.initiator_name, config.chap.as_ref(), &config.timeouts) {
         Ok(found) => targets(portal, &found, &address.target),
-        Err(error) => format!("\n  The portal does not tell which targets it has: {error}"),
+        Err(error) => format!("\n  The portal does not list its targets: {error}"),
     }
 }
 
@@ -38,7 +38,7 @@ fn target_list(address: &IscsiAddress, credentials: Option<&Credentials>) -> Str
 pub(super) fn targets(portal: &str, found: &[DiscoveredTarget], wanted: &str) -> String {
     let mut names: Vec<&str> = found.iter().map(|target| target.name.as_str()).collect();
     if names.is_empty() {
-        return format!("\n  {portal} has no target for us: see who may log in there.");
+        return format!("\n  {portal} offers this initiator no target; check its access list.");
     }
     names.sort_by_key(|name| std::cmp::Reverse(alike(name, wanted)));
     let more_count = names.len().saturating_sub(LISTED_MAX);
@@ -46,7 +46,7 @@ pub(super) fn targets(portal: &str, found: &[DiscoveredTarget], wanted: &str) ->
     format!("\n  {portal} has:{}", list(lines, more_count))
 }
 
-/// Letters that two names share at their starts and ends: names on one system differ by little in between.
+/// Returns the number of letters that two names share at their starts and ends: names on one system differ in between.
 fn alike(one: &str, other: &str) -> usize {
     let same = |pairs: &mut dyn Iterator<Item = (u8, u8)>| {
         pairs.take_while(|(a, b)| a.eq_ignore_ascii_case(b)).count()
@@ -58,17 +58,17 @@ fn alike(one: &str, other: &str) -> usize {
 
 fn unit_list(address: &IscsiAddress, credentials: Option<&Credentials>) -> String {
     match units(&config(address, credentials, 1), LISTED_MAX) {
-        Ok(found) if found.units.is_empty() => "\n  The target has no LUN for us.".into(),
+        Ok(found) if found.units.is_empty() => "\n  The target offers this initiator no LUN.".into(),
         Ok(found) => {
             format!("\n  The target has:{}", list(found.units.iter().map(unit_words), found.more_count))
         }
-        Err(error) => format!("\n  The target does not tell which LUNs it has: {error}"),
+        Err(error) => format!("\n  The target does not list its LUNs: {error}"),
     }
 }
 
 fn unit_words(unit: &Unit) -> String {
     let Some(inquiry) = &unit.inquiry else {
-        return format!("LUN {}, which says nothing of itself", unit.lun);
+        return format!("LUN {}, which does not answer INQUIRY", unit.lun);
     };
     let size = match unit.capacity_bytes {
         _ if inquiry.device_type != 0 => ", not a disk".to_owned(),
@@ -89,19 +89,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_names_most_like_the_wanted_one_come_first_and_eight_are_told() {
+    fn the_names_most_like_the_wanted_one_come_first_and_eight_are_listed() {
         let names = (0..12).map(|n| format!("iqn.2026-11.example:disk{n:02}"));
         let found: Vec<DiscoveredTarget> =
             names.map(|name| DiscoveredTarget { name, portals: Vec::new() }).collect();
-        let told = targets("nas", &found, "iqn.2026-11.Example:disk10");
-        let lines: Vec<&str> = told.lines().collect();
+        let list = targets("nas", &found, "iqn.2026-11.Example:disk10");
+        let lines: Vec<&str> = list.lines().collect();
         assert_eq!(lines[1..3], ["  nas has:", "    - iqn.2026-11.example:disk10"]);
         assert_eq!((lines.len(), lines[10]), (11, "    - and 4 more"));
-        assert!(targets("nas", &[], "iqn.x").contains("has no target for us"));
+        assert!(targets("nas", &[], "iqn.x").contains("offers this initiator no target"));
     }
 
     #[test]
-    fn a_unit_is_told_by_what_it_says_of_itself() {
+    fn a_unit_is_described_by_its_inquiry_data() {
         let inquiry = assay_iscsi::scsi::Inquiry::parse(&{
             let mut data = [b' '; 36];
             data[..8].copy_from_slice(&[0, 0, 5, 2, 31, 0, 0, 0]);
@@ -116,6 +116,6 @@ mod tests {
         let controller = Unit { lun: 0, inquiry: Some(controller), capacity_bytes: None };
         assert_eq!(unit_words(&controller), "LUN 0, not a disk (IET VIRTUAL)");
         let mute = Unit { lun: 300, inquiry: None, capacity_bytes: None };
-        assert_eq!(unit_words(&mute), "LUN 300, which says nothing of itself");
+        assert_eq!(unit_words(&mute), "LUN 300, which does not answer INQUIRY");
     }
 }

@@ -1,7 +1,7 @@
 //! Caches: faster than the medium can be.
 
-use super::Says;
-use crate::case::Case;
+use super::Fired;
+use crate::case::{Case, Medium};
 use crate::finding::{Evidence, Severity};
 
 /// So much faster than the fastest end of the physical bound is a cache.
@@ -16,7 +16,7 @@ const REVOLUTION_WRITE: f64 = 0.5;
 const SETTLED_TIMES: f64 = 3.0;
 
 /// Reads faster than the members and links allow.
-pub(super) fn reads(case: &Case) -> Option<Says> {
+pub(super) fn reads(case: &Case) -> Option<Fired> {
     let load = case.load.as_ref()?;
     if load.read_pct() < 100.0 {
         return None;
@@ -34,30 +34,31 @@ pub(super) fn reads(case: &Case) -> Option<Says> {
     let proof = if above {
         let hits = facts.least_hit_ratio(measured.iops) * 100.0;
         format!(
-            "at least {hits:.0} % hits: {:.0} IOPS where the medium gives at most {:.0}",
+            "{:.0} IOPS were measured, the medium gives at most {:.0}, so at least {hits:.0} % were hits",
             measured.iops, facts.uncached_bound_iops
         )
     } else if quick_median {
-        "half of the reads took less than 0.5 ms, which no rotating disk does".to_owned()
+        "half of the reads took less than 0.5 ms, faster than any rotating disk".to_owned()
     } else {
         format!(
             "a fifth of the reads took less than {REVOLUTION_READ} of a revolution ({:.1} ms)",
             facts.revolution_ms
         )
     };
-    Some(Says {
+    Some(Fired {
         severity: Severity::Warning,
-        says: format!("a cache is inflating this: {proof}; the test covers {span_gib:.1} GiB."),
+        says: format!("a cache answered part of the reads: {proof}. The test covers {span_gib:.1} GiB."),
         evidence: vec![
             Evidence::new("measured", measured.iops, "IOPS"),
             Evidence::new("without a cache at most", facts.uncached_bound_iops, "IOPS"),
         ],
-        next: "Use a span of several times the array's memory (--size), and compare.",
+        next: "Repeat with --size at several times the array's memory.",
+        weight: 0.0,
     })
 }
 
 /// Random writes that the write-back cache still absorbs.
-pub(super) fn writes(case: &Case) -> Option<Says> {
+pub(super) fn writes(case: &Case) -> Option<Fired> {
     let load = case.load.as_ref()?;
     if load.read_pct() > 0.0 || load.random_pct() < 100.0 {
         return None;
@@ -68,18 +69,23 @@ pub(super) fn writes(case: &Case) -> Option<Says> {
     if iops <= ABOVE_BOUND * drain || seconds >= settled {
         return None;
     }
-    Some(Says {
+    Some(Fired {
         severity: Severity::Warning,
         says: format!(
-            "the write cache is still absorbing: {iops:.0} IOPS come in, {drain:.0} reach the disks; run at least {settled:.0} s, not {seconds:.0}."
+            "the write cache was still filling: it took {iops:.0} IOPS and the disks {drain:.0}. The rate settles \
+             after about {settled:.0} s; this test measured {seconds:.0} s."
         ),
         evidence: vec![Evidence::new("in", iops, "IOPS"), Evidence::new("drain", drain, "IOPS")],
-        next: "Lengthen the run (--set run=…) until the rate has settled.",
+        next: "Measure longer (--set run=…), or with a longer warm-up.",
+        weight: 0.0,
     })
 }
 
-/// Durable writes that nothing durable can have answered.
-pub(super) fn sync(case: &Case) -> Option<Says> {
+/// Durable writes that no rotating disk can have completed.
+///
+/// It is critical where the host itself sees a rotating disk: then data are at stake. Otherwise the array file may
+/// simply describe another array.
+pub(super) fn volatile(case: &Case) -> Option<Fired> {
     let load = case.load.as_ref()?;
     let mean = case.measured.write_mean_ms?;
     let revolution = load.facts.revolution_ms;
@@ -87,13 +93,25 @@ pub(super) fn sync(case: &Case) -> Option<Says> {
     if !case.measured.synced || !load.facts.rotating || protected || mean >= REVOLUTION_WRITE * revolution {
         return None;
     }
-    Some(Says {
-        severity: Severity::Critical,
+    let (severity, means) = match case.measured.medium {
+        Medium::Rotating => (
+            Severity::Critical,
+            "a volatile cache acknowledges them, and a power failure loses data that the application believes safe",
+        ),
+        Medium::Unknown | Medium::SolidState => (
+            Severity::Warning,
+            "either a volatile cache acknowledges them, or the array file describes another array",
+        ),
+    };
+    Some(Fired {
+        severity,
         says: format!(
-            "flushes are acknowledged by a volatile cache: durable writes took {mean:.2} ms on average, half a revolution is {:.2} ms, and the array has no battery.",
+            "durable writes took {mean:.2} ms on average, less than half a revolution of the disks in the array file \
+             ({:.2} ms), and the array file has no battery: {means}.",
             revolution / 2.0
         ),
         evidence: vec![Evidence::new("mean", mean, "ms"), Evidence::new("revolution", revolution, "ms")],
-        next: "Switch the write cache of the disks off, or say controller.battery = true if there is one.",
+        next: "Turn the disks' write cache off, or set controller.battery = true if the cache is protected.",
+        weight: 0.0,
     })
 }

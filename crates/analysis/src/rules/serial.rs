@@ -2,7 +2,7 @@
 
 use assay_model::demand::ResourceKind;
 
-use super::Says;
+use super::Fired;
 use crate::case::{Case, Modelled};
 use crate::finding::{Evidence, Severity};
 
@@ -24,7 +24,7 @@ fn others_busy(load: &Modelled, iops: f64) -> f64 {
 }
 
 /// Random I/O keeps less than a third of the members busy, and nothing else is full.
-pub(super) fn serial(case: &Case) -> Option<Says> {
+pub(super) fn serial(case: &Case) -> Option<Fired> {
     let load = case.load.as_ref()?;
     let (facts, iops) = (&load.facts, case.measured.iops);
     let enough = load.workload.total_outstanding() >= 2.0 * facts.members && facts.members > 1.0;
@@ -35,10 +35,11 @@ pub(super) fn serial(case: &Case) -> Option<Says> {
     if working / facts.members >= WORKING_MIN || others_busy(load, iops) >= OTHER_MAX {
         return None;
     }
-    Some(Says {
+    Some(Fired {
         severity: Severity::Warning,
         says: format!(
-            "the array works like {working:.1} of {:.0} disks: I/O is serialised in the target or its file system, adding disks will not help.",
+            "the array delivers what {working:.1} of its {:.0} disks can: I/O is serialised in the target or its file \
+             system, and more disks do not help.",
             facts.members
         ),
         evidence: vec![
@@ -46,7 +47,8 @@ pub(super) fn serial(case: &Case) -> Option<Says> {
             Evidence::new("members at work", working, ""),
             Evidence::new("members", facts.members, ""),
         ],
-        next: "Run random reads alone at the same depth: if they use all disks, writes are what is serialised.",
+        next: "Run random reads alone at the same queue depth; if they use all disks, writes are serialised.",
+        weight: 0.0,
     })
 }
 
@@ -58,9 +60,9 @@ fn place(load: &Modelled) -> String {
     };
     let start = load.facts.start_fraction;
     match load.is_placed {
-        true if start > 0.0 => format!("{pieces}, from {} on", percent(start)),
+        true if start > 0.0 => format!("{pieces}, starting at {}", percent(start)),
         true => pieces,
-        false => format!("{pieces}, nobody knows where on them"),
+        false => format!("{pieces}, at an unknown place"),
     }
 }
 
@@ -74,17 +76,18 @@ fn percent(share: f64) -> String {
 }
 
 /// A small part of the disks was used.
-pub(super) fn span(case: &Case) -> Option<Says> {
+pub(super) fn span(case: &Case) -> Option<Fired> {
     let load = case.load.as_ref()?;
     let facts = &load.facts;
     if !facts.rotating || load.random_pct() < RANDOM_MIN_PCT || facts.span_fraction >= SPAN_MIN {
         return None;
     }
     let (whole, here) = (facts.full_span_iops, facts.uncached_bound_iops);
-    Some(Says {
+    Some(Fired {
         severity: Severity::Info,
         says: format!(
-            "short-stroked: {} of the disks are used{}; on all of them expect about {whole:.0} IOPS of the disks, here they give up to {here:.0}.",
+            "the test uses {} of the disks{}, so seeks are short: the disks give up to {here:.0} IOPS here and about \
+             {whole:.0} IOPS over their whole capacity.",
             percent(facts.span_fraction),
             place(load)
         ),
@@ -92,6 +95,7 @@ pub(super) fn span(case: &Case) -> Option<Says> {
             Evidence::new("used", facts.span_fraction * 100.0, "%"),
             Evidence::new("expected on the whole", whole, "IOPS"),
         ],
-        next: "Use a span like the one that will be in use (--size).",
+        next: "Set --size to the span that will be in use.",
+        weight: 0.0,
     })
 }

@@ -1,6 +1,6 @@
 //! What two loads show together.
 
-use super::Says;
+use super::Fired;
 use crate::case::{Case, Modelled};
 use crate::finding::{Evidence, Severity};
 
@@ -15,13 +15,14 @@ const CHANGED: f64 = 1.8;
 const SAME_SEQUENTIAL: f64 = 0.05;
 const SAME_RANDOM: f64 = 0.10;
 
-/// Whether both runs know their own rates better than a rule must tell them apart; unknown errors are taken to be small.
+/// Whether both runs know their own rates better than a rule must tell them apart; unknown errors are taken to be
+/// small.
 fn are_steady(a: &Case, b: &Case, tolerance: f64) -> bool {
     [a, b].iter().all(|case| case.measured.error.is_none_or(|error| error <= tolerance))
 }
 
 /// The same random writes per second in two different mixes: they pass one at a time.
-pub(super) fn serial_writes(a: &Case, b: &Case) -> Option<Says> {
+pub(super) fn serial_writes(a: &Case, b: &Case) -> Option<Fired> {
     let (la, lb) = (a.load.as_ref()?, b.load.as_ref()?);
     let differs = la.read_pct() != lb.read_pct() || la.random_pct() != lb.random_pct();
     let same_rest = la.array == lb.array
@@ -42,17 +43,19 @@ pub(super) fn serial_writes(a: &Case, b: &Case) -> Option<Says> {
     }
     let each_ms = 1e3 / f64::midpoint(wa, wb);
     let accesses = each_ms / la.facts.single_access_ms;
-    Some(Says {
+    Some(Fired {
         severity: Severity::Warning,
         says: format!(
-            "writes are serialised: {wa:.1} and {wb:.1} random writes per second in two different mixes, {each_ms:.0} ms each = {accesses:.0} disk accesses."
+            "random writes pass one at a time: {wa:.1} and {wb:.1} per second in two different mixes, {each_ms:.0} ms \
+             each, the time of {accesses:.0} disk accesses."
         ),
         evidence: vec![
             Evidence::new("first", wa, "writes/s"),
             Evidence::new("second", wb, "writes/s"),
             Evidence::new("each", each_ms, "ms"),
         ],
-        next: "Run random writes alone at 1 and 32 outstanding: less than 1.3 times from one to the other confirms it.",
+        next: "Run random writes alone at queue depths 1 and 32; a gain below 1.3 times confirms it.",
+        weight: 0.0,
     })
 }
 
@@ -61,7 +64,7 @@ fn is_random(load: &Modelled, read_pct: f64) -> bool {
 }
 
 /// Random writes against random reads of the same size and depth: the level's penalty, or more than that.
-pub(super) fn raid_penalty(a: &Case, b: &Case) -> Option<Says> {
+pub(super) fn raid_penalty(a: &Case, b: &Case) -> Option<Fired> {
     let (la, lb) = (a.load.as_ref()?, b.load.as_ref()?);
     let (reads, writes) =
         match (is_random(la, 100.0) && is_random(lb, 0.0), is_random(la, 0.0) && is_random(lb, 100.0)) {
@@ -83,7 +86,8 @@ pub(super) fn raid_penalty(a: &Case, b: &Case) -> Option<Says> {
         (
             Severity::Warning,
             format!(
-                "writes are {:.1} times slower than reads, {level} alone explains {penalty:.0} times: misaligned I/O or reading before writing.",
+                "random writes are {:.1} times slower than reads, and {level} explains {penalty:.0} times: I/O is \
+                 misaligned, or the target reads before it writes.",
                 1.0 / ratio
             ),
         )
@@ -91,14 +95,15 @@ pub(super) fn raid_penalty(a: &Case, b: &Case) -> Option<Says> {
         (
             Severity::Info,
             format!(
-                "the write penalty of {level} ({penalty:.0} I/Os per write) explains it: writes reach {ratio:.2} of reads, 1/{penalty:.0} is {:.2}.",
+                "the write penalty of {level} ({penalty:.0} I/Os per write) explains the rate: writes reach \
+                 {ratio:.2} of reads, and 1/{penalty:.0} is {:.2}.",
                 1.0 / penalty
             ),
         )
     } else {
         return None;
     };
-    Some(Says {
+    Some(Fired {
         severity,
         says,
         evidence: vec![
@@ -106,11 +111,12 @@ pub(super) fn raid_penalty(a: &Case, b: &Case) -> Option<Says> {
             Evidence::new("I/Os per write", penalty, ""),
         ],
         next: "",
+        weight: 0.0,
     })
 }
 
 /// A resource doubled and the rate did not move: it is not the limit.
-pub(super) fn invariant(a: &Case, b: &Case) -> Option<Says> {
+pub(super) fn invariant(a: &Case, b: &Case) -> Option<Fired> {
     let (la, lb) = (a.load.as_ref()?, b.load.as_ref()?);
     let same_load = la.workload.mix == lb.workload.mix
         && la.workload.total_outstanding() == lb.workload.total_outstanding()
@@ -119,7 +125,7 @@ pub(super) fn invariant(a: &Case, b: &Case) -> Option<Says> {
     let resources = [
         ("disks", la.facts.members, lb.facts.members),
         ("paths", la.facts.paths, lb.facts.paths),
-        ("MB/s of link", la.facts.path_mb_s, lb.facts.path_mb_s),
+        ("link speeds, MB/s,", la.facts.path_mb_s, lb.facts.path_mb_s),
     ];
     let mut different =
         resources.into_iter().filter(|(_, x, y)| x.is_finite() && y.is_finite() && changed(*x, *y));
@@ -135,10 +141,10 @@ pub(super) fn invariant(a: &Case, b: &Case) -> Option<Says> {
     {
         return None;
     }
-    Some(Says {
+    Some(Fired {
         severity: Severity::Info,
         says: format!(
-            "{name} are not the bottleneck: {x:.0} -> {y:.0} {name} changed the rate by {:+.0} %.",
+            "{name} are not the bottleneck: going from {x:.0} to {y:.0} changed the rate by {:+.0} %.",
             change * 100.0
         ),
         evidence: vec![
@@ -146,5 +152,6 @@ pub(super) fn invariant(a: &Case, b: &Case) -> Option<Says> {
             Evidence::new("after", b.measured.iops, "IOPS"),
         ],
         next: "",
+        weight: 0.0,
     })
 }

@@ -2,7 +2,7 @@
 
 use assay_model::workload::LoadModel;
 
-use super::Says;
+use super::Fired;
 use crate::case::{Case, Modelled};
 use crate::finding::{Evidence, Severity};
 
@@ -15,7 +15,7 @@ const LITTLE_MAX: f64 = 1.03;
 const TRANSFER_TOLERANCE: f64 = 0.05;
 
 /// Which MB a table means: 2^20 or 10^6 bytes, or neither.
-pub(super) fn unit(case: &Case) -> Option<Says> {
+pub(super) fn unit(case: &Case) -> Option<Fired> {
     let load = case.load.as_ref()?;
     let stated = case.measured.stated_mb_s?;
     let computed = load.mb_s(case.measured.iops);
@@ -23,22 +23,24 @@ pub(super) fn unit(case: &Case) -> Option<Says> {
     if (ratio - 1.0).abs() <= UNIT_TOLERANCE {
         return None;
     }
-    Some(Says {
+    Some(Fired {
         severity: Severity::Warning,
         says: format!(
-            "IOPS x size gives {computed:.1} MB/s (10^6), the stated rate is {stated:.1}: they differ by {:.1} %, so one of the three numbers is not what it is called.",
+            "IOPS x size gives {computed:.1} MB/s (10^6), but the stated rate is {stated:.1} MB/s, {:.1} % away: one \
+             of the three numbers is mislabelled.",
             (ratio - 1.0).abs() * 100.0
         ),
         evidence: vec![
             Evidence::new("IOPS x size", computed, "MB/s"),
             Evidence::new("stated", stated, "MB/s"),
         ],
-        next: "Ask which MB is meant: 2^20 and 10^6 differ by 4.9 %.",
+        next: "Find out which MB the table uses: 2^20 and 10^6 bytes differ by 4.9 %.",
+        weight: 0.0,
     })
 }
 
 /// Little's law against the I/Os that the load keeps in flight.
-pub(super) fn little(case: &Case) -> Option<Says> {
+pub(super) fn little(case: &Case) -> Option<Fired> {
     let load = case.load.as_ref()?;
     // Runs have their own rule for this, with the reasons at hand.
     if case.step.is_some() || load.workload.pace != LoadModel::Closed {
@@ -50,19 +52,23 @@ pub(super) fn little(case: &Case) -> Option<Says> {
     let (severity, says) = if share < LITTLE_MIN {
         (
             Severity::Info,
-            format!("only {in_flight:.1} of {asked:.0} I/Os outstanding: drains, connection rate or ramp."),
+            format!(
+                "only {in_flight:.1} of {asked:.0} I/Os were in flight on average: the queue drained, as at \
+                 reconnects or during a ramp."
+            ),
         )
     } else if share > LITTLE_MAX {
         (
             Severity::Warning,
             format!(
-                "IOPS x latency gives {in_flight:.1} I/Os in flight where {asked:.0} were asked for: an inconsistent row."
+                "IOPS x latency gives {in_flight:.1} I/Os in flight, but the queue depth was {asked:.0}: the row \
+                 contradicts itself."
             ),
         )
     } else {
         return None;
     };
-    Some(Says {
+    Some(Fired {
         severity,
         says,
         evidence: vec![
@@ -70,43 +76,51 @@ pub(super) fn little(case: &Case) -> Option<Says> {
             Evidence::new("asked for", asked, "I/Os"),
         ],
         next: "",
+        weight: 0.0,
     })
 }
 
-/// Bytes, time and rate that cannot all be true; more than the described links can carry; more than the disks write
-/// where the target lies.
-pub(super) fn phys(case: &Case) -> Option<Says> {
+/// Bytes, time and rate that cannot all be true.
+pub(super) fn transfer(case: &Case) -> Option<Fired> {
+    let load = case.load.as_ref()?;
+    let (bytes, seconds) = case.measured.stated_transfer?;
+    let rate = load.mb_s(case.measured.iops);
+    let lasts = bytes / 1e6 / rate;
+    ((lasts / seconds - 1.0).abs() > TRANSFER_TOLERANCE).then(|| Fired {
+        severity: Severity::Warning,
+        says: format!(
+            "{:.0} GiB at {rate:.0} MB/s take {lasts:.0} s, not the stated {seconds:.0} s.",
+            bytes / (1_u64 << 30) as f64
+        ),
+        evidence: vec![Evidence::new("stated", seconds, "s"), Evidence::new("possible", lasts, "s")],
+        next: "Measure again, and take bytes, time and rate from the same counter.",
+        weight: 0.0,
+    })
+}
+
+/// More than the described links can carry, or than rotating disks write at the target's place.
+pub(super) fn beyond_hardware(case: &Case) -> Option<Fired> {
     let load = case.load.as_ref()?;
     let rate = load.mb_s(case.measured.iops);
-    if let Some((bytes, seconds)) = case.measured.stated_transfer {
-        let lasts = bytes / 1e6 / rate;
-        return ((lasts / seconds - 1.0).abs() > TRANSFER_TOLERANCE).then(|| Says {
-            severity: Severity::Warning,
-            says: format!(
-                "{:.0} GiB cannot last {seconds:.0} s at {rate:.0} MB/s: they last {lasts:.0} s.",
-                bytes / (1_u64 << 30) as f64
-            ),
-            evidence: vec![Evidence::new("stated", seconds, "s"), Evidence::new("possible", lasts, "s")],
-            next: "Measure again with the bytes, the time and the rate taken at one place.",
-        });
-    }
     let one_way = load.read_pct() == 0.0 || load.read_pct() == 100.0;
     let ceiling = load.facts.path_mb_s * load.facts.paths;
     if !one_way || !ceiling.is_finite() || rate <= ceiling * super::link::CEILING_MAX {
         return written_too_fast(load, rate);
     }
-    Some(Says {
-        severity: Severity::Critical,
+    Some(Fired {
+        severity: Severity::Warning,
         says: format!(
-            "{rate:.0} MB/s cannot pass the links of the array file, which carry {ceiling:.1} MB/s in all: the I/O did not cross them, or they are others."
+            "{rate:.0} MB/s is more than the links of the array file carry, {ceiling:.1} MB/s: a cache of this host \
+             answered, or the array file does not describe the links of this target."
         ),
         evidence: vec![Evidence::new("measured", rate, "MB/s"), Evidence::new("ceiling", ceiling, "MB/s")],
-        next: "Check link, paths and MTU in the array file, and whether a cache of this host answered.",
+        next: "Check link, paths and MTU in the array file; without --cached no cache of this host answers.",
+        weight: 0.0,
     })
 }
 
-/// Sequential writes beyond what rotating members take at their place. Reads are judged by CACHE-R.
-fn written_too_fast(load: &Modelled, rate: f64) -> Option<Says> {
+/// Sequential writes beyond what rotating members take at their place. The cache rules judge reads.
+fn written_too_fast(load: &Modelled, rate: f64) -> Option<Fired> {
     let facts = &load.facts;
     let ceiling = facts.stream_mb_s[1];
     let sequential_writes = load.read_pct() == 0.0 && load.random_pct() == 0.0;
@@ -118,16 +132,18 @@ fn written_too_fast(load: &Modelled, rate: f64) -> Option<Says> {
     } else {
         "even at their outer edge".to_owned()
     };
-    Some(Says {
+    Some(Fired {
         severity: Severity::Warning,
         says: format!(
-            "{rate:.0} MB/s cannot be written by the disks of the array file, which take at most {ceiling:.0} MB/s {place}: a cache took the writes, or the disks are others."
+            "{rate:.0} MB/s of sequential writes is more than the disks of the array file take, {ceiling:.0} MB/s \
+             {place}: a cache absorbed the writes, or the array file describes other disks."
         ),
         evidence: vec![
             Evidence::new("measured", rate, "MB/s"),
             Evidence::new("most at this place", ceiling, "MB/s"),
             Evidence::new("place", facts.start_fraction * 100.0, "% of the capacity"),
         ],
-        next: "Write for longer than the caches last, and check the [device] of the array file.",
+        next: "Write for longer than the caches last, and check [device] in the array file.",
+        weight: 0.0,
     })
 }

@@ -3,9 +3,10 @@
 use assay_record::{MemberFacts, MemberKind, Placement};
 use assay_target::file::Placed;
 
-/// `placed` are the extents of a file; devices and LUNs are used from their start. `None` where a volume manager, a
-/// loop device or another machine (NFS) stands between the file system and the disk.
-pub(super) fn placement(facts: &MemberFacts, placed: Option<Placed>) -> Option<Placement> {
+/// Returns where a target lies on its disk. `placed` are the extents of a file; devices and LUNs are used from their
+/// start. `None` where a volume manager, a loop device or another machine (NFS) maps the blocks, so that their place
+/// is unknown.
+pub(crate) fn placement(facts: &MemberFacts, placed: Option<Placed>) -> Option<Placement> {
     let whole = Placed { first_bytes: 0, end_bytes: facts.span_bytes, pieces: 1 };
     let (start_bytes, device_bytes, placed) = match facts.kind {
         MemberKind::Lun | MemberKind::Simulated => (0, facts.capacity_bytes, whole),

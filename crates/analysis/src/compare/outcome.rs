@@ -1,0 +1,133 @@
+//! The headline of a comparison: how many tests changed, by how much, and whether latency did too.
+
+use super::{Against, Change, Judged, REPEATS_MIN, Side, TestPair};
+
+/// Rounding in documents changes a ratio of one by less than this.
+const ROUNDED: f64 = 1e-4;
+
+/// Returns the outcome of a side: `iscsi against nfs: faster in 3 of 4 tests (x1.13 to x3.98), the same in 1 of 4.`
+pub(super) fn sentence(sides: &[Side], tests: &[TestPair], index: usize) -> String {
+    let compared: Vec<(&TestPair, &Against)> =
+        tests.iter().filter_map(|t| Some((t, t.cells[index].as_ref()?.against.as_ref()?))).collect();
+    let lead = format!("{} against {}: ", sides[index].name, sides[0].name);
+    if compared.is_empty() {
+        return format!("{lead}no test is in both.");
+    }
+    let ids = |side: &Side| side.readings.iter().map(|r| r.id.clone()).collect::<Vec<_>>();
+    // A document rounds its numbers, so equal ones are equal within that.
+    let is_equal = |a: &Against| (a.iops.value - 1.0).abs() < ROUNDED;
+    if ids(&sides[0]) == ids(&sides[index]) && compared.iter().all(|(_, a)| is_equal(a)) {
+        return format!("{lead}the same run on both sides.");
+    }
+    let kinds = [
+        Change::Faster,
+        Change::Slower,
+        Change::PerhapsFaster,
+        Change::PerhapsSlower,
+        Change::Same,
+        Change::Unclear,
+        Change::Unknown,
+        Change::NotComparable,
+    ];
+    let parts = kinds.into_iter().filter_map(|kind| part(kind, &compared));
+    let mut says = format!("{lead}{}", parts.collect::<Vec<_>>().join(", "));
+    for notable in [latency(tests, index, Direction::Higher), latency(tests, index, Direction::Lower)] {
+        says.push_str(&notable.map_or(String::new(), |words| format!("; {words}")));
+    }
+    says.push('.');
+    says.push_str(advice(sides, index, &compared));
+    says
+}
+
+/// `faster in 3 of 4 (x1.13 to x3.98)`
+fn part(kind: Change, compared: &[(&TestPair, &Against)]) -> Option<String> {
+    let of: Vec<_> = compared.iter().filter(|(_, a)| a.change == kind).collect();
+    let ratios: Vec<f64> = of.iter().map(|(t, a)| judged_ratio(t, a)).collect();
+    let range = range(kind, &ratios);
+    let count = format!("{} of {}", of.len(), compared.len());
+    (!of.is_empty()).then(|| match kind {
+        Change::Unknown => {
+            let ratios = range.trim_start_matches(" (").trim_end_matches(')');
+            format!("{ratios} in {count}, run-to-run spread unknown, so no change is claimed")
+        }
+        known => format!("{} in {count}{range}", known.says()),
+    })
+}
+
+/// What more runs would show.
+fn advice(sides: &[Side], index: usize, compared: &[(&TestPair, &Against)]) -> &'static str {
+    let is_open = |a: &Against| {
+        matches!(a.change, Change::PerhapsFaster | Change::PerhapsSlower | Change::Unclear | Change::Unknown)
+    };
+    let few = sides[0].readings.len().min(sides[index].readings.len()) < REPEATS_MIN;
+    match few && compared.iter().any(|(_, a)| is_open(a)) {
+        true => " Repeat each side three times under one label (--label) to tell changes from noise.",
+        false => "",
+    }
+}
+
+/// Which way p99 moved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    Higher,
+    Lower,
+}
+
+/// `p99 latency is higher in 1 of 4 tests, x3.00 in Random (1.20 to 3.60 ms)`; `None` where none moved that way.
+fn latency(tests: &[TestPair], index: usize, direction: Direction) -> Option<String> {
+    let with_p99 = |t: &&TestPair| {
+        // A paced test is judged by its p99 already.
+        !t.is_paced
+            && t.cells[index].as_ref().is_some_and(|c| c.against.as_ref().is_some_and(|a| a.p99.is_some()))
+    };
+    let all: Vec<&TestPair> = tests.iter().filter(with_p99).collect();
+    let notable =
+        |t: &TestPair| -> Option<Judged> { t.cells[index].as_ref()?.against.as_ref()?.notable_p99() };
+    let is_ours = |ratio: f64| (ratio > 1.0) == (direction == Direction::Higher);
+    let mut moved: Vec<(&TestPair, Judged)> =
+        all.iter().filter_map(|t| Some((*t, notable(t)?))).filter(|(_, p)| is_ours(p.ratio.value)).collect();
+    let far = |p: &Judged| p.ratio.value.ln().abs();
+    moved.sort_by(|a, b| far(&b.1).total_cmp(&far(&a.1)));
+    let (test, most) = moved.first()?;
+    let word = if direction == Direction::Higher { "higher" } else { "lower" };
+    let ms = |side: usize| test.cells[side].as_ref().and_then(|c| c.p99_ms);
+    let times = match ms(0).zip(ms(index)) {
+        Some((before, after)) => format!(" ({} to {} ms)", digits(before), digits(after)),
+        None => String::new(),
+    };
+    let name = format!("{} {}", test.test, test.step);
+    let ratio = format!("x{}{} in {}{times}", digits(most.ratio.value), unknown(most), name.trim_end());
+    let most = if moved.len() > 1 { "the largest change is " } else { "" };
+    Some(format!("p99 latency is {word} in {} of {} tests, {most}{ratio}", moved.len(), all.len()))
+}
+
+fn unknown(judged: &Judged) -> &'static str {
+    if judged.change == Change::Unknown { " (spread unknown)" } else { "" }
+}
+
+/// About three digits.
+fn digits(value: f64) -> String {
+    match value {
+        v if v >= 100.0 => format!("{v:.0}"),
+        v if v >= 10.0 => format!("{v:.1}"),
+        v => format!("{v:.2}"),
+    }
+}
+
+fn judged_ratio(test: &TestPair, against: &Against) -> f64 {
+    match against.p99 {
+        Some(p99) if test.is_paced => p99.ratio.value,
+        _ => against.iops.value,
+    }
+}
+
+fn range(kind: Change, ratios: &[f64]) -> String {
+    if matches!(kind, Change::NotComparable | Change::Same) {
+        return String::new();
+    }
+    let lo = ratios.iter().copied().fold(f64::INFINITY, f64::min);
+    let hi = ratios.iter().copied().fold(0.0, f64::max);
+    let digits = if lo < 0.1 { 4 } else { 2 };
+    let (lo, hi) = (format!("x{lo:.digits$}"), format!("x{hi:.digits$}"));
+    if lo == hi { format!(" ({lo})") } else { format!(" ({lo} to {hi})") }
+}

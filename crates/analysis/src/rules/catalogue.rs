@@ -1,0 +1,135 @@
+//! Every rule with its name and its condition, in the order of the findings. docs/method.md lists the same.
+
+use super::{Fired, Run, StepCase};
+use super::{
+    cache, cost, host, identity, link, load, network, nfs, pairs, queue, run, serial, settings, target,
+};
+use crate::case::Case;
+
+/// A rule: what it is called, when it fires, and the function that decides.
+pub(crate) struct Rule {
+    /// Stable name, kebab-case.
+    pub(crate) id: &'static str,
+    /// Name in documents written before rules had one system of names.
+    pub(crate) alias: Option<&'static str>,
+    /// The meaning of its findings for the numbers.
+    pub(crate) effect: Effect,
+    pub(crate) check: Check,
+}
+
+/// The meaning of a finding for the numbers of its steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// They mean what they say; the finding explains them.
+    Explains,
+    /// Something other than the storage changed them.
+    Disturbs,
+    /// It names what limits them.
+    NamesLimit,
+    /// It names a limit, and that I/Os pass it one at a time.
+    Serialises,
+    /// A cache answered.
+    ShowsCache,
+    /// It names what does not limit, of two runs too.
+    Compares,
+}
+
+/// The observation of a rule about all loads, with the indices of those it is about.
+pub(crate) type FiredOf = (Fired, Vec<usize>);
+
+/// The function of a rule, by what it judges.
+pub(crate) enum Check {
+    /// A whole run.
+    Run(fn(Run<'_>) -> Option<Fired>),
+    /// A step that measured something.
+    Step(fn(StepCase<'_>) -> Option<Fired>),
+    /// A load beside its expectation.
+    Load(fn(&Case) -> Option<Fired>),
+    /// Two of them.
+    Pair(fn(&Case, &Case) -> Option<Fired>),
+    /// All of them; the indices are those it is about.
+    Loads(fn(&[Case]) -> Option<FiredOf>),
+}
+
+impl Rule {
+    const fn new(id: &'static str, check: Check) -> Self {
+        Self { id, alias: None, effect: Effect::Explains, check }
+    }
+
+    const fn formerly(self, alias: &'static str) -> Self {
+        Self { alias: Some(alias), ..self }
+    }
+
+    const fn with(self, effect: Effect) -> Self {
+        Self { effect, ..self }
+    }
+}
+
+use Check::{Load, Loads, Pair, Step};
+use Effect::{Compares, Disturbs, NamesLimit, Serialises, ShowsCache};
+
+/// Every rule.
+pub(crate) const RULES: [Rule; 45] = [
+    Rule::new("partial", Check::Run(run::partial)),
+    Rule::new("quick", Check::Run(run::quick)),
+    Rule::new("changed", Check::Run(run::changed)),
+    Rule::new("skipped-step", Check::Run(run::skipped_step)),
+    Rule::new("unwritten", Check::Run(target::unwritten)),
+    Rule::new("cached", Check::Run(target::cached)),
+    Rule::new("in-memory", Check::Run(target::in_memory)),
+    Rule::new("small-span", Check::Run(target::small_span)),
+    Rule::new("sync", Check::Run(target::sync)),
+    Rule::new("path-fault", Check::Run(network::path_fault)),
+    Rule::new("small-segments", Check::Run(settings::small_segments)),
+    Rule::new("initial-r2t", Check::Run(settings::initial_r2t)),
+    Rule::new("digests", Check::Run(settings::digests)),
+    Rule::new("small-window", Check::Run(settings::small_window)),
+    Rule::new("small-calls", Check::Run(settings::small_calls)),
+    Rule::new("mismatch", Step(load::mismatch)).with(Disturbs),
+    Rule::new("uncertain-writes", Step(nfs::uncertain_writes)).with(Disturbs),
+    Rule::new("errors", Step(load::errors)).with(Disturbs),
+    Rule::new("stalled", Step(load::stalled)).with(Disturbs),
+    Rule::new("missed-rate", Step(load::missed_rate)),
+    Rule::new("rereads-start", Step(queue::rereads_start)),
+    Rule::new("drained-queue", Step(queue::drained_queue)),
+    Rule::new("tester-bound", Step(host::tester_bound)).with(Disturbs),
+    Rule::new("busy-host", Step(host::busy_host)).with(Disturbs),
+    Rule::new("steal", Step(host::steal)).with(Disturbs),
+    Rule::new("late-timers", Step(host::late_timers)).with(Disturbs),
+    Rule::new("foreign-io", Step(host::foreign_io)).with(Disturbs),
+    Rule::new("retransmits", Step(network::retransmits)).with(Disturbs),
+    Rule::new("link-errors", Step(network::link_errors)).with(Disturbs),
+    Rule::new("unstable-writes", Step(nfs::unstable_writes)),
+    Rule::new("stable-anyway", Step(nfs::stable_anyway)),
+    Rule::new("unit-mismatch", Load(identity::unit)).formerly("UNIT"),
+    Rule::new("inconsistent-queue", Load(identity::little)).formerly("LITTLE"),
+    Rule::new("impossible-transfer", Load(identity::transfer)).formerly("PHYS"),
+    Rule::new("beyond-hardware", Load(identity::beyond_hardware)).formerly("PHYS"),
+    Rule::new("read-cache", Load(cache::reads)).formerly("CACHE-R").with(ShowsCache),
+    Rule::new("write-cache", Load(cache::writes)).formerly("CACHE-W").with(ShowsCache),
+    Rule::new("volatile-cache", Load(cache::volatile)).formerly("SYNC"),
+    Rule::new("link-limit", Load(link::link)).formerly("LINK").with(NamesLimit),
+    Rule::new("serialised-io", Load(serial::serial)).formerly("SERIAL").with(Serialises),
+    Rule::new("short-stroke", Load(serial::span)).formerly("SPAN"),
+    Rule::new("serialised-writes", Pair(pairs::serial_writes)).formerly("WSERIAL").with(Serialises),
+    Rule::new("raid-penalty", Pair(pairs::raid_penalty)).formerly("RAIDPEN").with(NamesLimit),
+    Rule::new("not-the-bottleneck", Pair(pairs::invariant)).formerly("INVAR").with(Compares),
+    Rule::new("software-cost", Loads(cost::cpu)).formerly("CPU").with(NamesLimit),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_kebab_case_and_of_one_rule_each() {
+        for (index, rule) in RULES.iter().enumerate() {
+            assert!(
+                rule.id.bytes().all(|b| b == b'-' || b.is_ascii_lowercase() || b.is_ascii_digit()),
+                "{}",
+                rule.id
+            );
+            assert!(RULES[..index].iter().all(|other| other.id != rule.id), "{}", rule.id);
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! The command line of arrays and predictions.
+
+use std::path::PathBuf;
+
+use assay_spec::units::SizeSpec;
+use clap::{Args, Subcommand};
+
+use super::{ExplainArgs, FormArgs, IoArgs, StoreArgs};
+
+const PREDICT_EXAMPLES: &str = "\
+Examples:
+  The VMware forum's four tests, as expected:
+    assay predict ix4-200d
+  Another suite, an array file of your own:
+    assay predict my-nas.toml super-atto
+  What each change would bring:
+    assay predict ix4-200d --what-if raid=10 disks=8
+  A curve, and where it stops paying:
+    assay predict x4500 --sweep disks=4..48 --only Random
+
+Where nobody measured the software cost of a target, the prediction is the bound of its hardware, marked \"software cost \
+unknown\"; assay calibrate measures that cost.";
+
+#[derive(Debug, Args)]
+#[command(after_help = PREDICT_EXAMPLES)]
+pub(crate) struct PredictArgs {
+    /// An array that ships (see `assay arrays`) or the path of an array file.
+    pub(crate) array: String,
+    /// A suite (see `assay suites`) or the path of a plan file.
+    #[arg(default_value = "vmware")]
+    pub(crate) plan: String,
+    /// Predict also with this change: raid=10, disks=8, link=10GbE, paths.rr_ios=1. To combine changes, put them into one
+    /// argument, separated by blanks.
+    #[arg(long, value_name = "FIELD=VALUE", num_args = 1..)]
+    pub(crate) what_if: Vec<String>,
+    /// Predict a curve over a field, and where it flattens: disks=4..48, disks=4..48/4 for every fourth value.
+    #[arg(long, value_name = "FIELD=FROM..TO")]
+    pub(crate) sweep: Vec<String>,
+    /// Change the array before predicting.
+    #[arg(long = "with", value_name = "FIELD=VALUE")]
+    pub(crate) with: Vec<String>,
+    /// Where the test region begins on the array, from the outer, fast edge of its disks.
+    #[arg(long, value_name = "SIZE", default_value = "0B")]
+    pub(crate) at: assay_spec::units::Bytes,
+    /// How much of the array the tests use; it decides seek distances and cache hits. [default: the plan's, else 4GiB]
+    #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
+    pub(crate) size: Option<SizeSpec>,
+    /// Override a field of every test: outstanding=32, run=20s, size=8KiB; several values sweep: size=4KiB,64KiB.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Predict only tests with this in their name, or steps of a sweep (size=64KiB).
+    #[arg(long, value_name = "NAME")]
+    pub(crate) only: Vec<String>,
+    #[command(flatten)]
+    pub(crate) explain: ExplainArgs,
+    #[command(flatten)]
+    pub(crate) form: FormArgs,
+    /// Also write the prediction here, by its ending: .csv, .md, .bbcode, .json or .txt.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct ArraysArgs {
+    #[command(subcommand)]
+    pub(crate) verb: Option<ArraysVerb>,
+    /// Print a JSON list.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ArraysVerb {
+    /// Print an array description as a file.
+    Show {
+        /// Its name.
+        name: String,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TargetArgs {
+    #[command(subcommand)]
+    pub(crate) verb: TargetVerb,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TargetVerb {
+    /// Record which array a target is on.
+    Set {
+        /// Its address, as assay run takes it.
+        target: String,
+        /// An array that ships (see `assay arrays`), the path of an array file, or `none`.
+        #[arg(long, value_name = "ARRAY")]
+        array: String,
+    },
+    /// List targets and their arrays.
+    List {
+        /// Print a JSON list.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PublishedArgs {
+    /// Print a JSON list.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ValidateArgs {
+    /// Write the document here instead of printing it: docs/model-validation.md.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+const CALIBRATE_EXAMPLES: &str = "\
+Examples:
+  In a test file in that directory:
+    assay calibrate /mnt/nas --array nas-4bay -o my-nas.toml
+  A whole disk, whose content is lost:
+    assay calibrate /dev/sdb --overwrite SERIAL --array hdd-7200 -o sdb.toml
+  A LUN, and a file on an NFS server; assay run --help explains both addresses:
+    assay calibrate iscsi://nas/iqn.2004-01.example:d/1 --overwrite SERIAL \\
+        --array nas-4bay -o my-nas.toml
+    assay calibrate nfs://nas/vol1/t.dat --array nas-4bay -o my-nas.toml
+
+Calibration takes about six minutes: three rounds of 39 steps and ten check loads, 2 seconds each. The rules for writing \
+are those of assay run. At most seven numbers are fitted; revolutions, seek times, rates and link efficiency come from data \
+sheets and are not. If a step differs by more than 15 % between rounds, no accuracy is claimed.";
+
+#[derive(Debug, Args)]
+#[command(after_help = CALIBRATE_EXAMPLES)]
+pub(crate) struct CalibrateArgs {
+    /// Where I/O goes: a file (created if absent), a directory, a block device, iscsi://…, nfs://…, or sim:ARRAY.
+    pub(crate) target: String,
+    /// The array it is on: one that ships (see `assay arrays`) or the path of an array file.
+    #[arg(long, value_name = "ARRAY")]
+    pub(crate) array: String,
+    /// Where to write the new array file.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    /// Replace that file if it exists.
+    #[arg(long)]
+    pub(crate) replace: bool,
+    /// How much of the target to use. [default: 1GiB]
+    #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
+    pub(crate) size: Option<SizeSpec>,
+    /// How long each of the 39 steps of a round takes.
+    #[arg(long, default_value = "2s", value_name = "TIME")]
+    pub(crate) run: assay_spec::units::Nanos,
+    /// Number of rounds over all steps, each followed by the ten check loads; the spread between rounds is the target's own.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=20), value_name = "COUNT")]
+    pub(crate) rounds: u32,
+    /// Throughput of one path as plain TCP, MB/s (10^6), measured by another tool. Without it, large reads from the
+    /// target's cache give a lower bound of the link.
+    #[arg(long, value_name = "MB_S")]
+    pub(crate) raw_link: Option<f64>,
+    /// Do not measure the ten check loads.
+    #[arg(long)]
+    pub(crate) no_check: bool,
+    #[command(flatten)]
+    pub(crate) io: IoArgs,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}

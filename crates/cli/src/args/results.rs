@@ -1,0 +1,227 @@
+//! The command line of stored results.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::{StoreArgs, label_text};
+
+/// How a result is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum Form {
+    /// For a terminal.
+    #[default]
+    Text,
+    /// For a spreadsheet: plain numbers under one line of titles.
+    Csv,
+    /// Markdown, for documents.
+    Md,
+    /// BBCode, for forums.
+    Bbcode,
+    /// For programs.
+    Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FormArgs {
+    /// Print the result as text, csv, md (Markdown), bbcode (forums) or json.
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Form::Text, hide_default_value = true, hide_possible_values = true)]
+    format: Form,
+    /// Print one JSON document: --format json.
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+}
+
+impl FormArgs {
+    pub(crate) fn form(&self) -> Form {
+        if self.json { Form::Json } else { self.format }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArgs {
+    /// Explain everything: every finding in full, what columns mean, where numbers come from.
+    #[arg(long)]
+    pub(crate) explain: bool,
+}
+
+const RUNS_EXAMPLES: &str = "\
+Examples:
+  Runs on one NAS since yesterday:
+    assay runs --target nas --since 1d
+  Runs of a plan that did not end well:
+    assay runs --plan vmware --status failed
+  The list for a spreadsheet:
+    assay runs --format csv";
+
+#[derive(Debug, Args)]
+#[command(after_help = RUNS_EXAMPLES)]
+pub(crate) struct RunsArgs {
+    /// List only runs with this in the address of a target.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) target: Option<String>,
+    /// List only runs with this in the name of their plan.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) plan: Option<String>,
+    /// List only runs with this in their label.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) label: Option<String>,
+    /// List only runs with this status.
+    #[arg(long, value_enum, value_name = "STATUS")]
+    pub(crate) status: Option<Status>,
+    /// List only runs that started since then: a day (2026-11-21, UTC), `today`, or a time ago (2h, 7d).
+    #[arg(long, value_name = "WHEN", value_parser = since)]
+    pub(crate) since: Option<Since>,
+    /// List at most so many.
+    #[arg(short = 'n', long, value_name = "COUNT")]
+    pub(crate) limit: Option<usize>,
+    #[command(flatten)]
+    pub(crate) form: FormArgs,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+/// How a run stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Status {
+    /// Every step was done.
+    Done,
+    /// Errors ended it.
+    Failed,
+    /// It was stopped.
+    Interrupted,
+    /// It is going on.
+    Running,
+    /// It was killed.
+    Partial,
+}
+
+/// A moment, as typed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Since {
+    /// A time ago, ms.
+    Ago(u64),
+    /// ms since 1970 UTC.
+    At(u64),
+    /// The beginning of this day, UTC.
+    Today,
+}
+
+fn since(text: &str) -> Result<Since, String> {
+    let says = || format!("`{text}` is no moment; write a day (2026-11-21), `today`, or a time ago (2h, 7d)");
+    if text == "today" {
+        return Ok(Since::Today);
+    }
+    if let Some(unix_ms) = assay_report::day_unix_ms(text) {
+        return Ok(Since::At(unix_ms));
+    }
+    let ago: assay_spec::units::Nanos = text.parse().map_err(|_| says())?;
+    Ok(Since::Ago(ago.0 / 1_000_000))
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// Id of a run or a part of it, its label, `last`, `last~1`; a file of assay export; or published:NAME, the table of
+    /// an article.
+    #[arg(default_value = "last")]
+    pub(crate) run: String,
+    #[command(flatten)]
+    pub(crate) explain: ExplainArgs,
+    #[command(flatten)]
+    pub(crate) form: FormArgs,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReportArgs {
+    /// Id of a run or a part of it, its label, `last`, `last~1`; or a file of assay export.
+    #[arg(default_value = "last")]
+    pub(crate) run: String,
+    /// Where to write, by its ending: .html (with charts), .csv, .md, .bbcode, .json or .txt; `-` writes HTML to
+    /// standard output.
+    #[arg(short, long, value_name = "FILE", default_value = "assay-report.html")]
+    pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+const COMPARE_EXAMPLES: &str = "\
+Examples:
+  Two labels; runs that share a label are repetitions of it:
+    assay compare before after
+  The last two runs:
+    assay compare last~1 last
+  One box over two protocols, with charts:
+    assay compare nfs iscsi -o compare.html
+  Three repetitions of each side, by their ids:
+    assay compare k7f2,k9b2,kc41 x1y2,x3y4,x5y6
+  A run beside the table of an article:
+    assay compare last published:ix4-200d
+  A run of a colleague, from assay export or assay run --json:
+    assay compare office.assay last
+
+--explain says how a difference is judged.";
+
+#[derive(Debug, Args)]
+#[command(after_help = COMPARE_EXAMPLES)]
+pub(crate) struct CompareArgs {
+    /// The first is the baseline. Each is the id of a run or a part of it, a label, `last`, `last~1`, published:NAME, or a
+    /// file of assay export or --json; several joined by commas are repetitions.
+    #[arg(required = true, num_args = 2.., value_name = "RESULT")]
+    pub(crate) results: Vec<String>,
+    #[command(flatten)]
+    pub(crate) explain: ExplainArgs,
+    #[command(flatten)]
+    pub(crate) form: FormArgs,
+    /// Also write the comparison here, by its ending: .html (with charts), .csv, .md, .bbcode, .json or .txt; `-` prints
+    /// HTML instead.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LabelArgs {
+    /// Id of the run or a part of it, its label, `last`, `last~1`.
+    pub(crate) run: String,
+    /// The new label (not `last`, which means the newest run); an empty one removes it.
+    #[arg(value_parser = label_text)]
+    pub(crate) label: Option<String>,
+    /// The new note; an empty one removes it.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) note: Option<String>,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RmArgs {
+    /// Ids of runs or parts of them, labels, `last`.
+    #[arg(required = true, value_name = "RUN")]
+    pub(crate) runs: Vec<String>,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExportArgs {
+    /// Id of the run or a part of it, its label, `last`, `last~1`.
+    #[arg(default_value = "last")]
+    pub(crate) run: String,
+    /// Where to write; `-` is standard output. [default: RUN.assay]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ImportArgs {
+    /// Files of assay export.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}

@@ -1,0 +1,122 @@
+//! `assay export` and `assay import`: a stored run as one file, and back. The file has a line of JSON for what the store
+//! knows beside the events, and a line for each event, so that an imported run is the run.
+
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use assay_record::{Event, RunEvent, RunHeader};
+use assay_store::Store;
+use serde::{Deserialize, Serialize};
+
+use crate::args::{ExportArgs, ImportArgs};
+use crate::open_store::{existing_store, open_store};
+use crate::output::{OutputKind, check_output_path, note, write_file};
+use crate::{Exit, say};
+
+/// Name and version of the file's form, its first words.
+const SCHEMA: &str = "assay.export/1";
+/// Bytes of a file that tell whether it is one.
+const HEAD_BYTES: u64 = 64;
+
+/// The first line.
+#[derive(Debug, Serialize, Deserialize)]
+struct Cover {
+    schema: String,
+    run: String,
+    label: Option<String>,
+    note: Option<String>,
+    /// Number of lines that follow.
+    events: usize,
+}
+
+/// A run from a file.
+pub(crate) struct Exported {
+    pub(crate) label: Option<String>,
+    pub(crate) note: Option<String>,
+    pub(crate) header: RunHeader,
+    pub(crate) events: Vec<Event>,
+}
+
+pub(crate) fn export(args: &ExportArgs) -> anyhow::Result<Exit> {
+    let store = existing_store(&args.store)?;
+    let run = store.find(&args.run)?;
+    let row = store.row(&run)?;
+    if row.is_running {
+        bail!("run {run} is still going on; export it when it has ended");
+    }
+    let path = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{run}.assay")));
+    check_output_path(&path, OutputKind::Export, &[store.path().to_owned()])?;
+    let events = store.load(&run)?;
+    let cover =
+        Cover { schema: SCHEMA.to_owned(), run, label: row.label, note: row.note, events: events.len() };
+    let mut text = serde_json::to_string(&cover)? + "\n";
+    for event in &events {
+        text.push_str(&serde_json::to_string(event)?);
+        text.push('\n');
+    }
+    if path == Path::new("-") {
+        say(&text)?;
+        return Ok(Exit::Done);
+    }
+    write_file(&path, &text)?;
+    note!("run {} written to {}; assay import {1} adds it to another store", cover.run, path.display());
+    Ok(Exit::Done)
+}
+
+pub(crate) fn import(args: &ImportArgs) -> anyhow::Result<Exit> {
+    // All files are understood before anything is stored.
+    let all: Vec<Exported> = args.files.iter().map(|path| read(path)).collect::<Result<_, _>>()?;
+    let store = open_store(&args.store)?;
+    for exported in &all {
+        let run = &exported.header.run;
+        add(&store, exported).with_context(|| format!("cannot import run {run}"))?;
+        note!("imported run {run}: assay show {run}");
+    }
+    Ok(Exit::Done)
+}
+
+fn add(store: &Store, exported: &Exported) -> anyhow::Result<()> {
+    let mut writer =
+        store.begin_run(&exported.header, exported.label.as_deref(), exported.note.as_deref())?;
+    exported.events.iter().try_for_each(|event| writer.append(event))?;
+    Ok(())
+}
+
+/// Whether a file is one of these.
+pub(crate) fn is_export(path: &Path) -> bool {
+    let mut head = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head));
+    read.is_ok() && path.is_file() && head.starts_with(format!("{{\"schema\":\"{SCHEMA}\"").as_bytes())
+}
+
+/// Reads a file of `assay export`, and checks that it is whole.
+pub(crate) fn read(path: &Path) -> anyhow::Result<Exported> {
+    let name = path.display();
+    let file = File::open(path).with_context(|| format!("cannot open {name}"))?;
+    if !is_export(path) {
+        bail!("{name} is no file of assay export");
+    }
+    let mut lines = BufReader::new(file).lines();
+    let first = lines.next().transpose().with_context(|| format!("cannot read {name}"))?.unwrap_or_default();
+    let cover: Cover =
+        serde_json::from_str(&first).with_context(|| format!("{name}:1 does not read back"))?;
+    let mut events: Vec<Event> = Vec::with_capacity(cover.events);
+    for (index, line) in lines.enumerate() {
+        let line = line.with_context(|| format!("cannot read {name}"))?;
+        let event = serde_json::from_str(&line);
+        events.push(event.with_context(|| format!("{name}:{} does not read back", index + 2))?);
+    }
+    if events.len() != cover.events {
+        bail!("{name} is cut off: it has {} of {} events; export it again", events.len(), cover.events);
+    }
+    let Some(RunEvent::Started(header)) = events.first().map(|event| &event.what) else {
+        bail!("{name} does not begin with the start of a run; export it again");
+    };
+    let header = (**header).clone();
+    if header.run != cover.run {
+        bail!("{name} is named run {} and holds run {}; export it again", cover.run, header.run);
+    }
+    Ok(Exported { label: cover.label, note: cover.note, header, events })
+}

@@ -1,0 +1,103 @@
+//! Results in other hands: every format, files by their ending, and a run as one file for a colleague.
+
+use crate::story::{DONE, Story};
+
+fn a_run(story: &Story, label: &str) {
+    let args = ["run", "vmware", "null:", "--set", "run=1s", "--only", "Random", "--label", label];
+    story.assay(&args).ends(DONE);
+}
+
+#[test]
+fn results_come_as_csv_markdown_bbcode_and_json() {
+    let story = Story::new();
+    a_run(&story, "one");
+    a_run(&story, "two");
+    for verb in [
+        &["show", "one"][..],
+        &["runs"],
+        &["compare", "one", "two"],
+        &["predict", "nas-4bay", "--only", "Random"],
+    ] {
+        for (format, word) in [("csv", ","), ("md", "|--"), ("bbcode", "[table]"), ("json", "{")] {
+            let told = story.assay(&[verb, &["--format", format]].concat()).ends(DONE);
+            assert!(told.out.contains(word), "{verb:?} as {format}: {}", told.out);
+        }
+    }
+    let csv = story.assay(&["show", "one", "--format", "csv"]).ends(DONE).out;
+    let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!((rows[0][0], rows[1][0], rows[0].len()), ("Test", "Random-8k-70%Read", rows[1].len()));
+    assert!(rows[1][2].parse::<f64>().unwrap() > 0.0, "plain numbers: {csv}");
+}
+
+#[test]
+fn a_file_is_written_as_its_ending_says_and_only_over_one_of_its_kind() {
+    let story = Story::new();
+    a_run(&story, "one");
+    for (name, word) in [
+        ("r.html", "<svg"),
+        ("r.csv", "Test,MiB/s"),
+        ("r.md", "| Test | MiB/s"),
+        ("r.bbcode", "[th]MiB/s"),
+        ("r.json", "assay.run/1"),
+    ] {
+        for _ in 0..2 {
+            story.assay(&["report", "one", "-o", name]).ends(DONE);
+        }
+        assert!(String::from_utf8(story.read(name)).unwrap().contains(word), "{name}");
+    }
+    story.write("mine.csv", "name,phone\n");
+    story.assay(&["report", "one", "-o", "mine.csv"]).refused(&["mine.csv exists", "Assay did not write it"]);
+    story.assay(&["report", "one", "-o", "r.docx"]).refused(&["r.docx"]);
+}
+
+#[test]
+fn a_colleague_can_show_report_and_compare_an_exported_run() {
+    let (story, colleague) = (Story::new(), Story::new());
+    a_run(&story, "mine");
+    story.assay(&["export", "mine", "-o", "run.assay"]).ends(DONE).says(&["assay import run.assay"]);
+    colleague.write("run.assay", story.read("run.assay"));
+    // As it is, without a store.
+    let shown = story.assay(&["show", "mine", "--json"]).ends(DONE).json();
+    assert_eq!(colleague.assay(&["show", "run.assay", "--json"]).ends(DONE).json(), shown);
+    colleague.assay(&["report", "run.assay", "-o", "r.html"]).ends(DONE);
+    // In the store it is the run, with its label and every event.
+    colleague.assay(&["import", "run.assay"]).ends(DONE).says(&["imported run"]);
+    assert_eq!(colleague.assay(&["show", "mine", "--json"]).ends(DONE).json(), shown);
+    colleague.assay(&["export", "mine", "-o", "again.assay"]).ends(DONE);
+    assert_eq!(colleague.read("again.assay"), story.read("run.assay"));
+    colleague.assay(&["import", "run.assay"]).refused(&["already holds a run"]);
+    a_run(&colleague, "theirs");
+    colleague.assay(&["compare", "run.assay", "theirs"]).ends(DONE).says(&["mine", "theirs"]);
+    // A file that was cut off on its way is refused.
+    let cut = story.read("run.assay");
+    colleague.write("cut.assay", &cut[..cut.len() / 2]);
+    assert_eq!(colleague.assay(&["import", "cut.assay"]).code, Some(2));
+}
+
+#[test]
+fn runs_are_filtered_by_target_plan_label_status_and_time() {
+    let story = Story::new();
+    a_run(&story, "one");
+    story
+        .assay(&["run", "super-atto", "t.dat", "--size", "1MiB", "--set", "ops=10", "--only", "size=4KiB"])
+        .ends(DONE);
+    let count = |filter: &[&str]| {
+        let list = story.assay(&[&["runs", "--json"], filter].concat()).ends(DONE).json();
+        list.as_array().unwrap().len()
+    };
+    for (filter, expected) in [
+        (&["--target", "T.DAT"][..], 1),
+        (&["--target", "null"], 1),
+        (&["--plan", "vmware"], 1),
+        (&["--label", "one"], 1),
+        (&["--status", "done"], 2),
+        (&["--status", "failed"], 0),
+        (&["--since", "1h"], 2),
+        (&["--since", "2126-01-01"], 0),
+        (&["-n", "1"], 1),
+        (&["--status", "done", "--label", "one"], 1),
+    ] {
+        assert_eq!(count(filter), expected, "{filter:?}");
+    }
+    story.assay(&["runs", "--status", "failed"]).ends(DONE).says(&["none of the 2 stored runs matches"]);
+}

@@ -1,0 +1,82 @@
+//! What somebody types who does not know Assay yet, and what is typed by mistake: the answer says what to type next.
+
+use crate::story::{DONE, Story};
+
+#[test]
+fn assay_alone_shows_what_is_here_and_what_to_type() {
+    let story = Story::new();
+    story.assay(&[]).ends(DONE).says(&["assay run vmware ./t.dat --quick", "assay --help"]);
+    assert_eq!(story.files(), Vec::<String>::new(), "a look leaves nothing behind");
+    story.assay(&["run", "vmware", "null:", "--set", "ops=100"]).ends(DONE);
+    story.assay(&[]).ends(DONE).says(&["Stored: 1 run; the last is", "VMware forum storage test on null:"]);
+}
+
+#[test]
+fn a_target_alone_is_looked_at_and_answered_with_what_to_type_next() {
+    let story = Story::new();
+    story.assay(&["./t.dat"]).ends(DONE).says(&["./t.dat does not exist; assay run creates it"]);
+    story.assay(&["./t.dat"]).ends(DONE).says(&["Next:", "assay run vmware ./t.dat --quick"]);
+    assert_eq!(story.files(), Vec::<String>::new());
+    story.write("t.dat", vec![1; 1 << 20]);
+    story.assay(&["t.dat"]).ends(DONE).says(&["1 MiB", "assay run super-atto t.dat --quick"]);
+    story.assay(&["."]).ends(DONE).says(&["directory", "assay run vmware . --quick"]);
+    story.assay(&["sim:ix4-200d"]).ends(DONE).says(&["simulates ix4-200d", "assay run vmware sim:ix4-200d"]);
+    story.assay(&["nowhere/t.dat"]).refused(&["neither does the directory nowhere"]);
+    story.assay(&["iscsi://127.0.0.1:1"]).refused(&["127.0.0.1:1"]);
+}
+
+#[test]
+fn mistakes_are_answered_with_the_command_that_was_meant() {
+    let story = Story::new();
+    story
+        .assay(&["run", "./t.dat", "vmware"])
+        .refused(&["the plan comes before its targets: assay run vmware ./t.dat"]);
+    story.assay(&["run", "./t.dat"]).refused(&["which plan? assay run vmware ./t.dat --quick"]);
+    story.assay(&["run", "vmware"]).refused(&["no TARGET is given; for example: assay run vmware ./t.dat"]);
+    story.assay(&["vmware", "./t.dat"]).refused(&["assay run vmware TARGET"]);
+    story.assay(&["./t.dat", "vmware"]).refused(&["assay run vmware ./t.dat"]);
+    let run = |more: &[&str]| story.assay(&[&["run", "vmware", "t.dat"], more].concat());
+    run(&["--size", "-1GiB"]).refused(&["`-1GiB` is negative"]);
+    run(&["--set", "run=1s", "--set", "run=2s"]).refused(&["`run` is set twice"]);
+    run(&["-o", "result.pdf"]).refused(&["result.pdf", ".html, .csv, .md, .bbcode, .json or .txt"]);
+    story.assay(&["run", "vmware", "smb://nas/x"]).refused(&["mount -t cifs //nas/x"]);
+    story.assay(&["runs", "--since", "whenever"]).refused(&["`whenever` is no moment"]);
+    assert_eq!(story.files(), Vec::<String>::new(), "nothing was touched");
+}
+
+#[test]
+fn a_rate_and_a_sweep_need_no_plan_file() {
+    let story = Story::new();
+    let args =
+        ["run", "vmware", "null:", "--only", "Random", "--rate", "2000/s", "--set", "run=1s", "--json"];
+    let document = story.assay(&args).ends(DONE).json();
+    assert_eq!(document["tests"][0]["load"], "open");
+    let args = [
+        "run",
+        "vmware",
+        "null:",
+        "--only",
+        "Random",
+        "--set",
+        "size=4KiB,64KiB",
+        "--set",
+        "ops=1000",
+        "--json",
+    ];
+    let document = story.assay(&args).ends(DONE).json();
+    let steps: Vec<&str> =
+        crate::story::tests(&document).iter().map(|t| t["step"].as_str().unwrap()).collect();
+    assert_eq!(steps, ["size=4KiB", "size=64KiB"]);
+}
+
+#[test]
+fn the_program_describes_itself_to_shells_and_man() {
+    let story = Story::new();
+    for (shell, word) in [("bash", "_assay"), ("zsh", "#compdef assay"), ("fish", "complete -c assay")] {
+        story.assay(&["completions", shell]).ends(DONE).says(&[word]);
+    }
+    story.assay(&["man", "-o", "man"]).ends(DONE);
+    let page = String::from_utf8(story.read("man/assay-run.1")).unwrap();
+    assert!(page.contains(".TH") && page.contains("overwrite"), "{page}");
+    story.assay(&["version"]).ends(DONE).says(&[env!("CARGO_PKG_VERSION")]);
+}

@@ -1,0 +1,97 @@
+//! What `assay check` reports of a path: file, directory or block device.
+
+use std::fs::File;
+use std::path::Path;
+
+use assay_record::{DeviceFacts, FilesystemFacts};
+use assay_target::file::{self, Marker, PathKind};
+
+use crate::error::{PrepareError, io_error, text};
+
+/// A file, directory or block device as it is.
+#[derive(Debug, Clone)]
+pub struct PathInspection {
+    /// Which of these.
+    pub kind: PathInspectionKind,
+    /// Bytes that it holds; 0 for a directory.
+    pub size_bytes: u64,
+    /// Smallest direct I/O, bytes; `None` where there is no direct I/O, or nothing to try it on.
+    pub smallest_direct_io: Option<u32>,
+    /// The file system that it lies in; `None` for a device.
+    pub filesystem: Option<FilesystemFacts>,
+    /// The device itself, or that under the file system.
+    pub device: Option<DeviceFacts>,
+    /// Reasons not to write to it, a sentence each.
+    pub holds: Vec<String>,
+    /// What `--overwrite` takes for a device.
+    pub identities: Vec<String>,
+    /// Whether Assay made it, and nobody changed it since; `None` for what is not a file.
+    pub is_ours: Option<bool>,
+    /// Whether this user's permissions allow writing.
+    pub may_write: bool,
+}
+
+/// What a path leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PathInspectionKind {
+    /// A block device.
+    Device,
+    /// A regular file.
+    File,
+    /// A directory.
+    Directory,
+}
+
+/// Looks at a path without changing what is there.
+pub fn inspect_path(path: &Path) -> Result<PathInspection, PrepareError> {
+    match file::kind_of(path).map_err(io_error("look at", path))? {
+        PathKind::Missing => Err(PrepareError::Missing { path: text(path) }),
+        PathKind::Other(what) => Err(PrepareError::WrongKind { path: text(path), what }),
+        PathKind::BlockDevice => inspect_device(path),
+        PathKind::File => inspect_file(path),
+        PathKind::Directory => in_file_system(path, PathInspectionKind::Directory),
+    }
+}
+
+fn inspect_device(path: &Path) -> Result<PathInspection, PrepareError> {
+    let device = assay_host::device_of(path).map_err(io_error("look at", path))?;
+    let probed =
+        assay_host::probe(path).map_err(|e| PrepareError::Probe { path: text(path), why: e.to_string() })?;
+    Ok(PathInspection {
+        kind: PathInspectionKind::Device,
+        size_bytes: file::capacity_bytes(path).map_err(io_error("open", path))?,
+        smallest_direct_io: file::smallest_direct_io(path).map_err(io_error("read", path))?,
+        filesystem: None,
+        identities: device.as_ref().map(assay_host::identities).unwrap_or_default(),
+        device,
+        holds: probed.into_iter().map(|hold| hold.says).collect(),
+        is_ours: None,
+        may_write: assay_host::may_write(path),
+    })
+}
+
+fn inspect_file(path: &Path) -> Result<PathInspection, PrepareError> {
+    let file = File::open(path).map_err(io_error("open", path))?;
+    let marker = Marker::read(path, &file).map_err(io_error("read", path))?;
+    Ok(PathInspection {
+        size_bytes: file::capacity_bytes(path).map_err(io_error("open", path))?,
+        smallest_direct_io: file::smallest_direct_io(path).map_err(io_error("read", path))?,
+        holds: assay_host::file_users(path),
+        is_ours: Some(marker.is_some_and(|marker| marker.created)),
+        ..in_file_system(path, PathInspectionKind::File)?
+    })
+}
+
+fn in_file_system(path: &Path, kind: PathInspectionKind) -> Result<PathInspection, PrepareError> {
+    Ok(PathInspection {
+        kind,
+        size_bytes: 0,
+        smallest_direct_io: None,
+        filesystem: Some(assay_host::filesystem_of(path).map_err(io_error("look at", path))?),
+        device: assay_host::device_of(path).unwrap_or_default(),
+        holds: Vec::new(),
+        identities: Vec::new(),
+        is_ours: None,
+        may_write: assay_host::may_write(path),
+    })
+}

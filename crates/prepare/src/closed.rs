@@ -1,0 +1,73 @@
+//! What is left once the targets of a run are closed.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use assay_record::Warning;
+use assay_target::file;
+use assay_target::nfs::{self, NfsMember, Removal};
+
+use crate::error::{PrepareError, io_error};
+
+/// What is left once every target is closed.
+#[derive(Debug, Default)]
+pub struct Closed {
+    /// What is no longer as the run left it.
+    pub warnings: Vec<Warning>,
+
+    pub(crate) removable: Vec<Removable>,
+    pub(crate) kept: Vec<KeptFile>,
+    /// Servers that did not answer while other targets were closed: they are not waited for again.
+    pub(crate) silent: Vec<SocketAddr>,
+}
+
+/// A file that may be removed if Assay created it.
+#[derive(Debug)]
+pub(crate) enum Removable {
+    File(PathBuf),
+    /// Whoever removes one must know which file it was, not only its name.
+    Nfs(Box<NfsMember>),
+}
+
+/// A file that was to be removed, and stays.
+#[derive(Debug)]
+pub struct KeptFile {
+    /// Path or address.
+    pub name: String,
+    /// Why, a clause.
+    pub why: String,
+}
+
+impl Closed {
+    /// Removes every file that Assay created, and returns those that stay. A server that cannot be reached costs its
+    /// own files only; an error of a local file is returned.
+    pub fn remove(self) -> Result<Vec<KeptFile>, PrepareError> {
+        let mut kept = self.kept;
+        for removable in self.removable {
+            match removable {
+                Removable::File(path) => kept.extend(remove_file(&path)?),
+                Removable::Nfs(member) => kept.extend(remove_nfs(&member)),
+            }
+        }
+        Ok(kept)
+    }
+}
+
+fn remove_file(path: &Path) -> Result<Option<KeptFile>, PrepareError> {
+    if !path.is_file() || file::remove(path).map_err(io_error("remove", path))? {
+        return Ok(None);
+    }
+    Ok(Some(KeptFile { name: path.display().to_string(), why: "Assay did not create it".into() }))
+}
+
+/// Removes a file that Assay created, and returns it if it stays.
+fn remove_nfs(member: &NfsMember) -> Option<KeptFile> {
+    let why = match nfs::remove(member) {
+        Ok(Removal::Removed) => return None,
+        Ok(Removal::NotOurs) => "Assay did not create it".to_owned(),
+        Ok(Removal::Elsewhere) => "its name leads to another file by now, or to none".to_owned(),
+        Ok(Removal::InUse) => "another run uses it".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    Some(KeptFile { name: member.address.to_string(), why })
+}

@@ -1,0 +1,167 @@
+//! A block device of this host: disk, partition, multipath or logical volume.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use assay_record::{Content, DeviceFacts, MemberFacts, MemberKind, TargetFacts, Warning};
+use assay_spec::Address;
+use assay_target::file::{self, Lock, PathKind};
+use assay_target::{AccessMode, Caching, Durability, FileIdentity, FileMember, Member, OpenError};
+use rustix::fs::{Mode, OFlags};
+
+use crate::content::{Fill, FillContent};
+use crate::context::{FillContext, InspectContext, OpenContext};
+use crate::error::{PrepareError, io_error, text};
+use crate::options::FillChoice;
+use crate::permission::{Nameable, WriteRequest};
+use crate::placement::placement;
+use crate::span;
+
+/// A device that may be used.
+pub(crate) struct InspectedDevice {
+    pub(crate) span_bytes: u64,
+    address: String,
+    device: DeviceFacts,
+    path: PathBuf,
+    capacity_bytes: u64,
+    access: AccessMode,
+}
+
+/// A device that is open and locked.
+pub(crate) struct DeviceTarget {
+    pub(crate) facts: TargetFacts,
+    pub(crate) member: FileMember,
+    /// Opened exclusively for writers: nobody can mount the device or use it meanwhile.
+    _file: File,
+}
+
+/// Returns true for a path that leads to a block device.
+pub(crate) fn is_device(path: &Path) -> Result<bool, PrepareError> {
+    Ok(file::kind_of(path).map_err(io_error("look at", path))? == PathKind::BlockDevice)
+}
+
+/// Looks at a device. `writer`: the first test that writes to it.
+pub(crate) fn inspect(
+    context: &InspectContext<'_>,
+    address: &Address,
+    path: &Path,
+    writer: Option<&str>,
+) -> Result<InspectedDevice, PrepareError> {
+    let capacity_bytes = file::capacity_bytes(path).map_err(io_error("open", path))?;
+    let device = assay_host::device_of(path).map_err(io_error("look at", path))?.unwrap_or_default();
+    if let Some(test) = writer {
+        let probed = assay_host::probe(path)
+            .map_err(|e| PrepareError::Probe { path: text(path), why: e.to_string() })?;
+        let objections = probed.into_iter().map(|hold| hold.says).collect();
+        WriteRequest { name: &text(path), test, objections, device: &device, capacity_bytes }
+            .check(context)?;
+    }
+    if context.plan.verifies() && (writer.is_none() || context.options.fill == FillChoice::Never) {
+        return Err(PrepareError::unfilled_device(text(path)));
+    }
+    let span_bytes = span::of_device(context, &text(path), capacity_bytes)?;
+    let access = if writer.is_some() { AccessMode::ReadWrite } else { AccessMode::ReadOnly };
+    let (address, path) = (address.to_string(), path.to_owned());
+    Ok(InspectedDevice { address, path, span_bytes, capacity_bytes, access, device })
+}
+
+impl InspectedDevice {
+    /// How `--overwrite` names it.
+    pub(crate) fn nameable(&self) -> Nameable<'_> {
+        Nameable::by_identity(&self.device, &self.address)
+    }
+
+    /// Opens and locks it.
+    pub(crate) fn open(self, context: &mut OpenContext<'_>) -> Result<DeviceTarget, PrepareError> {
+        let path = self.path.as_path();
+        let (flags, lock) = match self.access {
+            AccessMode::ReadWrite => (OFlags::EXCL, Lock::Exclusive),
+            AccessMode::ReadOnly => (OFlags::empty(), Lock::Shared),
+        };
+        let opened = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC | flags, Mode::empty());
+        let file = File::from(opened.map_err(|errno| io_error("open", path)(errno.into()))?);
+        if !file::lock(&file, lock).map_err(io_error("lock", path))? {
+            return Err(PrepareError::InUse { path: text(path) });
+        }
+        let block_bytes = block_bytes(context, path)?;
+        warn_cached_loops(context, &self.address, Some(&self.device));
+        let block = u64::from(block_bytes);
+        let member = FileMember {
+            path: self.path.clone(),
+            identity: FileIdentity::of(&file).ok(),
+            access: self.access,
+            caching: context.options.caching,
+            durability: context.options.durability,
+            span_bytes: self.span_bytes / block * block,
+            block_bytes,
+        };
+        let mut facts = MemberFacts {
+            path: text(path),
+            kind: MemberKind::Device,
+            capacity_bytes: self.capacity_bytes,
+            engine: context.io.recorded(),
+            device: Some(self.device),
+            ..member_facts(context, self.span_bytes, block_bytes)
+        };
+        facts.placement = placement(&facts, None);
+        Ok(DeviceTarget { facts: TargetFacts { address: self.address, member: facts }, member, _file: file })
+    }
+}
+
+impl DeviceTarget {
+    pub(crate) fn member(&self) -> Member {
+        Member::File(self.member.clone())
+    }
+
+    /// Writes all of it, where it may be written.
+    pub(crate) fn fill(&mut self, context: &mut FillContext<'_>) -> Result<(), PrepareError> {
+        if self.member.access == AccessMode::ReadOnly || context.options.fill == FillChoice::Never {
+            context.warn_unknown_content(&text(&self.member.path), self.member.span_bytes);
+            return Ok(());
+        }
+        context.write(&self.member(), &whole(context))?;
+        self.facts.member.content = Content::Prepared;
+        Ok(())
+    }
+}
+
+/// The fill of a device or LUN, which remembers nothing of earlier ones.
+pub(crate) fn whole(context: &FillContext<'_>) -> Fill {
+    Fill { from_bytes: 0, content: FillContent::of(context.plan), refill: None }
+}
+
+/// What the records of files and devices have in common.
+pub(crate) fn member_facts(context: &OpenContext<'_>, span_bytes: u64, block_bytes: u32) -> MemberFacts {
+    MemberFacts {
+        span_bytes,
+        block_bytes,
+        direct: context.options.caching == Caching::Direct,
+        sync: context.options.durability == Durability::Sync,
+        ..MemberFacts::default()
+    }
+}
+
+/// The page cache takes any size; direct I/O does not.
+pub(crate) fn block_bytes(context: &OpenContext<'_>, path: &Path) -> Result<u32, PrepareError> {
+    if context.options.caching == Caching::Cached {
+        return Ok(1);
+    }
+    match file::smallest_direct_io(path).map_err(io_error("read", path))? {
+        Some(block_bytes) => Ok(block_bytes),
+        None => Err(OpenError::NoDirectIo(text(path)).into()),
+    }
+}
+
+/// Direct I/O to a loop device reaches the file behind it directly only where the device was attached so.
+pub(crate) fn warn_cached_loops(context: &mut OpenContext<'_>, address: &str, device: Option<&DeviceFacts>) {
+    for name in device.map(|d| assay_host::cached_loops(&d.stack)).unwrap_or_default() {
+        context.warnings.push(Warning {
+            rule: "cached-loop".into(),
+            says: format!(
+                "{name} under {address} goes through the page cache of the file behind it, so the results are those of \
+                 memory for as long as that lasts."
+            ),
+            next: format!("Attach it with losetup --direct-io=on (or losetup --direct-io=on /dev/{name} now)."),
+        });
+    }
+}

@@ -1,0 +1,293 @@
+//! Looks at a file on an NFS server, or at the place where it will be made, and changes nothing.
+
+use std::path::Path;
+
+use assay_record::{FilesystemFacts, MemberFacts, MemberKind, NfsFacts, PathFacts};
+use assay_spec::{Address, NfsAddress, NfsSync};
+use assay_target::nfs::{self, BLOCK_BYTES, Identity, NfsLocation, locate};
+use assay_target::{Durability, OpenError};
+
+use crate::content;
+use crate::context::InspectContext;
+use crate::error::PrepareError;
+use crate::file::check_stamps;
+use crate::permission::{Nameable, check_foreign_file};
+use crate::space::Need;
+use crate::span::{self, FileState};
+
+/// AUTH_SYS among the flavours of an export.
+const AUTH_SYS: u32 = 1;
+/// A file whose space is less than this share of its length has holes, or the server compresses it; data of Assay do
+/// not compress, and what little a file system keeps elsewhere is less than the rest.
+const WHOLE_SHARE: f64 = 0.9;
+
+/// A file that may be made or used.
+pub(crate) struct InspectedNfs {
+    pub(crate) span_bytes: u64,
+    pub(super) address: String,
+    /// As typed; a directory stands for the test file in it.
+    given: NfsAddress,
+    pub(super) place: NfsLocation,
+    pub(super) state: FileState,
+    pub(super) own: Option<OwnReadOnly>,
+    pub(super) durability: Durability,
+    pub(super) route: ServerRoute,
+    /// What tells the file from others, where it is there.
+    identity: Option<Identity>,
+}
+
+/// A file of Assay's own that the server lets this user only read.
+pub(super) struct OwnReadOnly {
+    /// Why.
+    pub(super) why: String,
+    /// Whether verify mode can check it.
+    is_stamped: bool,
+    /// Bytes from its start that hold data.
+    filled_bytes: u64,
+}
+
+/// The network between this host and the server.
+pub(super) struct ServerRoute {
+    round_trip_us: u64,
+    path: PathFacts,
+}
+
+/// A file on an NFS server as `assay check` reports it.
+#[derive(Debug, Clone)]
+pub struct NfsInspection {
+    /// As a member of a run would be recorded.
+    pub facts: MemberFacts,
+    /// Whether the file is there.
+    pub exists: bool,
+    /// Whether it carries Assay's mark of having created it.
+    pub is_ours: bool,
+    /// Attributes, where it is there.
+    pub attributes: Option<nfs::Attributes>,
+    /// Reasons not to write to it, a clause each.
+    pub holds: Vec<String>,
+}
+
+/// Looks at a place without changing it.
+pub fn inspect_nfs(address: &NfsAddress) -> Result<NfsInspection, PrepareError> {
+    let mut place = locate(address)?;
+    let route = route(&mut place)?;
+    let is_ours = place.marker()?.is_some_and(|marker| marker.created);
+    let mut holds: Vec<String> = may_not(&place, &FileState::Allowed).into_iter().collect();
+    if place.file.is_some() && !is_ours {
+        holds.push("it was not made by Assay, or was changed since; --overwrite allows it".into());
+    }
+    let size_bytes = place.file.map_or(0, |file| file.attributes.size_bytes);
+    Ok(NfsInspection {
+        facts: facts(&place, size_bytes, route, Durability::Device),
+        exists: place.file.is_some(),
+        is_ours,
+        attributes: place.file.map(|file| file.attributes),
+        holds,
+    })
+}
+
+/// Looks at the network to the server over the connection that the place was found with; workers take the same way.
+fn route(place: &mut NfsLocation) -> Result<ServerRoute, PrepareError> {
+    let round_trip_us = u64::try_from(place.round_trip()?.as_micros()).unwrap_or(u64::MAX);
+    let path = crate::network::way(place.local_address(), place.server_address());
+    Ok(ServerRoute { round_trip_us, path })
+}
+
+/// Looks at a file, or at the place where it will be made. `writer`: the first test that writes to it.
+pub(crate) fn inspect(
+    context: &InspectContext<'_>,
+    address: &NfsAddress,
+    writer: Option<&str>,
+) -> Result<InspectedNfs, PrepareError> {
+    let mut place = locate(address)?;
+    let name = place.address.to_string();
+    let path = Path::new(&name);
+    let marker = place.marker()?;
+    let is_allowed = context.options.overwrite.iter().any(|given| names(given, address, &place));
+    let holds_bytes = place.file.map_or(0, |file| file.attributes.size_bytes);
+    let state = match (place.file, marker) {
+        (None, _) => FileState::New,
+        // Leave to overwrite a foreign file was given once, not for ever.
+        (_, Some(marker)) if marker.created => FileState::Ours(marker),
+        _ if is_allowed => FileState::Allowed,
+        _ => {
+            check_foreign_file(path, writer, holds_bytes)?;
+            FileState::Foreign
+        }
+    };
+    let (state, own) = only_read(&place, state, writer);
+    if let Some(why) = may_not(&place, &state) {
+        return Err(OpenError::Nfs { file: name, why }.into());
+    }
+    let holds_bytes = own.as_ref().map_or(holds_bytes, |own| holds_bytes.min(own.filled_bytes));
+    if context.plan.verifies()
+        && state == FileState::Foreign
+        && !own.as_ref().is_some_and(|own| own.is_stamped)
+    {
+        return Err(PrepareError::unfilled_file(name, &place.address.path));
+    }
+    let span_bytes = span::of_file(context, path, &state, holds_bytes)?;
+    check_stamps(context, path, &state, span_bytes)?;
+    let route = route(&mut place)?;
+    let (name, durability, identity) = (address.to_string(), context.options.durability, place.identity());
+    Ok(InspectedNfs {
+        address: name,
+        given: address.clone(),
+        place,
+        state,
+        own,
+        span_bytes,
+        durability,
+        route,
+        identity,
+    })
+}
+
+/// A file of our own that the server lets us only read is as good as somebody else's for a plan that only reads, and
+/// more is known of it.
+fn only_read(
+    place: &NfsLocation,
+    state: FileState,
+    writer: Option<&str>,
+) -> (FileState, Option<OwnReadOnly>) {
+    match (may_not(place, &state), writer, state) {
+        (Some(why), None, FileState::Ours(marker)) => {
+            let is_stamped = content::is_stamped(&marker);
+            (FileState::Foreign, Some(OwnReadOnly { why, is_stamped, filled_bytes: marker.filled_bytes }))
+        }
+        (_, _, state) => (state, None),
+    }
+}
+
+/// Refuses two targets that are one file: a server may have several names, addresses, ports and exports that lead to
+/// it.
+pub(crate) fn check_different(files: &[&InspectedNfs]) -> Result<(), PrepareError> {
+    for (at, file) in files.iter().enumerate() {
+        let Some(identity) = &file.identity else { continue };
+        let is_same = |other: &&&InspectedNfs| other.identity.as_ref().is_some_and(|of| of.is_same(identity));
+        if let Some(earlier) = files[..at].iter().find(is_same) {
+            return Err(PrepareError::SameTwice(earlier.address.clone(), file.address.clone()));
+        }
+    }
+    Ok(())
+}
+
+impl InspectedNfs {
+    /// What it needs of the server's file system; `None` where it is only read.
+    pub(crate) fn need(&self) -> Option<Need> {
+        let place = &self.place;
+        (self.state != FileState::Foreign).then(|| Need {
+            place: format!("{} {}", place.server_address(), place.fsid),
+            names: vec![place.address.to_string()],
+            filesystem: filesystem(place),
+            span_bytes: self.span_bytes,
+            held_bytes: place.file.map_or(0, |file| file.attributes.used_bytes).min(self.span_bytes),
+        })
+    }
+
+    /// How `--overwrite` names it.
+    pub(crate) fn nameable(&self) -> Nameable<'_> {
+        let (address, known_as) = (self.address.clone(), self.address.clone());
+        Nameable { address, known_as, answers_to: Box::new(|name| names(name, &self.given, &self.place)) }
+    }
+}
+
+/// Whether a name given to `--overwrite` is that of the file at `place`, which was `given` as a target: its path on the
+/// server, or an address that leads there. Queries say how a file is reached, not which file it is.
+fn names(name: &str, given: &NfsAddress, place: &NfsLocation) -> bool {
+    let file = &place.address;
+    let Ok(Address::Nfs(named)) = name.parse() else { return name == file.path };
+    let is_port = named.port.is_none_or(|port| port == place.server_address().port());
+    named.host == file.host && is_port && (named.path == file.path || named.path == given.path)
+}
+
+/// Returns what the server does not allow this user although a run needs it; `None` where it allows all.
+fn may_not(place: &NfsLocation, state: &FileState) -> Option<String> {
+    let who = format!("uid {} gid {}", place.credentials.uid, place.credentials.gid);
+    let helps = "check the export's options (ro, squashing), or set uid= and gid= in the address";
+    if !place.flavors.is_empty() && !place.flavors.contains(&AUTH_SYS) {
+        return Some(
+            "the export does not accept AUTH_SYS (sec=sys), the only authentication of this client".into(),
+        );
+    }
+    match (state, place.file) {
+        (FileState::Foreign, Some(file)) if !file.rights.read() => {
+            Some(format!("the server does not let {who} read it; {helps}"))
+        }
+        (FileState::Foreign, _) => None,
+        (_, Some(file)) if !file.rights.modify() || !file.rights.extend() => {
+            Some(format!("the server does not let {who} write to it; {helps}"))
+        }
+        // The marker beside the file needs a place too.
+        (_, _) if !place.directory_rights.extend() => {
+            Some(format!("the server does not let {who} create files in its directory; {helps}"))
+        }
+        _ => None,
+    }
+}
+
+fn filesystem(place: &NfsLocation) -> FilesystemFacts {
+    let source = format!("{}:{}", place.address.host, place.export);
+    FilesystemFacts {
+        kind: "nfs".into(),
+        mount_point: source.clone(),
+        source,
+        options: format!(
+            "vers=3,proto=tcp,rsize={},wsize={},nconnect={} (Assay's own client)",
+            place.limits.read_max, place.limits.write_max, place.address.connections
+        ),
+        size_bytes: place.space.total_bytes,
+        free_bytes: place.space.available_bytes,
+    }
+}
+
+pub(super) fn facts(
+    place: &NfsLocation,
+    span_bytes: u64,
+    route: ServerRoute,
+    durability: Durability,
+) -> MemberFacts {
+    let limits = place.limits;
+    let is_file_sync = place.address.sync == NfsSync::File || durability == Durability::Sync;
+    let nfs = NfsFacts {
+        server: place.server_address().to_string(),
+        export: place.export.clone(),
+        path: place.address.path.clone(),
+        uid: place.credentials.uid,
+        gid: place.credentials.gid,
+        connections: place.address.connections,
+        sync: if is_file_sync { "file" } else { "unstable" }.into(),
+        read_bytes_max: limits.read_max,
+        read_bytes_preferred: limits.read_preferred,
+        write_bytes_max: limits.write_max,
+        write_bytes_preferred: limits.write_preferred,
+        round_trip_us: route.round_trip_us,
+        paths: vec![route.path],
+    };
+    MemberFacts {
+        path: place.address.to_string(),
+        kind: MemberKind::Nfs,
+        capacity_bytes: place.file.map_or(0, |file| file.attributes.size_bytes).max(span_bytes),
+        span_bytes,
+        block_bytes: BLOCK_BYTES,
+        engine: assay_spec::Engine::Nfs,
+        direct: true,
+        sync: is_file_sync,
+        filesystem: Some(filesystem(place)),
+        nfs: Some(Box::new(nfs)),
+        ..MemberFacts::default()
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a size in bytes")]
+pub(super) fn is_whole(used_bytes: u64, of_bytes: u64) -> bool {
+    used_bytes >= (of_bytes as f64 * WHOLE_SHARE) as u64
+}
+
+/// Returns the size of a call, bytes: what every server takes where this one reports nothing, and no more than the
+/// largest I/O.
+pub(super) fn call_bytes(limit: u32) -> u32 {
+    const LEAST: u32 = 8 << 10;
+    const MOST: u32 = 64 << 20;
+    if limit == 0 { LEAST } else { limit.min(MOST) }
+}

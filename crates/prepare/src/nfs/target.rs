@@ -1,0 +1,346 @@
+//! Making, marking and filling a file on an NFS server like a local one, and leaving it as it should be found.
+
+use std::fs::File;
+
+use assay_record::{Content, TargetFacts, Warning};
+use assay_spec::units::Bytes;
+use assay_spec::{Plan, Step};
+use assay_target::file::{Lock, Marker};
+use assay_target::nfs::{self, NfsMember};
+use assay_target::{AccessMode, Member, OpenError};
+
+use super::inspect::{InspectedNfs, OwnReadOnly, call_bytes, facts, is_whole};
+use crate::closed::{Closed, KeptFile, Removable};
+use crate::content::{self, Fill, Holes};
+use crate::context::{FillContext, OpenContext};
+use crate::error::PrepareError;
+use crate::options::FillChoice;
+use crate::span::FileState;
+
+/// A file that is open for the run: NFS has no open, so this is its lock and its mark.
+pub(crate) struct NfsTarget {
+    pub(crate) facts: TargetFacts,
+    member: NfsMember,
+    /// Keep other runs on this machine away.
+    locks: Vec<File>,
+    /// `None` for files that are only read.
+    marker: Option<Marker>,
+    used_bytes: u64,
+    size_bytes: u64,
+    whose: Whose,
+}
+
+/// Who made a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Whose {
+    /// It carries our mark, and is ours to write.
+    Ours,
+    /// It carries our mark, and the server lets us only read it.
+    OursReadOnly,
+    /// Somebody else's.
+    Foreign,
+}
+
+impl InspectedNfs {
+    /// Creates it where it is not there, locks it and marks it.
+    pub(crate) fn open(mut self, context: &mut OpenContext<'_>) -> Result<NfsTarget, PrepareError> {
+        let is_new = self.state == FileState::New;
+        if is_new {
+            self.create(context)?;
+        }
+        let mut marker = self.new_mark(context);
+        if let Some(own) = &self.own {
+            context.warnings.push(own_read_only(&self.address, own));
+        }
+        let opened = self.lock(marker.as_ref(), context).and_then(|locks| {
+            marker.as_mut().map_or(Ok(()), |marker| self.place.mark(marker, true))?;
+            Ok(locks)
+        });
+        let locks = match opened {
+            Ok(locks) => locks,
+            Err(error) => {
+                if is_new {
+                    self.place.discard();
+                }
+                return Err(error);
+            }
+        };
+        if let Some(marker) = &marker {
+            context.nfs_marks.push((marker.id.clone(), self.address.clone()));
+        }
+        Ok(self.opened(locks, marker))
+    }
+
+    fn opened(self, locks: Vec<File>, marker: Option<Marker>) -> NfsTarget {
+        let Self { address, place, own, span_bytes, durability, route, .. } = self;
+        let file = place.file.expect("it was there, or was made above");
+        let member = NfsMember {
+            mark_id: marker.as_ref().map(|marker| marker.id.clone()),
+            server: place.server_address(),
+            mount_port: place.mount_port(),
+            handle: file.handle,
+            credentials: place.credentials.clone(),
+            access: if marker.is_some() { AccessMode::ReadWrite } else { AccessMode::ReadOnly },
+            durability,
+            span_bytes,
+            read_bytes_max: call_bytes(place.limits.read_max),
+            write_bytes_max: call_bytes(place.limits.write_max),
+            address: place.address.clone(),
+        };
+        let whose = match (&marker, own) {
+            (Some(_), _) => Whose::Ours,
+            (None, Some(_)) => Whose::OursReadOnly,
+            (None, None) => Whose::Foreign,
+        };
+        let (used_bytes, size_bytes) = (file.attributes.used_bytes, file.attributes.size_bytes);
+        let facts = TargetFacts { address, member: facts(&place, span_bytes, route, durability) };
+        NfsTarget { facts, member, locks, marker, used_bytes, size_bytes, whose }
+    }
+
+    /// The mark that the file is to have; `None` for one that is only read.
+    fn new_mark(&self, context: &mut OpenContext<'_>) -> Option<Marker> {
+        let mut marker = match &self.state {
+            FileState::New => Marker::new(true),
+            FileState::Ours(marker) => marker.clone(),
+            FileState::Allowed => Marker::new(false),
+            FileState::Foreign => return None,
+        };
+        if let Some(id) = self.place.mark_id() {
+            // Whoever else holds the file holds it by the mark that is there.
+            id.clone_into(&mut marker.id);
+        }
+        marker.ensure_id();
+        if self.state != FileState::New && marker.is_open && context.plan.verifies() {
+            context.warnings.push(killed_before(&self.address));
+        }
+        marker.open_for_s = open_for_s(context.plan, self.span_bytes, self.place.address.timeout_s);
+        Some(marker)
+    }
+
+    /// Of two targets that are one file nobody could tell before the first of them is there.
+    fn create(&mut self, context: &OpenContext<'_>) -> Result<(), PrepareError> {
+        if let Some(Some(id)) = self.place.appeared()?
+            && let Some((_, earlier)) = context.nfs_marks.iter().find(|(known, _)| *known == id)
+        {
+            return Err(PrepareError::SameTwice(earlier.clone(), self.address.clone()));
+        }
+        Ok(self.place.create()?)
+    }
+
+    fn lock(
+        &mut self,
+        marker: Option<&Marker>,
+        context: &mut OpenContext<'_>,
+    ) -> Result<Vec<File>, PrepareError> {
+        let name = self.place.address.to_string();
+        let lock = if marker.is_some() { Lock::Exclusive } else { Lock::Shared };
+        // One that is only read may be another run's to write.
+        let mark_id = marker.map_or(self.place.mark_id(), |marker| Some(&*marker.id)).map(str::to_owned);
+        match self.place.hold(lock, mark_id.as_deref()) {
+            Ok(Some(locks)) => Ok(locks),
+            Ok(None) => Err(PrepareError::InUse { path: name }),
+            Err(error) => {
+                context.warn_unlocked(&name, &error);
+                Ok(Vec::new())
+            }
+        }
+    }
+}
+
+impl NfsTarget {
+    pub(crate) fn member(&self) -> Member {
+        Member::Nfs(Box::new(self.member.clone()))
+    }
+
+    /// Writes what is missing; NFSv3 knows no holes, only how much space a file takes.
+    pub(crate) fn fill(&mut self, context: &mut FillContext<'_>) -> Result<(), PrepareError> {
+        match self.marker.take() {
+            None => {
+                if self.whose == Whose::OursReadOnly {
+                    self.facts.member.content = Content::Reused;
+                }
+                self.warn_holes(self.used_bytes, context);
+                Ok(())
+            }
+            Some(mut marker) => {
+                let filled = self.fill_marked(&mut marker, context);
+                self.marker = Some(marker);
+                self.facts.member.content = filled?;
+                Ok(())
+            }
+        }
+    }
+
+    fn fill_marked(
+        &self,
+        marker: &mut Marker,
+        context: &mut FillContext<'_>,
+    ) -> Result<Content, PrepareError> {
+        let span_bytes = self.member.span_bytes;
+        let filled_bytes = marker.filled_bytes.min(self.size_bytes).min(span_bytes);
+        let holes = if is_whole(self.used_bytes, filled_bytes) { Holes::None } else { Holes::Some };
+        let fill = content::needed(context.plan, marker, filled_bytes, holes);
+        let content = match content::recorded(&fill, span_bytes) {
+            Content::Prepared if context.options.fill == FillChoice::Never => {
+                self.lengthen(marker, context)?
+            }
+            Content::Prepared => self.write_missing(marker, &fill, context)?,
+            content => content,
+        };
+        content::begin_run(marker, context.plan);
+        nfs::mark(&self.member, marker, true)?;
+        Ok(content)
+    }
+
+    fn write_missing(
+        &self,
+        marker: &mut Marker,
+        fill: &Fill,
+        context: &mut FillContext<'_>,
+    ) -> Result<Content, PrepareError> {
+        content::begin_fill(marker, fill);
+        nfs::mark(&self.member, marker, true)?;
+        let written = context.write(&self.member(), fill);
+        marker.filled_bytes =
+            written.as_ref().map_or_else(|partial| partial.filled_bytes, |()| self.member.span_bytes);
+        nfs::mark(&self.member, marker, true)?;
+        written?;
+        Ok(Content::Prepared)
+    }
+
+    /// Makes it as long as the plan needs it, without writing: what is missing are holes.
+    fn lengthen(&self, marker: &Marker, context: &mut FillContext<'_>) -> Result<Content, PrepareError> {
+        let span_bytes = self.member.span_bytes;
+        if self.size_bytes < span_bytes {
+            nfs::lengthen(&self.member, span_bytes)?;
+        }
+        self.warn_holes(self.used_bytes, context);
+        Ok(if marker.filled_bytes >= span_bytes { Content::Reused } else { Content::None })
+    }
+
+    fn warn_holes(&self, used_bytes: u64, context: &mut FillContext<'_>) {
+        let facts = &self.facts.member;
+        if is_whole(used_bytes, facts.capacity_bytes) {
+            return;
+        }
+        context.warnings.push(Warning {
+            rule: "unknown-content".into(),
+            says: format!(
+                "{} ({}) takes only {} on the server: it has holes or is compressed, and the server answers \
+                 reads of such parts without touching its disks.",
+                facts.path,
+                Bytes(facts.capacity_bytes),
+                Bytes(used_bytes)
+            ),
+            next: match self.whose {
+                Whose::Ours => "Leave out --no-fill.",
+                _ => "Let Assay make a file of its own (give a new name).",
+            }
+            .into(),
+        });
+    }
+
+    /// Marks it as closed. Where the server cannot be reached the mark says what it says after a run that was killed,
+    /// and the file is still ours. Where its name leads to another file by now nothing is marked.
+    pub(crate) fn close(&mut self, closed: &mut Closed) {
+        let why = match self.close_mark(closed) {
+            None => return closed.removable.push(Removable::Nfs(Box::new(self.member.clone()))),
+            Some(why) => why.to_owned(),
+        };
+        closed.kept.push(KeptFile { name: self.member.address.to_string(), why });
+    }
+
+    /// Why the file cannot be removed; `None` where it can.
+    fn close_mark(&mut self, closed: &mut Closed) -> Option<&'static str> {
+        const SILENT: &str = "the server did not answer after the run";
+        let Some(marker) = &mut self.marker else {
+            return Some(match self.whose {
+                Whose::OursReadOnly => "the server allows only reads of it",
+                Whose::Ours | Whose::Foreign => "Assay did not create it",
+            });
+        };
+        if closed.silent.contains(&self.member.server) {
+            closed.warnings.push(unmarked(&self.member.address.to_string()));
+            return Some(SILENT);
+        }
+        match nfs::mark(&self.member, marker, false) {
+            Ok(()) => None,
+            Err(error @ OpenError::NfsElsewhere { .. }) => {
+                closed.warnings.push(replaced(&error));
+                None
+            }
+            Err(error @ OpenError::NfsSilent { .. }) => {
+                closed.silent.push(self.member.server);
+                closed.warnings.push(unmarked(&error.to_string()));
+                Some(SILENT)
+            }
+            Err(error) => {
+                closed.warnings.push(unmarked(&error.to_string()));
+                Some("its mark could not be closed")
+            }
+        }
+    }
+
+    /// Removes it if it was created and holds nothing.
+    pub(crate) fn discard(self) {
+        // Whoever removes takes the lock itself.
+        drop(self.locks);
+        if self.marker.is_some_and(|marker| marker.created && marker.filled_bytes == 0) {
+            let _ = nfs::remove(&self.member);
+        }
+    }
+}
+
+/// Returns how long a run may write after it marked its file, s: the time that the plan takes, and a reserve.
+fn open_for_s(plan: &Plan, span_bytes: u64, timeout_s: u32) -> u64 {
+    /// The slowest fill that is reckoned with.
+    const FILL_BYTES_PER_S: u64 = 10_000_000;
+    const SLACK_S: u64 = 3600;
+    let steps = plan.tests.iter().flat_map(|test| &test.steps);
+    let step_s = |step: &Step| {
+        let planned_ns = step.warmup.0.saturating_add(step.stop.time.0);
+        planned_ns.div_ceil(1_000_000_000).saturating_add(timeout_s.into())
+    };
+    steps.map(step_s).fold(SLACK_S + span_bytes / FILL_BYTES_PER_S, u64::saturating_add)
+}
+
+fn own_read_only(address: &str, own: &OwnReadOnly) -> Warning {
+    Warning {
+        rule: "own-file-read-only".into(),
+        says: format!(
+            "{address} was made by Assay, but this run can only read it, and neither marks nor fills it: {}.",
+            own.why
+        ),
+        next: String::new(),
+    }
+}
+
+/// Of a file whose last run never said that it was over.
+fn killed_before(address: &str) -> Warning {
+    Warning {
+        rule: "killed-before".into(),
+        says: format!(
+            "The last run on {address} was killed, or its end could not be marked: a write of that run may be cut off \
+             or lost, so a wrong block found now may date from then."
+        ),
+        next: "To rule that out, use a new file (--remove, or another name).".into(),
+    }
+}
+
+fn replaced(error: &OpenError) -> Warning {
+    Warning {
+        rule: "file-replaced".into(),
+        says: format!("{error}."),
+        next: "Find out on the server what moves files there during a measurement. Assay neither wrote to nor marked \
+               the file that has the name now."
+            .into(),
+    }
+}
+
+fn unmarked(what: &str) -> Warning {
+    Warning {
+        rule: "unmarked".into(),
+        says: format!("{what}. After the run its mark could not be closed, as if the run had been killed."),
+        next: "The file is still Assay's own; to remove it, run on it again with --remove.".into(),
+    }
+}

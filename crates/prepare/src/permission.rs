@@ -1,0 +1,126 @@
+//! What may be written: reading is the default on anything that Assay did not create.
+//!
+//! A device or LUN is written only where nothing on it or above it objects and somebody typed its identity; a file of
+//! somebody else's only where somebody typed its path. Every such word must name exactly one target.
+
+use std::path::Path;
+
+use assay_record::DeviceFacts;
+use assay_spec::units::Bytes;
+
+use crate::context::InspectContext;
+use crate::error::{PrepareError, text};
+
+/// A device or LUN that a plan would write to.
+pub(crate) struct WriteRequest<'w> {
+    /// Path or address.
+    pub(crate) name: &'w str,
+    /// The test that writes.
+    pub(crate) test: &'w str,
+    /// Reasons not to write, a sentence or clause each.
+    pub(crate) objections: Vec<String>,
+    pub(crate) device: &'w DeviceFacts,
+    pub(crate) capacity_bytes: u64,
+}
+
+impl WriteRequest<'_> {
+    /// Refuses unless nothing objects and `--overwrite` names it.
+    pub(crate) fn check(&self, context: &InspectContext<'_>) -> Result<(), PrepareError> {
+        if !self.objections.is_empty() {
+            let holds = self.objections.iter().map(|objection| format!("\n  - {objection}")).collect();
+            return Err(PrepareError::DeviceHeld { path: self.name.to_owned(), holds });
+        }
+        let given = &context.options.overwrite;
+        if given.iter().any(|name| assay_host::is_identity_of(self.device, name)) {
+            return Ok(());
+        }
+        let typed = match given.as_slice() {
+            [] => String::new(),
+            given => format!("; `{}` does not (its serial or WWID does)", given.join("` and `")),
+        };
+        let identity = assay_host::identities(self.device).into_iter().next().unwrap_or_default();
+        Err(PrepareError::DeviceNotNamed {
+            path: self.name.to_owned(),
+            what: self.description(),
+            test: self.test.to_owned(),
+            named: format!("{typed}. Everything on it will be lost; to allow that: --overwrite {identity}"),
+        })
+    }
+
+    /// Model, serial, WWID and size, those that are known.
+    fn description(&self) -> String {
+        let DeviceFacts { model, serial, wwid, .. } = self.device;
+        let model = Some(model.clone()).filter(|model| !model.is_empty());
+        let serial = serial.as_ref().map(|serial| format!("serial {serial}"));
+        let size = Bytes(self.capacity_bytes).rounded();
+        [model, serial, wwid.clone(), Some(size)].into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Refuses to write to a file that Assay did not make, or to read one that holds nothing.
+pub(crate) fn check_foreign_file(
+    path: &Path,
+    writer: Option<&str>,
+    holds_bytes: u64,
+) -> Result<(), PrepareError> {
+    match writer {
+        Some(test) => Err(PrepareError::ForeignFile {
+            path: text(path),
+            why: "was not made by Assay, or was changed since",
+            test: test.to_owned(),
+            holds: Bytes(holds_bytes),
+        }),
+        None if holds_bytes == 0 => Err(PrepareError::Empty { path: text(path) }),
+        None => Ok(()),
+    }
+}
+
+/// A target that `--overwrite` can name.
+pub(crate) struct Nameable<'n> {
+    /// Path or address.
+    pub(crate) address: String,
+    /// As a refusal lists it.
+    pub(crate) known_as: String,
+    /// Whether a name is its.
+    pub(crate) answers_to: Box<dyn Fn(&str) -> bool + 'n>,
+}
+
+impl<'n> Nameable<'n> {
+    /// A device or LUN, which only its serial or WWID names.
+    pub(crate) fn by_identity(device: &'n DeviceFacts, address: &str) -> Self {
+        let identity = assay_host::identities(device).into_iter().next();
+        Self {
+            address: address.to_owned(),
+            known_as: identity.map(|identity| format!("{identity} (that is {address})")).unwrap_or_default(),
+            answers_to: Box::new(|name| assay_host::is_identity_of(device, name)),
+        }
+    }
+}
+
+/// Refuses an `--overwrite` that does not name exactly one target: a name mistyped is a decision not understood, and a
+/// serial or path that two targets have must not cost both their data.
+pub(crate) fn check_overwrite(given: &[String], targets: &[Nameable<'_>]) -> Result<(), PrepareError> {
+    for name in given {
+        let named: Vec<&Nameable<'_>> = targets.iter().filter(|target| (target.answers_to)(name)).collect();
+        let given = name.clone();
+        match named[..] {
+            [] => return Err(PrepareError::OverwriteUnknown { given, known: known_names(targets) }),
+            [_] => {}
+            _ => {
+                let targets: Vec<&str> = named.iter().map(|target| target.address.as_str()).collect();
+                return Err(PrepareError::OverwriteAmbiguous { given, targets: targets.join(" and ") });
+            }
+        }
+    }
+    Ok(())
+}
+
+fn known_names(targets: &[Nameable<'_>]) -> String {
+    let names = targets.iter().map(|target| target.known_as.as_str()).filter(|name| !name.is_empty());
+    let names: Vec<&str> = names.collect();
+    if names.is_empty() {
+        "no target here can be overwritten".to_owned()
+    } else {
+        format!("it could be {}", names.join(" or "))
+    }
+}

@@ -1,0 +1,100 @@
+//! Whether a plan and the targets of the command line go together, before any of them is looked at.
+
+use std::mem::discriminant;
+use std::path::PathBuf;
+
+use assay_spec::{Address, Plan, Test};
+
+use crate::error::PrepareError;
+use crate::path::real_path;
+
+/// Refuses a plan that names targets that were not given, or that cannot do what it asks of them.
+pub(crate) fn check(plan: &Plan, addresses: &[Address]) -> Result<(), PrepareError> {
+    if addresses.is_empty() {
+        return Err(PrepareError::NoTarget);
+    }
+    check_different(addresses)?;
+    for test in &plan.tests {
+        for step in &test.steps {
+            let mut used: Vec<usize> = Vec::new();
+            for job in &step.jobs {
+                let indices = indices(test, &job.name, &job.targets, addresses)?;
+                if plan.verifies()
+                    && let Some(shared) = indices.iter().find(|index| used.contains(index))
+                {
+                    let target = addresses[*shared].to_string();
+                    return Err(PrepareError::VerifyShares { test: test.name.clone(), target });
+                }
+                let targets: Vec<&Address> = indices.iter().map(|index| &addresses[*index]).collect();
+                if step.verify && !targets.iter().all(|address| keeps_data(address)) {
+                    return Err(PrepareError::VerifyNull { test: test.name.clone() });
+                }
+                check_kinds(test, &job.name, &targets)?;
+                used.extend(indices);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Targets of one job must be of one kind, and a LUN or file on an NFS server must be alone: a thread drives them
+/// together.
+fn check_kinds(test: &Test, job: &str, targets: &[&Address]) -> Result<(), PrepareError> {
+    let (test, job) = (test.name.clone(), job.to_owned());
+    let remote = targets.iter().find(|address| matches!(address, Address::Iscsi(_) | Address::Nfs(_)));
+    match remote {
+        Some(lun) if targets.len() > 1 => Err(PrepareError::LunShares { test, job, lun: lun.to_string() }),
+        _ if targets.windows(2).any(|two| discriminant(two[0]) != discriminant(two[1])) => {
+            Err(PrepareError::MixedKinds { test, job })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether what is written can be read again.
+fn keeps_data(address: &Address) -> bool {
+    match address {
+        Address::Path(_) | Address::Iscsi(_) | Address::Nfs(_) => true,
+        Address::Null { .. } | Address::Sim { .. } => false,
+    }
+}
+
+fn indices(test: &Test, job: &str, named: &[u32], addresses: &[Address]) -> Result<Vec<usize>, PrepareError> {
+    if named.is_empty() {
+        return Ok((0..addresses.len()).collect());
+    }
+    let given = addresses.len();
+    let missing = |index| PrepareError::NoSuchTarget {
+        test: test.name.clone(),
+        job: job.to_owned(),
+        index,
+        given: if given == 1 { "1 was".into() } else { format!("{given} were") },
+    };
+    named.iter().map(|i| if (*i as usize) < given { Ok(*i as usize) } else { Err(missing(*i)) }).collect()
+}
+
+fn check_different(addresses: &[Address]) -> Result<(), PrepareError> {
+    let mut earlier: Vec<(PathBuf, String)> = Vec::new();
+    for address in addresses {
+        let place = match address {
+            Address::Path(path) => real_path(path),
+            // Whatever portals lead to it: a target's name is its own.
+            Address::Iscsi(lun) => PathBuf::from(format!("{}/{}", lun.target, lun.lun)),
+            Address::Nfs(file) => PathBuf::from(format!("nfs://{}{}", file.host, file.path)),
+            Address::Null { .. } | Address::Sim { .. } => continue,
+        };
+        if let Some((_, same)) = earlier.iter().find(|(other, _)| *other == place) {
+            return Err(PrepareError::SameTwice(same.clone(), address.to_string()));
+        }
+        earlier.push((place, address.to_string()));
+    }
+    Ok(())
+}
+
+/// Returns the name of the first test that writes to the `index`-th target.
+pub(crate) fn writer(plan: &Plan, index: u32) -> Option<&str> {
+    let uses = |targets: &[u32]| targets.is_empty() || targets.contains(&index);
+    let writes =
+        |test: &&Test| test.steps.iter().flat_map(|s| &s.jobs).any(|job| uses(&job.targets) && job.writes());
+    plan.tests.iter().find(writes).map(|test| test.name.as_str())
+}

@@ -1,0 +1,187 @@
+//! The kinds of targets: each has its own module, and this one chooses between them.
+
+use std::path::Path;
+
+use assay_record::TargetFacts;
+use assay_spec::Address;
+use assay_target::Member;
+
+use crate::closed::Closed;
+use crate::context::{FillContext, InspectContext, OpenContext};
+use crate::device::{DeviceTarget, InspectedDevice};
+use crate::error::PrepareError;
+use crate::file::{FileTarget, InspectedFile};
+use crate::lun::{InspectedLun, LunTarget};
+use crate::nfs::{InspectedNfs, NfsTarget};
+use crate::null::NullTarget;
+use crate::permission::Nameable;
+use crate::sim::SimTarget;
+use crate::space::Need;
+use crate::{device, file, lun, nfs, null, plan, sim};
+
+/// A target that passed inspection.
+pub(crate) enum Inspected {
+    Null(NullTarget),
+    Sim(SimTarget),
+    File(InspectedFile),
+    Device(InspectedDevice),
+    Lun(Box<InspectedLun>),
+    Nfs(Box<InspectedNfs>),
+}
+
+impl Inspected {
+    /// Looks at one target, the `index`-th of the command line.
+    pub(crate) fn look(
+        context: &InspectContext<'_>,
+        index: u32,
+        address: &Address,
+    ) -> Result<Self, PrepareError> {
+        let writer = plan::writer(context.plan, index);
+        Ok(match address {
+            Address::Null { capacity } => Self::Null(null::inspect(address, *capacity)),
+            Address::Sim { array } => Self::Sim(sim::inspect(context, index, address, array)),
+            Address::Iscsi(at) => Self::Lun(Box::new(lun::inspect(context, at, writer)?)),
+            Address::Nfs(at) => Self::Nfs(Box::new(nfs::inspect(context, at, writer)?)),
+            Address::Path(path) if device::is_device(path)? => {
+                Self::Device(device::inspect(context, address, path, writer)?)
+            }
+            Address::Path(path) => Self::File(file::inspect(context, address, path, writer)?),
+        })
+    }
+
+    /// How `--overwrite` names it; `None` for what holds nothing.
+    pub(crate) fn nameable(&self) -> Option<Nameable<'_>> {
+        match self {
+            Self::Null(_) | Self::Sim(_) => None,
+            Self::File(target) => Some(target.nameable()),
+            Self::Device(target) => Some(target.nameable()),
+            Self::Lun(target) => target.nameable(),
+            Self::Nfs(target) => Some(target.nameable()),
+        }
+    }
+
+    /// The file on an NFS server that it is.
+    pub(crate) fn nfs(&self) -> Option<&InspectedNfs> {
+        match self {
+            Self::Nfs(target) => Some(target),
+            _ => None,
+        }
+    }
+
+    /// Bytes that will be used.
+    pub(crate) fn span_bytes(&self) -> u64 {
+        match self {
+            Self::Null(target) => target.facts.member.span_bytes,
+            Self::Sim(target) => target.facts.member.span_bytes,
+            Self::File(target) => target.span_bytes,
+            Self::Device(target) => target.span_bytes,
+            Self::Lun(target) => target.member.span_bytes,
+            Self::Nfs(target) => target.span_bytes,
+        }
+    }
+
+    /// What it needs of its file system; `None` where it takes no room there.
+    pub(crate) fn need(&self) -> Result<Option<Need>, PrepareError> {
+        match self {
+            Self::File(target) => target.need(),
+            Self::Nfs(target) => Ok(target.need()),
+            Self::Null(_) | Self::Sim(_) | Self::Device(_) | Self::Lun(_) => Ok(None),
+        }
+    }
+
+    pub(crate) fn open(self, context: &mut OpenContext<'_>) -> Result<Prepared, PrepareError> {
+        Ok(match self {
+            Self::Null(target) => Prepared::Null(target),
+            Self::Sim(target) => Prepared::Sim(target),
+            Self::File(target) => Prepared::File(Box::new(target.open(context)?)),
+            Self::Device(target) => Prepared::Device(Box::new(target.open(context)?)),
+            Self::Lun(target) => Prepared::Lun(Box::new(target.open(context)?)),
+            Self::Nfs(target) => Prepared::Nfs(Box::new(target.open(context)?)),
+        })
+    }
+}
+
+/// A target that is open.
+pub(crate) enum Prepared {
+    Null(NullTarget),
+    Sim(SimTarget),
+    File(Box<FileTarget>),
+    Device(Box<DeviceTarget>),
+    Lun(Box<LunTarget>),
+    Nfs(Box<NfsTarget>),
+}
+
+impl Prepared {
+    pub(crate) fn facts(&self) -> &TargetFacts {
+        match self {
+            Self::Null(target) => &target.facts,
+            Self::Sim(target) => &target.facts,
+            Self::File(target) => &target.facts,
+            Self::Device(target) => &target.facts,
+            Self::Lun(target) => &target.facts,
+            Self::Nfs(target) => &target.facts,
+        }
+    }
+
+    pub(crate) fn facts_mut(&mut self) -> &mut TargetFacts {
+        match self {
+            Self::Null(target) => &mut target.facts,
+            Self::Sim(target) => &mut target.facts,
+            Self::File(target) => &mut target.facts,
+            Self::Device(target) => &mut target.facts,
+            Self::Lun(target) => &mut target.facts,
+            Self::Nfs(target) => &mut target.facts,
+        }
+    }
+
+    /// Returns the path of a file or device; `None` for targets that have none on this host.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match self {
+            Self::File(target) => Some(&target.member.path),
+            Self::Device(target) => Some(&target.member.path),
+            Self::Null(_) | Self::Sim(_) | Self::Lun(_) | Self::Nfs(_) => None,
+        }
+    }
+
+    pub(crate) fn member(&self) -> Member {
+        match self {
+            Self::Null(target) => target.member(),
+            Self::Sim(target) => target.member(),
+            Self::File(target) => target.member(),
+            Self::Device(target) => target.member(),
+            Self::Lun(target) => target.member(),
+            Self::Nfs(target) => target.member(),
+        }
+    }
+
+    pub(crate) fn fill(&mut self, context: &mut FillContext<'_>) -> Result<(), PrepareError> {
+        match self {
+            Self::Null(_) | Self::Sim(_) => Ok(()),
+            Self::File(target) => target.fill(context),
+            Self::Device(target) => target.fill(context),
+            Self::Lun(target) => target.fill(context),
+            Self::Nfs(target) => target.fill(context),
+        }
+    }
+
+    /// Devices and LUNs carry no marks: their locks end with them.
+    pub(crate) fn close(&mut self, closed: &mut Closed) -> Result<(), PrepareError> {
+        match self {
+            Self::File(target) => target.close(closed),
+            Self::Nfs(target) => {
+                target.close(closed);
+                Ok(())
+            }
+            Self::Null(_) | Self::Sim(_) | Self::Device(_) | Self::Lun(_) => Ok(()),
+        }
+    }
+
+    /// Removes what was created and holds nothing.
+    pub(crate) fn discard(self) {
+        match self {
+            Self::File(target) => target.discard(),
+            Self::Nfs(target) => target.discard(),
+            Self::Null(_) | Self::Sim(_) | Self::Device(_) | Self::Lun(_) => {}
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! The forum table: a row for each step, under it a row for each job and path where there are several.
+
+use assay_analysis::{JobSummary, OpSummary, StepSummary};
+use assay_record::{Latency, PathEnd};
+
+use crate::number::{self, TimeUnit};
+use crate::table::{Cell, Column, Decimals, Narrow, Row, Table, separated};
+
+/// Names of tests keep this many columns where text is narrow: those of the forum's tests fit.
+const NAME_COLUMNS: usize = 24;
+/// The port of iSCSI portals unless another is given.
+const DEFAULT_PORT: &str = ":3260";
+
+/// Who reads a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reader {
+    /// Titles as short as forum tables have them; columns that a narrow terminal can do without are left out.
+    Person,
+    /// Each title with its unit.
+    Program,
+}
+
+/// Returns the table of some steps, all latencies in one unit.
+pub(crate) fn table(steps: &[StepSummary], reader: Reader) -> Table {
+    let means: Vec<f64> = steps.iter().filter_map(|s| s.total.waited().mean_ns()).collect();
+    let unit = TimeUnit::for_means(&means);
+    let mut table = Table::new(columns(unit, reader));
+    for step in steps {
+        table.rows.push(step_row(step, unit));
+        if step.skipped.is_some() || step.unmeasured.is_some() {
+            continue;
+        }
+        if step.jobs.len() > 1 {
+            table.rows.extend(step.jobs.iter().map(|job| job_row(job, unit)));
+        }
+        if step.paths.len() > 1 {
+            table.rows.extend(step.paths.iter().map(|path| path_row(path, step, unit)));
+        }
+    }
+    table
+}
+
+/// The columns that a narrow terminal can do without have a rank; the highest goes first.
+fn columns(unit: TimeUnit, reader: Reader) -> Vec<Column> {
+    let time = |title: &str| Column::number(title, if reader == Reader::Program { unit.name() } else { "" });
+    vec![
+        Column::text("Test").narrow(Narrow::Cut(NAME_COLUMNS)),
+        Column::number("MiB/s", ""),
+        Column::number("IOPS", ""),
+        Column::number("Avg", unit.name()),
+        Column::number("Max", unit.name()).narrow(Narrow::Drop(1)),
+        time("p50").narrow(Narrow::Drop(2)),
+        time("p99"),
+        time("p99.9").narrow(Narrow::Drop(3)),
+        Column::number("Outst.", "").narrow(Narrow::Drop(4)),
+        Column::number("CPU %", "").decimals(Decimals::Fixed(0)).narrow(Narrow::Drop(5)),
+    ]
+}
+
+fn step_row(step: &StepSummary, unit: TimeUnit) -> Row {
+    let name = step_name(step);
+    if let Some(words) = instead(step) {
+        return Row::Words { name, words };
+    }
+    let mut cells = cells(name, &step.total, step.outstanding_effective, unit);
+    cells.push(step.cpu.used.map(|c| c.host_busy * 100.0).into());
+    Row::Cells(cells)
+}
+
+/// Test and swept values.
+fn step_name(step: &StepSummary) -> String {
+    format!("{} {}", step.test, step.step).trim_end().to_owned()
+}
+
+/// What stands in place of numbers.
+fn instead(step: &StepSummary) -> Option<String> {
+    step.skipped.as_ref().map(|why| format!("left out: {why}")).or_else(|| step.unmeasured.clone())
+}
+
+fn job_row(job: &JobSummary, unit: TimeUnit) -> Row {
+    let mut cells = cells(format!("  {}", job.name), &job.total, job.outstanding_effective, unit);
+    cells.push(Cell::Empty);
+    Row::Part(cells)
+}
+
+/// Share and portal in the name; rates over the window of the path's job.
+fn path_row(path: &PathEnd, step: &StepSummary, unit: TimeUnit) -> Row {
+    let ops_of = crate::json::path_ops;
+    let of_job: u64 = step.paths.iter().filter(|p| p.job == path.job).map(ops_of).sum();
+    let seconds = step.jobs.get(path.job as usize).map_or(step.seconds, |job| job.seconds);
+    let ops = ops_of(path) as f64;
+    let state = if path.is_up { "" } else { ", down" };
+    let share = 100.0 * ops / (of_job as f64).max(1.0);
+    let portal = path.portal.strip_suffix(DEFAULT_PORT).unwrap_or(&path.portal);
+    let mut cells: Vec<Cell> = vec![
+        format!("  path {} {portal} {share:.1} %{state}", path.path).into(),
+        (crate::json::path_bytes(path) as f64 / f64::from(1 << 20) / seconds).into(),
+        (ops / seconds).into(),
+    ];
+    cells.extend(times(&path.latency, unit));
+    cells.extend([(path.latency.sum_ns() as f64 / 1e9 / seconds).into(), Cell::Empty]);
+    Row::Part(cells)
+}
+
+fn cells(name: String, total: &OpSummary, outstanding: f64, unit: TimeUnit) -> Vec<Cell> {
+    let mut cells: Vec<Cell> = vec![name.into(), total.mib_per_s.into(), total.iops.into()];
+    cells.extend(times(total.waited(), unit));
+    cells.push(outstanding.into());
+    cells
+}
+
+/// Mean, maximum, p50, p99 and p99.9.
+fn times(latency: &Latency, unit: TimeUnit) -> [Cell; 5] {
+    let max = latency.max_ns().map(|ns| ns as f64);
+    let [p50, p99, p999] = [0.5, 0.99, 0.999].map(|q| latency.quantile_ns(q));
+    [latency.mean_ns(), max, p50, p99, p999].map(|ns| ns.map(|ns| unit.of_ns(ns)).into())
+}
+
+/// Returns what a step came to, in the numbers of its row: `62.8 IOPS, 0.25 MiB/s, p99 18.2 ms`.
+#[must_use]
+pub fn step_line(step: &StepSummary) -> String {
+    if let Some(words) = instead(step) {
+        return words;
+    }
+    let short = |value: f64| separated(&number::short(value));
+    let total = &step.total;
+    let p99 = total.waited().quantile_ns(0.99).map(|ns| {
+        let unit = TimeUnit::for_means(&[total.waited().mean_ns().unwrap_or(ns)]);
+        format!(", p99 {} {}", short(unit.of_ns(ns)), unit.name())
+    });
+    let errors = match step.errors {
+        0 => String::new(),
+        1 => ", 1 error".to_owned(),
+        n => format!(", {} errors", separated(&n.to_string())),
+    };
+    format!("{} IOPS, {} MiB/s{}{errors}", short(total.iops), short(total.mib_per_s), p99.unwrap_or_default())
+}
