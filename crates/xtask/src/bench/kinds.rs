@@ -150,8 +150,8 @@ fn watch(command: &mut Command, device: Option<&str>, options: &Options) -> anyh
     Ok(Seen { document: document_of(&program, &child.wait_with_output()?)?, queue })
 }
 
-/// Returns the milliseconds that all requests of a device have waited together: field 11 of its `stat`. Its growth
-/// over a time is the mean number of requests in the device.
+/// Returns the milliseconds that all requests of a device have waited together, field 11 of its `stat`. Its growth over
+/// a time is the mean number of requests in the device.
 fn waited_ms(device: &str) -> Option<f64> {
     let stat = std::fs::read_to_string(format!("/sys/class/block/{device}/stat")).ok()?;
     stat.split_whitespace().nth(10)?.parse().ok()
