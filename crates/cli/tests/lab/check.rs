@@ -158,7 +158,7 @@ fn what_stands_in_the_way_of_a_login_is_said() {
         (open.replace(":open", ":none"), ["no such target", "answers echoes, through c1 (MTU 9000)"]),
         (
             open.replace("10.77.1.2", "10.77.1.99"),
-            ["cannot connect", "c1 has a link, and nothing there answers"],
+            ["cannot connect", "c1 has a link, but the portal does not answer"],
         ),
         (open.replace("10.77.1.2", "10.77.1.2:3999"), ["Connection refused", "answers echoes"]),
         (open.replace("10.77.1.2", "192.0.2.1"), ["192.0.2.1", "no route"]),

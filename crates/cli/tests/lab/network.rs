@@ -62,7 +62,7 @@ fn paths_of_ipv6_have_frames_and_ceilings_of_their_own_headers() {
         assert!((told / ceiling(arrives) - 1.0).abs() < 1e-6, "{portal}: {told} of {}", ceiling(arrives));
         assert_eq!(checked["path_faults"].as_array().unwrap().len(), usize::from(arrives < 9000.0));
     }
-    refused(&story.assay(&["check", &to("[fe80::77:2]")]), 2, &["say which interface", "[fe80::77:2%eth0]"]);
+    refused(&story.assay(&["check", &to("[fe80::77:2]")]), 2, &["name the interface", "[fe80::77:2%eth0]"]);
     refused(&story.assay(&["check", &to("[fe80::77:2%c9]")]), 2, &["no interface `c9`"]);
     let plan = story.write(
         "six.toml",

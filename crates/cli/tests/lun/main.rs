@@ -8,7 +8,6 @@ use assay_spec::Address;
 use assay_testkit::loop_device::LoopDevice;
 use assay_testkit::story::{Story, json, printed, refused};
 use assay_testkit::{istgt, need, tgt};
-use serde_json::Value;
 
 const SECRET: &str = "hush-hush-hush-42";
 
@@ -144,7 +143,7 @@ fn a_wrong_target_or_lun_is_answered_with_those_there_are() {
     let name = tgt.name();
     let targets = ["login", "failed", "no such target", &format!("has:\n    - {name}\n")];
     for verb in [&["check"][..], &["run", "vmware"]] {
-        refused(&story.assay(&[verb, &[&lun.replace(":story", ":other")]].concat()), 2, &targets);
+        refused(&story.assay(&[verb, &[&lun.replace(":disk", ":other")]].concat()), 2, &targets);
     }
     refused(
         &story.assay(&["check", &lun.replace("/1?", "/7?")]),
@@ -157,7 +156,7 @@ fn a_wrong_target_or_lun_is_answered_with_those_there_are() {
         tgt.set(&format!("--op new --mode target --tid {tid} -T {name}{tid:02}")).unwrap();
         tgt.set(&format!("--op bind --mode target --tid {tid} -I ALL")).unwrap();
     }
-    let told = story.assay(&["check", &lun.replace(":story", ":story077")]);
+    let told = story.assay(&["check", &lun.replace(":disk", ":disk077")]);
     // Those most like it first.
     refused(&told, 2, &[&format!("has:\n    - {name}07\n"), "\n    - and 4 more\n"]);
     assert_eq!(told.err.matches("    - iqn.").count(), 8);
@@ -212,6 +211,11 @@ fn a_secret_opens_the_target_and_is_kept_nowhere() {
     assert!(!said.windows(SECRET.len()).any(|w| w == SECRET.as_bytes()), "the secret is somewhere");
 }
 
+/// Waits until the last run measures and is not prepared any more: the store says when.
+fn measures(story: &Story) {
+    story.wait_for(|run| run["tests"][0]["series"].as_array().is_some_and(|series| !series.is_empty()));
+}
+
 #[test]
 fn a_target_that_is_killed_and_restarted_loses_nothing() {
     let Some(mut tgt) = tgt::start(2) else { return };
@@ -222,15 +226,7 @@ fn a_target_that_is_killed_and_restarted_loses_nothing() {
     let mut command =
         story.command(&["run", &plan, &lun, "--size", "32MiB", "--overwrite", &serial, "--json"]);
     let running = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // Killed while it measures, not while it is prepared: the store says when.
-    for _ in 0..300 {
-        std::thread::sleep(Duration::from_millis(100));
-        let shown = story.assay(&["show", "last", "--json"]);
-        let shown: Value = serde_json::from_str(&shown.out).unwrap_or_default();
-        if shown["tests"][0]["series"].as_array().is_some_and(|series| !series.is_empty()) {
-            break;
-        }
-    }
+    measures(&story);
     tgt.kill();
     std::thread::sleep(Duration::from_millis(2500));
     tgt.restart();
@@ -263,7 +259,7 @@ fn a_target_that_stays_away_costs_every_io_in_flight_and_each_is_counted() {
     );
     let mut command = story.command(&["run", &plan, &lun, "--json"]);
     let running = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    std::thread::sleep(Duration::from_secs(2));
+    measures(&story);
     tgt.kill();
     let document = json(&printed(running.wait_with_output().unwrap()), 1);
     let test = &document["tests"][0];
@@ -295,13 +291,13 @@ fn a_lun_reaches_its_queue_depth_at_the_target() {
     let story = Story::new();
     let Some(device) = LoopDevice::over_empty(64 << 20) else { return };
     let disk = device.text();
-    tgt.set(&format!("--op new --mode logicalunit --tid 1 --lun 2 --bsoflags direct -b {disk}")).unwrap();
+    tgt.set(&format!("--op new --mode logicalunit --tid 1 --lun 3 --bsoflags direct -b {disk}")).unwrap();
     let plan = story.write(
         "plan.toml",
         "size = \"16MiB\"\n[[test]]\nname = \"t\"\noutstanding = 16\nrun = \"2s\"\n\
          access = [{ size = \"4KiB\", read = 100, random = 100 }]\n",
     );
-    let lun = tgt.address("", "").replace("/1?", "/2?");
+    let lun = tgt.address("", "").replace("/1?", "/3?");
     let mut running = story.start(&["run", &plan, &lun, "--json"]);
     let inflight = format!("/sys/block/{}/inflight", device.name());
     let mut most = 0;
