@@ -88,6 +88,8 @@ pub(crate) struct Worker<'s, T> {
     /// Tags issued in this turn.
     issued: Vec<u32>,
     order: Order,
+    /// When each of `done` ended, where they are carried out one by one, ns.
+    ended_ns: Vec<u64>,
     trouble: Trouble,
     paths: WorkerPaths,
 }
@@ -97,7 +99,7 @@ pub(crate) struct Worker<'s, T> {
 enum Order {
     /// At once: an I/O is in flight from its submission on.
     Together,
-    /// When the one before it has ended, and the poll after that was called: then, ns.
+    /// Each poll carries out one, which begins when the one before it has ended, ns.
     OneByOne { begins_ns: u64 },
 }
 
@@ -218,6 +220,7 @@ impl<'s, T: Target> Worker<'s, T> {
             done: Vec::with_capacity(BATCH_MAX),
             issued: Vec::with_capacity(depth),
             order,
+            ended_ns: Vec::with_capacity(BATCH_MAX),
             trouble: Trouble {
                 failures: Vec::with_capacity(StepEnd::KEPT),
                 mismatches: Vec::with_capacity(StepEnd::KEPT),
@@ -342,31 +345,37 @@ impl<'s, T: Target> Worker<'s, T> {
 
     #[inline]
     fn turn(&mut self, before_ns: u64) -> Result<u64, TargetLost> {
-        if self.done.is_empty() {
-            self.target.poll(self.wait(before_ns), &mut self.done)?;
-        }
-        let clock = self.setup.control.clock;
-        let now_ns = clock.now_ns();
+        let now_ns = match self.order {
+            Order::Together => {
+                if self.done.is_empty() {
+                    self.target.poll(self.wait(before_ns), &mut self.done)?;
+                }
+                self.setup.control.clock.now_ns()
+            }
+            Order::OneByOne { .. } => self.reap_one_by_one(before_ns)?,
+        };
         let settled = self.done.len();
         if settled > 0 {
             // Taken out and put back, so that its memory is kept and `self` is free to be used.
             let mut done = std::mem::take(&mut self.done);
-            for completion in done.drain(..) {
-                self.settle(completion, now_ns)?;
+            for (index, completion) in done.drain(..).enumerate() {
+                let Order::OneByOne { begins_ns } = self.order else {
+                    self.settle(completion, now_ns)?;
+                    continue;
+                };
+                // The next one began when this one ended.
+                let ended_ns = self.ended_ns.get(index).copied().unwrap_or(now_ns).max(begins_ns);
+                self.settle(completion, ended_ns)?;
+                self.order = Order::OneByOne { begins_ns: ended_ns };
             }
             self.done = done;
         }
-        let mut handed_over_ns = now_ns;
         if self.phase.is_issuing && now_ns < self.phase.deadline_ns {
             let issued_ns = self.issue(now_ns);
             if settled > 0 && issued_ns > 0 {
                 // What the tester itself took; a finding is raised when that matters.
                 self.tally.turned(issued_ns - now_ns);
             }
-            handed_over_ns = issued_ns.max(now_ns);
-        }
-        if let Order::OneByOne { begins_ns } = &mut self.order {
-            *begins_ns = handed_over_ns;
         }
         if now_ns >= self.tally.next_cut_ns() {
             self.tally.cut(now_ns);
@@ -377,9 +386,32 @@ impl<'s, T: Target> Worker<'s, T> {
         Ok(now_ns)
     }
 
+    /// Has a target carry out a batch, an I/O for each poll, and notes when each ended. Returns the time after the last.
+    fn reap_one_by_one(&mut self, before_ns: u64) -> Result<u64, TargetLost> {
+        let clock = self.setup.control.clock;
+        self.ended_ns.clear();
+        let mut now_ns = clock.now_ns();
+        self.order = Order::OneByOne { begins_ns: now_ns };
+        while self.done.len() < BATCH_MAX {
+            let wait = if self.done.is_empty() { self.wait(before_ns) } else { Wait::No };
+            self.target.poll(wait, &mut self.done)?;
+            now_ns = clock.now_ns();
+            if self.done.len() == self.ended_ns.len() {
+                break;
+            }
+            self.ended_ns.push(now_ns);
+        }
+        Ok(now_ns)
+    }
+
     /// Starts what was issued, and fills spare buffers while it is under way; not when something has completed already,
     /// which must not wait for that.
     fn fill_ahead(&mut self) -> Result<(), TargetLost> {
+        if let Order::OneByOne { .. } = self.order {
+            // Nothing is under way between polls; the data cost the same now as later.
+            self.supply.spares.refill(&mut self.supply.filler);
+            return Ok(());
+        }
         self.target.poll(Wait::No, &mut self.done)?;
         if self.done.is_empty() {
             self.supply.spares.refill(&mut self.supply.filler);

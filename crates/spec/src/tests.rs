@@ -245,7 +245,8 @@ fn a_key_is_set_once() {
     let twice = over.set("outstanding=8").unwrap_err().to_string();
     assert_eq!(
         twice,
-        "--set outstanding=8: `outstanding` is set twice; give it once, or several values as outstanding=A,B to sweep it"
+        "--set outstanding=8: `outstanding` is set twice; give it once, or several values as outstanding=A,B to \
+         sweep it"
     );
     over.open_loop(crate::units::PerSecond(100.0)).unwrap();
     assert!(over.set("rate=5/s").is_err());

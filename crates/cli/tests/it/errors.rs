@@ -18,8 +18,9 @@ access = [{ size = "64KiB", read = 100, random = 0 }]
 /// A device whose second half cannot be read: the file beneath it ends there.
 fn half_broken() -> Option<LoopDevice> {
     let device = LoopDevice::new()?;
-    let backing = device.story.path("backing");
-    run(&["truncate", "-s", &HALF.to_string(), backing.to_str().unwrap()]);
+    let node = device.path.strip_prefix("/dev/").unwrap();
+    let backing = std::fs::read_to_string(format!("/sys/block/{node}/loop/backing_file")).unwrap();
+    run(&["truncate", "-s", &HALF.to_string(), backing.trim()]);
     device.story.write("plan.toml", WHOLE);
     Some(device)
 }

@@ -1,7 +1,7 @@
 //! Every kind of target under one load: which engine Assay used, how many I/Os the device had, and IOPS beside fio's.
 //!
-//! Neither tester is bound to a CPU: this compares what a user gets. Devices are loop devices over files on the disk, so
-//! this case needs root.
+//! Neither tester is bound to a CPU: this compares what a user gets. Devices are loop devices over files on the disk,
+//! so this case needs root.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -150,8 +150,8 @@ fn watch(command: &mut Command, device: Option<&str>, options: &Options) -> anyh
     Ok(Seen { document: document_of(&program, &child.wait_with_output()?)?, queue })
 }
 
-/// Milliseconds that all requests of a device have waited together: field 11 of its `stat`. Its growth over a time is the
-/// mean number of requests in the device.
+/// Returns the milliseconds that all requests of a device have waited together: field 11 of its `stat`. Its growth
+/// over a time is the mean number of requests in the device.
 fn waited_ms(device: &str) -> Option<f64> {
     let stat = std::fs::read_to_string(format!("/sys/class/block/{device}/stat")).ok()?;
     stat.split_whitespace().nth(10)?.parse().ok()

@@ -21,7 +21,7 @@ fn listed(document: &str) -> Vec<String> {
     document.lines().filter_map(row).collect()
 }
 
-/// What stands between quotes after each `before` in a text.
+/// Returns the quoted strings after each `before` in a text.
 fn quoted_after(text: &str, before: &str) -> Vec<String> {
     let rest = |part: &str| {
         part.trim_start().strip_prefix('"').and_then(|part| part.split_once('"')).map(|p| p.0.to_owned())
