@@ -1,4 +1,4 @@
-//! `assay check iscsi://…`: each path, what was agreed on over it and what of that hurts, who the LUN is, what is on it.
+//! `assay check iscsi://…`: each path with its negotiated parameters, slow settings, identity and content of the LUN.
 
 use anyhow::anyhow;
 use assay_analysis::{CEILING_IO_BYTES, ceiling, ceiling_together, lossy_frames, path_faults, unreachable};
@@ -14,25 +14,26 @@ const WIDTH: usize = 80;
 const FACTS_IN_PROSE: usize = 3;
 const INDENT: &str = "                       ";
 
-/// Logs in, looks, and tells: as JSON and as text.
+/// Logs in and returns the facts, as JSON and as text.
 pub(crate) fn tell(address: &IscsiAddress) -> anyhow::Result<(Value, String)> {
     let typed = crate::secret::ask(&[Address::Iscsi(Box::new(address.clone()))])?;
     let found = assay_prepare::inspect_lun(address, typed.as_ref())
         .map_err(|error| anyhow!("{error}{}", between(&address.portals)))?;
     let lun = found.facts.lun.as_deref().expect("the inspection of a LUN gives its facts");
-    let told = Told { address, found: &found, lun, hurts: hurts(lun, found.aligned_lba) };
-    Ok((as_json(&told), as_text(&told)))
+    let checked =
+        Checked { address, found: &found, lun, slow_settings: slow_settings(lun, found.aligned_lba) };
+    Ok((as_json(&checked), as_text(&checked)))
 }
 
 /// What was found out, and what is to be said of it.
-struct Told<'t> {
+struct Checked<'t> {
     address: &'t IscsiAddress,
     found: &'t LunInspection,
     lun: &'t LunFacts,
-    hurts: Vec<String>,
+    slow_settings: Vec<String>,
 }
 
-/// Where nothing could be opened, what stands between here and each portal; a sentence a line.
+/// Returns a sentence for each portal about the network on the way, if no path could be opened.
 pub(crate) fn between(portals: &[String]) -> String {
     let networks = assay_prepare::portal_networks(portals);
     let line = |(portal, net): &(String, Option<NetPathFacts>)| {
@@ -52,8 +53,8 @@ pub(crate) fn between(portals: &[String]) -> String {
     networks.iter().map(line).collect()
 }
 
-fn as_json(told: &Told<'_>) -> Value {
-    let Told { address, found, lun, hurts } = told;
+fn as_json(checked: &Checked<'_>) -> Value {
+    let Checked { address, found, lun, slow_settings } = checked;
     let facts = &found.facts;
     let device = facts.device.clone().unwrap_or_default();
     let ceilings: Vec<Value> = lun.paths.iter().map(|path| json!(ceiling(path))).collect();
@@ -71,7 +72,7 @@ fn as_json(told: &Told<'_>) -> Value {
         "filesystem": null,
         "device": device,
         "lun": lun,
-        "hurts": hurts,
+        "hurts": slow_settings,
         "path_troubles": found.troubles,
         "path_faults": path_faults(&lun.paths),
         "ceiling": {
@@ -82,10 +83,10 @@ fn as_json(told: &Told<'_>) -> Value {
     })
 }
 
-fn as_text(told: &Told<'_>) -> String {
-    let Told { address, found, lun, hurts } = told;
+fn as_text(checked: &Checked<'_>) -> String {
+    let Checked { address, found, lun, slow_settings } = checked;
     let mut text = format!("{address} (LUN)\n");
-    text.push_str(&line("verdict", &verdict(told)));
+    text.push_str(&line("verdict", &verdict(checked)));
     unit_lines(found, lun).into_iter().for_each(|(name, says)| text.push_str(&line(name, &says)));
     text.push_str(&format!("\n{}", path_table(&lun.paths)));
     let together = ceiling_together(&lun.paths);
@@ -107,9 +108,9 @@ fn as_text(told: &Told<'_>) -> String {
         }
     };
     path_faults(&lun.paths).iter().for_each(|fault| say("Fault", &fault.says, &fault.next));
-    found.troubles.iter().for_each(|trouble| say("Happened", trouble, ""));
-    hurts.iter().for_each(|hurt| say("Hurts", hurt, ""));
-    found.holds.iter().for_each(|hold| say("Against writing", hold, ""));
+    found.troubles.iter().for_each(|trouble| say("Event", trouble, ""));
+    slow_settings.iter().for_each(|setting| say("Slow setting", setting, ""));
+    found.holds.iter().for_each(|hold| say("Cannot write", hold, ""));
     if !last.is_empty() {
         text.push_str(&format!("\n{last}"));
     }
@@ -117,21 +118,21 @@ fn as_text(told: &Told<'_>) -> String {
 }
 
 /// The first thing a reader wants to know.
-fn verdict(told: &Told<'_>) -> String {
-    let Told { found, lun, hurts, .. } = told;
+fn verdict(checked: &Checked<'_>) -> String {
+    let Checked { found, lun, slow_settings, .. } = checked;
     let count = |count: usize, one: &str, many: &str| match count {
         0 => None,
         1 => Some(format!("1 {one}")),
         n => Some(format!("{n} {many}")),
     };
     let faults = count(path_faults(&lun.paths).len(), "fault", "faults");
-    let told = [
+    let counts = [
         faults,
-        count(found.troubles.len(), "thing that happened", "things that happened"),
-        count(hurts.len(), "setting that hurts", "settings that hurt"),
-        count(found.holds.len(), "reason against writing", "reasons against writing"),
+        count(found.troubles.len(), "event", "events"),
+        count(slow_settings.len(), "slow setting", "slow settings"),
+        count(found.holds.len(), "reason not to write", "reasons not to write"),
     ];
-    let told: Vec<String> = told.into_iter().flatten().collect();
+    let counts: Vec<String> = counts.into_iter().flatten().collect();
     let lead = if path_faults(&lun.paths).is_empty() { "no fault found; " } else { "" };
     let up = lun.paths.iter().filter(|path| path.is_up).count();
     let paths = match (up, lun.paths.len()) {
@@ -140,14 +141,14 @@ fn verdict(told: &Told<'_>) -> String {
         (up, all) if up == all => format!("all {all} paths are up"),
         (up, all) => format!("{up} of {all} paths are up"),
     };
-    let lead = match (told.is_empty(), lead) {
+    let lead = match (counts.is_empty(), lead) {
         (true, lead) => lead.to_owned(),
-        (false, lead) => format!("{lead}{}, told at the end; ", told.join(", ")),
+        (false, lead) => format!("{lead}{}, listed below; ", counts.join(", ")),
     };
     lead + &paths
 }
 
-/// What paths have in common is told once; what only one of them has, in a few lines of its own.
+/// Lists the facts that paths share once, and those of a single path in lines of their own.
 fn paths_text(paths: &[PathFacts]) -> String {
     let (mut text, mut is_listing) = (String::new(), false);
     for group in assay_report::network::path_groups(paths) {
@@ -245,36 +246,36 @@ fn path_table(paths: &[PathFacts]) -> String {
     lines.join("\n") + "\n"
 }
 
-/// What logins agreed on, once for all paths that agree.
+/// Lists the negotiated parameters, once for all paths with the same.
 fn agreed_text(paths: &[PathFacts]) -> String {
-    let mut told: Vec<(String, Vec<String>)> = Vec::new();
+    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
     for (index, path) in paths.iter().enumerate() {
         let Some(agreed) = &path.agreed else { continue };
         let words = assay_report::network::agreed(agreed);
-        match told.iter_mut().find(|(known, _)| *known == words) {
+        match groups.iter_mut().find(|(known, _)| *known == words) {
             Some((_, of)) => of.push(index.to_string()),
-            None => told.push((words, vec![index.to_string()])),
+            None => groups.push((words, vec![index.to_string()])),
         }
     }
     let text = |(words, of): &(String, Vec<String>)| {
         let s = if of.len() == 1 { "" } else { "s" };
-        format!("\n{}", wrapped(&format!("Agreed on over path{s} {}: {words}", of.join(", ")), "  "))
+        format!("\n{}", wrapped(&format!("Negotiated on path{s} {}: {words}", of.join(", ")), "  "))
     };
-    told.iter().map(text).collect()
+    groups.iter().map(text).collect()
 }
 
 /// Settings that slow I/O down, each a sentence that is said once for all paths alike.
-fn hurts(lun: &LunFacts, aligned_lba: u16) -> Vec<String> {
+fn slow_settings(lun: &LunFacts, aligned_lba: u16) -> Vec<String> {
     let settings = assay_analysis::slow_lun_settings(lun);
-    let mut hurts: Vec<String> =
+    let mut slow_settings: Vec<String> =
         settings.iter().map(|setting| format!("{}. {}", setting.says, setting.next)).collect();
     if aligned_lba > 0 {
-        hurts.push(format!(
+        slow_settings.push(format!(
             "physical blocks begin at logical block {aligned_lba}, so I/O that is aligned to the start of the LUN is not \
              aligned to the medium"
         ));
     }
-    hurts
+    slow_settings
 }
 
 #[cfg(test)]
@@ -289,14 +290,14 @@ mod tests {
     }
 
     #[test]
-    fn what_hurts_is_named_once_and_what_does_not_is_not() {
+    fn slow_settings_are_named_once_and_good_ones_are_not() {
         let good = Agreed {
             immediate_data: true,
             max_send_segment_bytes: 256 << 10,
             command_window: 128,
             ..Agreed::default()
         };
-        assert_eq!(hurts(&lun(good.clone()), 0), Vec::<String>::new());
+        assert_eq!(slow_settings(&lun(good.clone()), 0), Vec::<String>::new());
         for (agreed, word) in [
             (Agreed { max_send_segment_bytes: 8192, ..good.clone() }, "8KiB"),
             (Agreed { initial_r2t: true, ..good.clone() }, "InitialR2T=Yes:"),
@@ -304,9 +305,9 @@ mod tests {
             (Agreed { data_digest: true, ..good.clone() }, "digests"),
             (Agreed { command_window: 8, ..good.clone() }, "8 commands"),
         ] {
-            let said = hurts(&lun(agreed), 0);
+            let said = slow_settings(&lun(agreed), 0);
             assert!(said.len() == 1 && said[0].contains(word), "{word}: {said:?}");
         }
-        assert!(hurts(&lun(good), 7)[0].contains("logical block 7"));
+        assert!(slow_settings(&lun(good), 7)[0].contains("logical block 7"));
     }
 }

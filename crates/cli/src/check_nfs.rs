@@ -15,18 +15,18 @@ use crate::check_lun::{between, line, wrapped};
 /// Why several connections have the ceiling of one.
 const SHARED: &str = "all connections share one way: it counts once, however many they are";
 
-/// Mounts, looks, and tells: as JSON and as text.
+/// Mounts the export and returns the facts, as JSON and as text.
 pub(crate) fn tell(address: &NfsAddress) -> anyhow::Result<(Value, String)> {
     let found = assay_prepare::inspect_nfs(address)
         .map_err(|error| anyhow!("{error}{}", between(std::slice::from_ref(&address.host))))?;
-    // A server may keep its list to itself; the rest is told all the same.
+    // A server may keep its list to itself; everything else is reported.
     let exports = assay_target::nfs::exports(address);
     let nfs = found.facts.nfs.as_deref().context("the inspection of an NFS file gives its facts")?;
-    let hurts = hurts(nfs);
+    let slow_settings = slow_settings(nfs);
     let listed = exports.as_ref().map(Vec::as_slice).unwrap_or_default();
     Ok((
-        as_json(address, &found, nfs, listed, &hurts),
-        as_text(address, &found, nfs, exports.as_deref(), &hurts),
+        as_json(address, &found, nfs, listed, &slow_settings),
+        as_text(address, &found, nfs, exports.as_deref(), &slow_settings),
     ))
 }
 
@@ -66,7 +66,7 @@ fn as_json(
     found: &NfsInspection,
     nfs: &NfsFacts,
     exports: &[Export],
-    hurts: &[String],
+    slow_settings: &[String],
 ) -> Value {
     let attributes = found.attributes.map(|a| {
         json!({
@@ -96,7 +96,7 @@ fn as_json(
         "made_by_assay": found.is_ours,
         "attributes": attributes,
         "exports": exports_json(exports),
-        "hurts": hurts,
+        "hurts": slow_settings,
         "path_faults": path_faults(&nfs.paths),
         "ceiling": ceiling_json(nfs),
     })
@@ -114,7 +114,7 @@ fn as_text<E: std::fmt::Display>(
     found: &NfsInspection,
     nfs: &NfsFacts,
     exports: Result<&[Export], E>,
-    hurts: &[String],
+    slow_settings: &[String],
 ) -> String {
     let mut text = format!("{address} (NFS)\n");
     let mut say = |name: &str, value: String| text.push_str(&line(name, &value));
@@ -123,7 +123,7 @@ fn as_text<E: std::fmt::Display>(
         Ok(exports) => exports.iter().enumerate().for_each(|(index, export)| {
             say(if index == 0 { "exports" } else { "" }, export_words(export));
         }),
-        Err(why) => say("exports", format!("not told: {why}")),
+        Err(why) => say("exports", format!("not listed: {why}")),
     }
     say("mounted", format!("{} as uid {} gid {}", nfs.export, nfs.uid, nfs.gid));
     say("file", file_words(found, nfs));
@@ -137,16 +137,16 @@ fn as_text<E: std::fmt::Display>(
     say("reads", limits(nfs.read_bytes_max, nfs.read_bytes_preferred));
     say("writes", limits(nfs.write_bytes_max, nfs.write_bytes_preferred));
     say("durability", sync_words(nfs).into());
-    for hurt in hurts {
-        say("hurts", hurt.clone());
+    for setting in slow_settings {
+        say("slow setting", setting.clone());
     }
     for hold in &found.holds {
-        say("against writing", hold.clone());
+        say("cannot write", hold.clone());
     }
     text + &way_text(nfs)
 }
 
-/// What stands between here and the server, and what is wrong with it.
+/// Returns the facts and faults of the network on the way to the server.
 fn way_text(nfs: &NfsFacts) -> String {
     let Some(path) = nfs.paths.first() else { return String::new() };
     let mut text = "\nThe way to the server\n".to_owned();
@@ -196,7 +196,7 @@ fn sync_words(nfs: &NfsFacts) -> &'static str {
 }
 
 /// What slows I/O down, each a sentence.
-fn hurts(nfs: &NfsFacts) -> Vec<String> {
+fn slow_settings(nfs: &NfsFacts) -> Vec<String> {
     let settings = assay_analysis::slow_nfs_settings(nfs);
     settings.iter().map(|setting| format!("{}. {}", setting.says, setting.next)).collect()
 }
@@ -208,12 +208,12 @@ mod tests {
     #[test]
     fn small_calls_are_named_and_large_ones_are_not() {
         let good = NfsFacts { read_bytes_max: 1 << 20, write_bytes_max: 1 << 20, ..NfsFacts::default() };
-        assert_eq!(hurts(&good), Vec::<String>::new());
+        assert_eq!(slow_settings(&good), Vec::<String>::new());
         let small = NfsFacts { write_bytes_max: 8192, ..good };
         assert!(
-            matches!(hurts(&small).as_slice(), [one] if one.contains("writes of 8KiB")),
+            matches!(slow_settings(&small).as_slice(), [one] if one.contains("writes of 8KiB")),
             "{:?}",
-            hurts(&small)
+            slow_settings(&small)
         );
     }
 }

@@ -33,10 +33,7 @@ fn cached_and_sync_show_in_the_document_and_in_the_notes() {
     let (sync, fired) = member(&["--sync"]);
     assert_eq!(sync["sync"], true);
     assert!(has(&fired, "sync"), "{fired:?}");
-    story
-        .assay(&["show", "--explain"])
-        .ends(DONE)
-        .says(&["waited until the storage called it durable (--sync)"]);
+    story.assay(&["show", "--explain"]).ends(DONE).says(&["waited until it was durable (--sync)"]);
 }
 
 #[test]

@@ -123,7 +123,7 @@ fn one_flipped_byte_is_found_with_its_offset_and_both_stamps() {
         let place = format!("t.dat at offset {}", offset / 512 * 512);
         story.assay(&["show"]).ends(DONE).says(&[
             "CRITICAL",
-            "1 block of 512 bytes that was read was not what was written there",
+            "1 block of 512 bytes did not contain what Assay wrote there",
             &place,
         ]);
     }
