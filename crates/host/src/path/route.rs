@@ -75,7 +75,7 @@ fn look_up(kernel: &mut Netlink, choice: &Choice) -> io::Result<(RouteFacts, u32
     if !matches!(message.header.kind, RouteType::Unicast | RouteType::Local) {
         return Err(none());
     }
-    // The kernel names no address of ours where the question did.
+    // The kernel names no source address where the question did.
     let mut facts = RouteFacts { source: choice.from.map(|from| from.to_string()), ..RouteFacts::default() };
     let mut index = None;
     for attribute in &message.attributes {
