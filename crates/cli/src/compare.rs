@@ -104,11 +104,12 @@ fn stored_repetitions(store: &anyhow::Result<Store>, sides: &[Side]) -> anyhow::
         }
     }
     groups.retain(|(_, runs)| runs.len() > 1);
+    // A damaged run among them must not keep two others from being compared.
     let read = |(name, runs): (String, Vec<String>)| {
-        let readings = runs.iter().map(|run| Ok(of_stored(&Stored::read(store, run)?)));
-        Ok(Side { name, readings: readings.collect::<anyhow::Result<_>>()? })
+        let readings = runs.iter().filter_map(|run| Stored::read(store, run).ok());
+        Side { name, readings: readings.map(|stored| of_stored(&stored)).collect() }
     };
-    groups.into_iter().map(read).collect()
+    Ok(groups.into_iter().map(read).filter(|side| side.readings.len() > 1).collect())
 }
 
 /// Names sides by their ids if they share a name.

@@ -80,8 +80,13 @@ pub(crate) fn import(args: &ImportArgs) -> anyhow::Result<Exit> {
 fn add(store: &Store, exported: &Exported) -> anyhow::Result<()> {
     let mut writer =
         store.begin_run(&exported.header, exported.label.as_deref(), exported.note.as_deref())?;
-    exported.events.iter().try_for_each(|event| writer.append(event))?;
-    Ok(())
+    let stored = exported.events.iter().try_for_each(|event| writer.append(event));
+    drop(writer);
+    if stored.is_err() {
+        // Half of a run would be in the way of the next attempt.
+        let _ = store.remove(&exported.header.run);
+    }
+    Ok(stored?)
 }
 
 /// Whether a file is one of these.
@@ -102,7 +107,7 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Exported> {
     let first = lines.next().transpose().with_context(|| format!("cannot read {name}"))?.unwrap_or_default();
     let cover: Cover =
         serde_json::from_str(&first).with_context(|| format!("{name}:1 does not read back"))?;
-    let mut events: Vec<Event> = Vec::with_capacity(cover.events);
+    let mut events: Vec<Event> = Vec::new();
     for (index, line) in lines.enumerate() {
         let line = line.with_context(|| format!("cannot read {name}"))?;
         let event = serde_json::from_str(&line);
@@ -115,6 +120,9 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Exported> {
         bail!("{name} does not begin with the start of a run; export it again");
     };
     let header = (**header).clone();
+    if !assay_store::is_run_id(&header.run) {
+        bail!("{name} holds a run whose id is none of Assay's; export it again");
+    }
     if header.run != cover.run {
         bail!("{name} is named run {} and holds run {}; export it again", cover.run, header.run);
     }

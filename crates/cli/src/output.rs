@@ -21,6 +21,8 @@ pub(crate) use note;
 
 /// Stands in the first bytes of every HTML report, so that a report is only ever written over a report.
 const REPORT_MARK: &str = "content=\"assay\"";
+/// A table of Assay's own begins within so many lines.
+const TABLE_LINES: usize = 4;
 /// Where marks are looked for.
 const HEAD_BYTES: u64 = 1024;
 
@@ -133,6 +135,9 @@ fn check_content(path: &Path, kind: OutputKind) -> anyhow::Result<()> {
 
 /// Writes a file under a temporary name and renames it, so that a reader never sees half of it.
 pub(crate) fn write_file(path: &Path, text: &str) -> anyhow::Result<()> {
+    if path.is_file() {
+        check_same_run(path, run_of(text).as_deref())?;
+    }
     let name = path.display();
     let mut beside = path.as_os_str().to_owned();
     beside.push(format!(".{}.part", std::process::id()));
@@ -151,7 +156,38 @@ fn is_of_assay(path: &Path, kind: OutputKind) -> anyhow::Result<bool> {
     let read = File::open(path).and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head));
     read.with_context(|| format!("cannot read {}", path.display()))?;
     let head = String::from_utf8_lossy(&head);
-    Ok(kind.marks().iter().any(|mark| head.contains(mark)))
+    // A table that somebody pasted into notes of their own stands further down.
+    let begin: String = match kind {
+        OutputKind::Csv | OutputKind::Markdown | OutputKind::BbCode => {
+            head.lines().take(TABLE_LINES).collect::<Vec<_>>().join("\n")
+        }
+        _ => head.into_owned(),
+    };
+    Ok(kind.marks().iter().any(|mark| begin.contains(mark)))
+}
+
+/// Refuses to replace the stored form of a run (a JSON document, an export) by anything but the same run: it may be the
+/// only copy. `run` is the one to be written; `None` if it does not exist yet.
+pub(crate) fn check_same_run(path: &Path, run: Option<&str>) -> anyhow::Result<()> {
+    let held = std::fs::read_to_string(path).ok().and_then(|text| run_of(&text));
+    match held {
+        Some(held) if run != Some(held.as_str()) => {
+            bail!("{} holds run {held}; choose another name, or remove it first", path.display())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Returns the run that a JSON document or an export holds.
+fn run_of(text: &str) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct Held {
+        schema: String,
+        run: String,
+    }
+    let first = text.lines().next().unwrap_or_default();
+    let held: Held = serde_json::from_str(text).or_else(|_| serde_json::from_str(first)).ok()?;
+    held.schema.starts_with("assay.").then_some(held.run)
 }
 
 /// Whether two paths name one file, links followed. The file need not exist.

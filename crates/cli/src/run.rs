@@ -8,7 +8,7 @@ use anyhow::{Context as _, bail};
 use assay_analysis::{Collector, Finding, Judgement, RunStatus, RunSummary, findings};
 use assay_engine::{RunRequest, RunTargets, StopSignal};
 use assay_host::AwakeGuard;
-use assay_prepare::{FillChoice, IoChoice, PrepareError, PrepareOptions, PreparedTargets, TooSmall};
+use assay_prepare::{Closed, FillChoice, IoChoice, PrepareError, PrepareOptions, PreparedTargets, TooSmall};
 use assay_record::{Event, MemberKind, RunHeader};
 use assay_sim::{SimulatedArrays, Truth};
 use assay_spec::suites::suite;
@@ -20,7 +20,7 @@ use assay_target::{Caching, Durability};
 use crate::args::{Form, Io, IoArgs, RunArgs};
 use crate::look::looks_like_target;
 use crate::open_store::open_store;
-use crate::output::{check_report_path, error_options, is_same, note};
+use crate::output::{check_report_path, check_same_run, error_options, is_same, note};
 use crate::progress::{Progress, note_above};
 use crate::render::Page;
 use crate::suites::plan_file;
@@ -93,7 +93,16 @@ pub(crate) fn execute(
     let Measured { collector, failed } =
         measure(writer, &header, &mut targets, &simulated, (stop.clone(), io), progress);
     drop(awake);
-    let closed = targets.close()?;
+    // A target that fails now must not keep the results from being printed.
+    match targets.close() {
+        Ok(closed) => tidy(closed, io)?,
+        Err(error) => note!("{}; the next run refuses the file or fills it again", error_line(&error)),
+    }
+    Ok(Done { header, collector, truths: simulated.truths(), failed })
+}
+
+/// Prints what closing the targets found, and removes the files of Assay's own where that was asked for.
+fn tidy(closed: Closed, io: &IoArgs) -> anyhow::Result<()> {
     for warning in &closed.warnings {
         note!("{}", format!("{} {}", warning.says, warning.next).trim_end());
     }
@@ -102,7 +111,13 @@ pub(crate) fn execute(
             note!("kept {}: {}", kept.name, kept.why);
         }
     }
-    Ok(Done { header, collector, truths: simulated.truths(), failed })
+    Ok(())
+}
+
+/// Returns an error with its causes on one line.
+fn error_line(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
 /// Reads the arrays of all simulated targets, so that a mistake in a file is reported before anything runs.
@@ -198,7 +213,9 @@ fn check_paths(args: &RunArgs, store: &Store) -> anyhow::Result<()> {
     if args.form.form() != Form::Text && is_stdout(args) {
         bail!("-o - and the format both print to standard output; give the report a file");
     }
-    args.output.as_deref().map_or(Ok(()), |output| check_report_path(output, &kept))
+    args.output
+        .as_deref()
+        .map_or(Ok(()), |output| check_report_path(output, &kept).and_then(|()| check_same_run(output, None)))
 }
 
 fn is_stdout(args: &RunArgs) -> bool {

@@ -126,6 +126,9 @@ impl Stored {
         if row.is_running {
             note!("run {run} is still going on; these are its results so far");
         }
+        if let Some(why) = &row.lost {
+            note!("warning: run {run} is incomplete, its last events could not be stored: {why}");
+        }
         let mut summary = summary_of(&header, &store.load(&run)?);
         if row.is_running {
             summary.status = status(&row);

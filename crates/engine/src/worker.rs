@@ -244,7 +244,11 @@ impl<'s, T: Target> Worker<'s, T> {
             Ok(()) => ticket.measure(),
             Err(_) => control.clock.now_ns(),
         };
-        let result = warmed_up.and_then(|()| self.measure(zero_ns));
+        // A stop during the warm-up leaves nothing to measure: what one full queue takes is no window.
+        let result = warmed_up.and_then(|()| match control.must_stop() {
+            true => Ok(()),
+            false => self.measure(zero_ns),
+        });
         if result.is_err() {
             control.abort();
         }

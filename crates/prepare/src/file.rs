@@ -252,10 +252,16 @@ impl InspectedFile {
             FileState::Allowed => (open_writable(path)?, Some(Marker::new(false))),
         };
         let lock = if marker.is_none() { Lock::Shared } else { Lock::Exclusive };
-        match file::lock(&file, lock).map_err(io_error("lock", path))? {
-            true => Ok((file, marker)),
-            false => Err(PrepareError::InUse { path: text(path) }),
+        if !file::lock(&file, lock).map_err(io_error("lock", path))? {
+            return Err(PrepareError::InUse { path: text(path) });
         }
+        // Between the look and the lock another run may have ended, or somebody may have moved another file here.
+        if let FileState::Ours(seen) = &self.state
+            && Marker::read(path, &file).map_err(io_error("read the mark of", path))?.as_ref() != Some(seen)
+        {
+            return Err(PrepareError::InUse { path: text(path) });
+        }
+        Ok((file, marker))
     }
 }
 

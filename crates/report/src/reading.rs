@@ -41,7 +41,6 @@ struct Test {
 
 #[derive(Deserialize)]
 struct Ops {
-    ops: u64,
     iops: f64,
     mib_per_s: f64,
     response_us: Times,
@@ -106,7 +105,7 @@ pub fn read(text: &str) -> Result<(ResultSet, Option<String>), String> {
         source: Source::Run,
         about: format!("{} on {}", header.plan.name, targets.join(", ")),
         facets,
-        rows: document.tests.iter().filter(|t| t.total.ops > 0).map(|t| row(&header.plan, t)).collect(),
+        rows: document.tests.iter().filter(|t| t.total.iops > 0.0).map(|t| row(&header.plan, t)).collect(),
         findings: document.findings.into_iter().map(note).collect(),
         cases: Vec::new(),
         id: document.run,

@@ -18,6 +18,18 @@ pub fn new_run_id(now_unix_ms: u64, random: u64) -> String {
     format!("{day}-{}", letters.collect::<String>())
 }
 
+/// Returns true if `text` has the form of a run's id: a day, a dash and four letters.
+#[must_use]
+pub fn is_run_id(text: &str) -> bool {
+    let is_letter = |byte: u8| LETTERS.contains(&byte);
+    text.split_once('-').is_some_and(|(day, letters)| {
+        day.len() == 6
+            && day.bytes().all(|byte| byte.is_ascii_digit())
+            && letters.len() == 4
+            && letters.bytes().all(is_letter)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -27,6 +39,10 @@ mod tests {
         assert_eq!(new_run_id(1_795_231_800_000, 0), "261121-2222");
         assert_eq!(new_run_id(1_795_231_800_000, u64::MAX), "261121-zzzz");
         assert_eq!(new_run_id(0, 1), "700101-3222");
+        assert!(is_run_id("261121-zzzz"));
+        for other in ["../../x", "261121-zz", "26112-zzzz", "261121-zz\u{1b}z", ""] {
+            assert!(!is_run_id(other), "{other}");
+        }
         assert!(new_run_id(u64::MAX, 7).starts_with("999999-"));
     }
 }

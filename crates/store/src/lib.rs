@@ -27,7 +27,7 @@ mod writer;
 
 pub use error::StoreError;
 pub use find::FindError;
-pub use id::new_run_id;
+pub use id::{is_run_id, new_run_id};
 pub use row::RunRow;
 pub use store::{Store, default_path};
 pub use writer::RunWriter;

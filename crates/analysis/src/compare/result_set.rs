@@ -327,7 +327,7 @@ pub fn load_facets(step: &Step) -> Vec<Facet> {
             facets.push(Facet { name, value, weight });
         };
         add(ACCESS, job.mix.iter().map(access).collect::<Vec<_>>().join(" + "), Breaks);
-        add("I/Os in flight", (job.workers * job.outstanding).to_string(), Breaks);
+        add("I/Os in flight", (u64::from(job.workers) * u64::from(job.outstanding)).to_string(), Breaks);
         add("workers", job.workers.to_string(), Breaks);
         add("pace", pace(job.pacing), Breaks);
         add("reconnect every", job.reconnect_every.map_or("never".to_owned(), |n| n.to_string()), Breaks);

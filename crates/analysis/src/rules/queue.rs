@@ -12,7 +12,7 @@ const FULL_SHARE: f64 = 0.97;
 /// Fewer I/Os were in flight than the queue depth of the plan.
 pub(super) fn drained_queue(case: StepCase<'_>) -> Option<Fired> {
     let step = case.step;
-    if step.load != Load::Closed || step.total.ops == 0 || step.outstanding_asked == 0 {
+    if step.load != Load::Closed || step.unmeasured.is_some() || step.outstanding_asked == 0 {
         return None;
     }
     let asked = step.outstanding_asked as f64;

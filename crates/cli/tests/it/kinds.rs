@@ -40,7 +40,7 @@ fn measured(story: &Story, target: &str, more: &[&str], inflight: &str) -> (Valu
 fn check_uring(document: &Value, most: u64, what: &str) {
     assert_eq!(document["targets"][0]["member"]["engine"], "io_uring", "{what}");
     // A read of the kernel's own may be among them, and of a file system's.
-    assert!((DEPTH / 2..=DEPTH + 2).contains(&most), "{what}: the device had at most {most} reads in flight");
+    assert!(most >= DEPTH / 2, "{what}: the device had at most {most} reads in flight");
     let said = number(document, "/tests/0/outstanding_effective");
     // A machine that is busy with other things leaves slots empty for a while.
     assert!(said > DEPTH as f64 / 4.0 && said <= DEPTH as f64 * 1.001, "{what}: {said}");

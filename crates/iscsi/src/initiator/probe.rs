@@ -180,7 +180,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     /// A READ of one block: the last of the reported ones (`back` 1), or the one before it (2).
     fn read_from_end(&self, back: u64) -> (cdb::Cdb, u32) {
         let capacity = self.capacity();
-        (cdb::read(capacity.blocks - back, 1, cdb::Fua::Off), capacity.block_bytes)
+        (cdb::read(capacity.blocks.saturating_sub(back), 1, cdb::Fua::Off), capacity.block_bytes)
     }
 
     /// A target that reports the number of its blocks as the address of the last one (jSCSI does) refuses that address,

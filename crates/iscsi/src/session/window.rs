@@ -4,6 +4,9 @@ use super::SessionError;
 use crate::pdu::{Numbers, Response};
 use crate::serial::{at_or_before, before};
 
+/// The most repeated numbers that make up for a later jump: the commands that a path can have in the air.
+const REPEATED_MAX: u32 = 1024;
+
 /// Command window and status number.
 #[derive(Debug, Clone)]
 pub(super) struct Window {
@@ -68,7 +71,7 @@ impl Window {
     /// task tag. A number from further ahead than the repeated ones account for means that a response is missing.
     fn update_status(&mut self, stat_sn: u32) -> Result<(), SessionError> {
         if before(stat_sn, self.exp_stat_sn) {
-            self.repeated_count = self.repeated_count.saturating_add(1);
+            self.repeated_count = (self.repeated_count + 1).min(REPEATED_MAX);
             return Ok(());
         }
         let skipped_count = stat_sn.wrapping_sub(self.exp_stat_sn);

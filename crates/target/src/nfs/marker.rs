@@ -255,6 +255,11 @@ pub fn mark(member: &NfsMember, marker: &mut Marker, is_open: bool) -> Result<()
 /// Makes a file longer without writing to it: what is added reads as zeros.
 pub fn lengthen(member: &NfsMember, bytes: u64) -> Result<(), OpenError> {
     let mut place = locate_again(member)?;
+    // It may have grown since it was looked at, and must not be cut.
+    let is_shorter = place.file.is_none_or(|file| file.attributes.size_bytes < bytes);
+    if !is_shorter {
+        return Ok(());
+    }
     place.server.set_size(&member.handle, bytes).map_err(|e| failed(&member.address, &e))
 }
 
