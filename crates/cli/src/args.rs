@@ -104,8 +104,8 @@ pub(crate) struct ManArgs {
     pub(crate) output: PathBuf,
 }
 
-/// A paragraph after the options is one line here: clap wraps it to the terminal, and lines broken by hand would be broken
-/// twice. Examples are short enough for 80 columns.
+/// A paragraph after the options is one line here: clap wraps it to the terminal, and lines broken by hand would be
+/// broken twice. Examples are short enough for 80 columns.
 const RUN_EXAMPLES: &str = "\
 Examples:
   The VMware forum's four tests on a file, 2 minutes each, and 5 seconds each:
@@ -160,7 +160,8 @@ pub(crate) struct RunArgs {
     /// size=4KiB,64KiB.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Issue I/Os at this rate, at random times and whatever has completed (an open loop): 5000/s. Each job has the rate.
+    /// Issue I/Os at this rate, at random times and whatever has completed (an open loop): 5000/s. Each job has the
+    /// rate.
     #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
     pub(crate) rate: Option<PerSecond>,
     /// Run only tests with this in their name (upper and lower case alike), or steps of a sweep (size=64KiB); a full
@@ -186,8 +187,8 @@ pub(crate) struct RunArgs {
     pub(crate) explain: ExplainArgs,
     #[command(flatten)]
     pub(crate) form: FormArgs,
-    /// Also write a report here, by its ending: .html (with charts), .csv, .md, .bbcode, .json or .txt; `-` writes HTML to
-    /// standard output and the table to standard error.
+    /// Also write a report here, by its ending: .html (with charts), .csv, .md, .bbcode, .json or .txt; `-` writes
+    /// HTML to standard output and the table to standard error.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]

@@ -57,8 +57,8 @@ pub(crate) fn calibrate(args: &CalibrateArgs) -> anyhow::Result<Exit> {
             None => Ok(done),
         }
     };
-    // Check loads are measured in the same minutes as the micro-tests: a target that drifts does so in both, and the drift
-    // is not taken for an error of the model.
+    // Check loads are measured in the same minutes as the micro-tests: a target that drifts does so in both, and the
+    // drift is not taken for an error of the model.
     let (mut micro, mut others) = (Vec::new(), Vec::new());
     for round in 1..=args.rounds {
         note!("{}", round_words(args, round)?);

@@ -1,5 +1,6 @@
-//! What a terminal shows while something takes time: filling, then the table of the run as it grows, with the live numbers
-//! of the running step in its last row. Where standard error is no terminal, a line for each thing that began or ended.
+//! What a terminal shows while something takes time: filling, then the table of the run as it grows, with the live
+//! numbers of the running step in its last row. Where standard error is no terminal, a line for each thing that began
+//! or ended.
 
 use std::io::IsTerminal as _;
 use std::sync::Mutex;

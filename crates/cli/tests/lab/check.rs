@@ -6,8 +6,8 @@ use serde_json::Value;
 use crate::lab;
 use crate::story::{json, printed, refused};
 
-/// Ceiling of a link of the lab for reads of 32 KiB, MB/s: 1 Gbit/s, `mtu - 52` of `mtu + 14` bytes are payload, and 48 bytes
-/// of header go with each I/O.
+/// Ceiling of a link of the lab for reads of 32 KiB, MB/s: 1 Gbit/s, `mtu - 52` of `mtu + 14` bytes are payload, and
+/// 48 bytes of header go with each I/O.
 fn ceiling(mtu: f64) -> f64 {
     125.0 * (mtu - 52.0) / (mtu + 14.0) * 32_768.0 / 32_816.0
 }

@@ -1,4 +1,5 @@
-//! Stories on NFS exports: the program itself against a real nfs-ganesha on loopback. Skipped where that does not start.
+//! Stories on NFS exports: the program itself against a real nfs-ganesha on loopback. Skipped where that does not
+//! start.
 #![expect(clippy::unwrap_used, reason = "a panic in a story is a story that failed")]
 
 mod depth;

@@ -52,8 +52,8 @@ fn hand_on(mut from: TcpStream, mut to: TcpStream, is_mute: &AtomicBool) {
     let _ = to.shutdown(Shutdown::Both);
 }
 
-/// Each target's mark and each removal would wait for the same silence again: it is waited for once, and the results are
-/// told all the same.
+/// Each target's mark and each removal would wait for the same silence again: it is waited for once, and the results
+/// are told all the same.
 #[test]
 fn a_server_that_is_silent_at_the_end_is_waited_for_once() {
     let Some(server) = ganesha::start() else { return };

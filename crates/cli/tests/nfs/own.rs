@@ -1,4 +1,5 @@
-//! Files of Assay's own that are not as a run left them: on an export that became read-only, after a run that was killed.
+//! Files of Assay's own that are not as a run left them: on an export that became read-only, after a run that was
+//! killed.
 
 use std::fs::{File, rename};
 use std::time::{Duration, SystemTime};

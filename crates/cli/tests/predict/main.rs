@@ -238,7 +238,8 @@ fn calibration_recovers_hidden_costs_through_the_whole_tool() {
         return;
     }
     let bench = Bench::new();
-    // So large that a machine busy with something else, whose timers are a tenth of a millisecond late, changes nothing.
+    // So large that a machine busy with something else, whose timers are a tenth of a millisecond late, changes
+    // nothing.
     let secret = [
         ("read_op_us", 4000.0),
         ("read_kib_us", 20.0),

@@ -2,10 +2,10 @@
 //!
 //! A write that was handed to a connection may sit in the target when the connection dies. If it were sent again on
 //! another path at once, the target could carry out the new one, then a newer write to the same block, and then the
-//! old one: silent corruption. So such writes wait, [`CommandState::Fenced`], until the target is known to have dropped the
-//! old task: a login with the same ISID reinstates the session, and the target ends its old tasks before it answers
-//! (RFC 7143 §6.3.5); a LUN reset ends them too. Our own socket is closed with a reset, so that nothing it still
-//! held can leave. Reads change nothing and go to another path at once.
+//! old one: silent corruption. So such writes wait, [`CommandState::Fenced`], until the target is known to have
+//! dropped the old task: a login with the same ISID reinstates the session, and the target ends its old tasks before
+//! it answers (RFC 7143 §6.3.5); a LUN reset ends them too. Our own socket is closed with a reset, so that nothing it
+//! still held can leave. Reads change nothing and go to another path at once.
 
 use std::time::{Duration, Instant};
 

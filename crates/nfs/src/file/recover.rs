@@ -224,8 +224,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         count
     }
 
-    /// Notes when the last connection goes, and gives up after the limit on a server that says nothing: whether its port
-    /// takes connections meanwhile or not.
+    /// Notes when the last connection goes, and gives up after the limit on a server that says nothing: whether its
+    /// port takes connections meanwhile or not.
     fn watch_paths(&mut self, now: Instant) {
         let is_up = self.paths.iter().any(super::Path::is_up);
         if !is_up && !self.is_down_told {
