@@ -18,8 +18,8 @@ Examples:
   A curve, and where it stops paying:
     assay predict x4500 --sweep disks=4..48 --only Random
 
-Where nobody measured the software cost of a target, the prediction is the bound of its hardware, marked \"software cost \
-unknown\"; assay calibrate measures that cost.";
+Where nobody measured the software cost of a target, the prediction is the bound of its hardware, marked \"software \
+cost unknown\"; assay calibrate measures that cost.";
 
 #[derive(Debug, Args)]
 #[command(after_help = PREDICT_EXAMPLES)]
@@ -130,9 +130,9 @@ Examples:
         --array nas-4bay -o my-nas.toml
     assay calibrate nfs://nas/vol1/t.dat --array nas-4bay -o my-nas.toml
 
-Calibration takes about six minutes: three rounds of 39 steps and ten check loads, 2 seconds each. The rules for writing \
-are those of assay run. At most seven numbers are fitted; revolutions, seek times, rates and link efficiency come from data \
-sheets and are not. If a step differs by more than 15 % between rounds, no accuracy is claimed.";
+Calibration takes about six minutes: three rounds of 39 steps and ten check loads, 2 seconds each. The rules for \
+writing are those of assay run. At most seven numbers are fitted; revolutions, seek times, rates and link efficiency \
+come from data sheets and are not. If a step differs by more than 15 % between rounds, no accuracy is claimed.";
 
 #[derive(Debug, Args)]
 #[command(after_help = CALIBRATE_EXAMPLES)]

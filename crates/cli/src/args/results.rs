@@ -25,7 +25,14 @@ pub(crate) enum Form {
 #[derive(Debug, Args)]
 pub(crate) struct FormArgs {
     /// Print the result as text, csv, md (Markdown), bbcode (forums) or json.
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Form::Text, hide_default_value = true, hide_possible_values = true)]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "FORMAT",
+        default_value_t = Form::Text,
+        hide_default_value = true,
+        hide_possible_values = true
+    )]
     format: Form,
     /// Print one JSON document: --format json.
     #[arg(long, conflicts_with = "format")]

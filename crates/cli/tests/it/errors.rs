@@ -90,7 +90,8 @@ fn a_file_cut_short_beneath_a_run_gives_short_reads() {
     let story = Story::new();
     story.write(
         "plan.toml",
-        "size = \"8MiB\"\n[[test]]\nname = \"t\"\nrun = \"10min\"\noutstanding = 4\naccess = [{ size = \"4KiB\", random = 100 }]\n",
+        "size = \"8MiB\"\n[[test]]\nname = \"t\"\nrun = \"10min\"\noutstanding = 4\n\
+         access = [{ size = \"4KiB\", random = 100 }]\n",
     );
     let running = story.start(&["run", "plan.toml", "t.dat", "--json"]);
     story.wait_for(|run| run["tests"][0]["total"]["ops"].as_u64() > Some(0));

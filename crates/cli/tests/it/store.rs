@@ -37,7 +37,11 @@ fn a_store_is_named_by_option_or_environment_or_lies_in_the_data_folder() {
 #[test]
 fn a_store_that_cannot_be_used_is_told_before_anything_is_measured() {
     let story = Story::new();
-    story.write("text", "this is no database at all, but long enough to have a header of one hundred bytes or more, so that it is looked at");
+    story.write(
+        "text",
+        "this is no database at all, but long enough to have a header of one hundred bytes or more, \
+         so that it is looked at",
+    );
     let check = |store: &str, words: &[&str]| {
         let args = ["run", "vmware", "t.dat", "--size", "1MiB", "--set", "run=100ms", "--store", store];
         story.assay(&args).refused(&[words, &[store]].concat());

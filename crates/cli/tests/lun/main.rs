@@ -220,7 +220,8 @@ fn measures(story: &Story) {
 fn a_target_that_is_killed_and_restarted_loses_nothing() {
     let Some(mut tgt) = tgt::start(2) else { return };
     let (story, lun) = (Story::new(), tgt.address("", "no_path=30"));
-    let plan = "name=\"v\"\n[[test]]\nname=\"t\"\naccess=[{size=\"8KiB\",read=50,random=100}]\noutstanding=16\nrun=\"8s\"\nverify=true\n";
+    let plan = "name=\"v\"\n[[test]]\nname=\"t\"\naccess=[{size=\"8KiB\",read=50,random=100}]\noutstanding=16\n\
+                run=\"8s\"\nverify=true\n";
     let plan = story.write("verify.toml", plan);
     let serial = json(&story.assay(&["check", &lun, "--json"]), 0)["serial"].as_str().unwrap().to_owned();
     let mut command =

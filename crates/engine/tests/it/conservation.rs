@@ -96,7 +96,8 @@ fn outstanding_is_per_worker_or_per_member() {
 
 #[test]
 fn reconnecting_drains_first_and_rewinds() {
-    let text = "semantics = \"iometer\"\n[[test]]\nname = \"t\"\nreconnect_every = 500\noutstanding = 64\nrun = \"300ms\"\n\
+    let text = "semantics = \"iometer\"\n[[test]]\nname = \"t\"\nreconnect_every = 500\noutstanding = 64\n\
+                run = \"300ms\"\n\
                 access = [{ size = \"32KiB\", read = 100, random = 0 }]\n";
     let seen = Seen { log: Some(Mutex::default()), ..Seen::default() };
     let told = watch_with(text, 1, Faults::default(), seen, &StopSignal::default());

@@ -193,7 +193,10 @@ fn a_window_that_stays_closed_does_not_hold_commands_for_ever() {
         "{:?}",
         done[99].result
     );
-    let closed = |kind: &EventKind| matches!(kind, EventKind::PathDown { cause, .. } if cause.contains("window closed"));
+    let closed = |kind: &EventKind| {
+        matches!(kind, EventKind::PathDown { cause, .. }
+            if cause.contains("window closed"))
+    };
     let events = kinds(&mut initiator);
     assert!(events.iter().any(closed), "{events:?}");
 }

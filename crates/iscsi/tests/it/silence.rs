@@ -99,7 +99,10 @@ fn a_path_that_stays_silent_is_ended_early_and_its_writes_are_fenced_at_once() {
     let done = drain(&mut initiator);
     let events: Vec<EventKind> = initiator.events().into_iter().map(|event| event.kind).collect();
     assert!(done.len() == 8 && done.iter().all(|completion| completion.result == Ok(512)), "{events:?}");
-    let ended = |kind: &EventKind| matches!(kind, EventKind::PathDown { cause, commands: 4, fenced_writes: 4 } if cause.contains("sent nothing"));
+    let ended = |kind: &EventKind| {
+        matches!(kind, EventKind::PathDown { cause, commands: 4, fenced_writes: 4 }
+            if cause.contains("sent nothing"))
+    };
     assert!(events.iter().any(ended), "{events:?}");
     let fence = EventKind::Fenced { by: FencedBy::ReinstatementElsewhere, writes: 4 };
     assert!(events.contains(&fence), "{events:?}");

@@ -66,7 +66,9 @@ proptest! {
     }
 
     #[test]
-    fn arrays_survive_writing_after_any_override(which in 0..shipped::FILES.len(), mtu in 576_u32..9216, depth in 1_u32..512) {
+    fn arrays_survive_writing_after_any_override(
+        which in 0..shipped::FILES.len(), mtu in 576_u32..9216, depth in 1_u32..512,
+    ) {
         let mut a = array(shipped::FILES[which].0);
         set(&mut a, &format!("mtu={mtu}, initiator.queue_depth={depth}")).unwrap();
         prop_assert_eq!(parse("again", &to_toml(&a)).unwrap(), a);

@@ -266,7 +266,12 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
     }
 
     fn outstanding_on(&self, index: u8) -> u32 {
-        let is_here = |place| matches!(place, CallState::Bound { path } | CallState::Queued { path } | CallState::Sent { path } if path == index);
+        let is_here = |place| {
+            matches!(
+                place,
+                CallState::Bound { path } | CallState::Queued { path } | CallState::Sent { path } if path == index
+            )
+        };
         let here = self.tables.live().filter(|(_, call)| is_here(call.place) && call.owner != Owner::Ping);
         u32::try_from(here.count()).expect("bounded by the number of calls")
     }
