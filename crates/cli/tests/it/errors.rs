@@ -1,4 +1,4 @@
-//! I/O that fails: counted, told with its place and the system's words, and bounded.
+//! Failed I/O is counted, reported with its offset and the system's message, and bounded.
 
 use serde_json::Value;
 
@@ -30,7 +30,7 @@ fn failures(test: &Value) -> &Vec<Value> {
 }
 
 #[test]
-fn failed_reads_are_counted_and_the_first_are_told() {
+fn failed_reads_are_counted_and_the_first_are_reported() {
     let Some(device) = half_broken() else { return };
     for engine in ["uring", "psync"] {
         let args = ["run", "plan.toml", &device.path, "--io", engine, "--json"];

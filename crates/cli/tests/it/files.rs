@@ -217,7 +217,7 @@ fn what_may_not_be_looked_at_is_named_with_the_reason() {
 }
 
 #[test]
-fn who_lacks_rights_is_told_what_to_do() {
+fn an_error_for_want_of_rights_says_what_to_do() {
     if !is_root() {
         return;
     }

@@ -35,7 +35,7 @@ fn a_store_is_named_by_option_or_environment_or_lies_in_the_data_folder() {
 }
 
 #[test]
-fn a_store_that_cannot_be_used_is_told_before_anything_is_measured() {
+fn a_store_that_cannot_be_used_is_reported_before_anything_is_measured() {
     let story = Story::new();
     story.write(
         "text",
@@ -63,8 +63,13 @@ fn looking_for_runs_makes_no_store() {
         assert!(!story.path("none.sqlite").exists(), "{verb}");
     }
     let mut command = story.command(&["runs", "--json"]);
-    let told = command.env_remove("ASSAY_STORE").env("XDG_DATA_HOME", story.path("data")).output().unwrap();
-    assert_eq!((told.status.code(), told.stdout.as_slice()), (Some(DONE), b"[]\n".as_slice()), "a first use");
+    let reported =
+        command.env_remove("ASSAY_STORE").env("XDG_DATA_HOME", story.path("data")).output().unwrap();
+    assert_eq!(
+        (reported.status.code(), reported.stdout.as_slice()),
+        (Some(DONE), b"[]\n".as_slice()),
+        "a first use"
+    );
     assert!(!story.path("data").exists());
 }
 

@@ -165,7 +165,10 @@ fn a_target_that_comes_back_is_noticed_although_pauses_have_grown() {
     initiator.submit(command(Kind::Read, 1, 1, vec![1; 512])).unwrap();
     let done = drain(&mut initiator);
     assert_eq!(done[0].result, Ok(512));
-    let told = |kind: &EventKind| matches!(kind, EventKind::RetryFailed { cause } if cause.contains("no such target"));
+    let reported = |kind: &EventKind| {
+        matches!(kind, EventKind::RetryFailed { cause }
+            if cause.contains("no such target"))
+    };
     let events = initiator.events();
-    assert_eq!(events.iter().filter(|event| told(&event.kind)).count(), 1, "told once: {events:?}");
+    assert_eq!(events.iter().filter(|event| reported(&event.kind)).count(), 1, "reported once: {events:?}");
 }

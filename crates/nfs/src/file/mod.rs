@@ -112,7 +112,7 @@ pub struct File<B: AsRef<[u8]> + AsMut<[u8]>> {
     /// Since when an answer is awaited and nothing comes.
     silent_since: Option<Instant>,
     /// `AllDown` was reported, and the server has sent nothing since.
-    is_down_told: bool,
+    is_down_reported: bool,
     /// When JUKEBOX was last reported.
     jukebox_at: Option<Instant>,
     lost: Option<Lost>,
@@ -172,7 +172,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
             next_tick_at: now,
             heard_at: now,
             silent_since: None,
-            is_down_told: true,
+            is_down_reported: true,
             jukebox_at: None,
             lost: None,
             config,
