@@ -25,8 +25,8 @@ const ODD: [(&str, &str); 18] = [
     (concat!("hold them aga", "inst"), "compare them with"),
 ];
 
-/// Names that programs read, with the room that has them: changing one would break those programs. This one is a key in the
-/// JSON of `assay check`.
+/// Names that programs read, with the room that has them: a change would break those programs. This is a key in
+/// the JSON of `assay check`.
 const MACHINE_READ: [(&str, &str); 1] = [("crates/cli/", concat!("\"hur", "ts\""))];
 
 const TEXTS: [&str; 5] = [".rs", ".md", ".toml", ".sh", "Makefile"];
