@@ -211,7 +211,7 @@ mod tests {
         assert_eq!(slow_settings(&good), Vec::<String>::new());
         let small = NfsFacts { write_bytes_max: 8192, ..good };
         assert!(
-            matches!(slow_settings(&small).as_slice(), [one] if one.contains("writes of 8KiB")),
+            matches!(slow_settings(&small).as_slice(), [one] if one.contains("writes of at most 8KiB")),
             "{:?}",
             slow_settings(&small)
         );
