@@ -32,7 +32,7 @@ DATA=/dev/shm/$LAB
 NAME=iqn.2026-11.example.$LAB
 LUN_BYTES=268435456
 LINKS="1 2 3 4"
-# tgtd is told apart by its control port, which is not in any namespace.
+# tgtd is distinguished by its control port, which is not in any namespace.
 CONTROL=$(($(printf %s "$LAB" | cksum | cut -d ' ' -f 1) % 20000 + 1000))
 NFS=$(dirname "$0")/lab-nfs.sh
 

@@ -105,8 +105,8 @@ pub struct StepSummary {
     pub paths: Vec<PathEnd>,
     /// Statistics of the TCP connections to each portal, where there are any.
     pub tcp: Vec<TcpSummary>,
-    /// Counters of the network interfaces under the targets, with all their traffic, where there are any. Samples that touch
-    /// the
+    /// Counters of the network interfaces under the targets, with all their traffic, where there are any. Samples
+    /// that touch the
     /// measured window count.
     pub links: Vec<LinkSample>,
     /// Durability of writes, for targets that may hold them in memory.
@@ -121,8 +121,8 @@ pub struct StepSummary {
     pub turns: TurnStats,
     /// Why the step was left out, where it was.
     pub skipped: Option<String>,
-    /// Why there is no result although the step began: its window did not begin, or was cut off within its first second.
-    /// Rates are then zero, and so are counts unless errors ended it.
+    /// Why there is no result although the step began: its window did not begin, or was cut off within its first
+    /// second. Rates are then zero, and so are counts unless errors ended it.
     pub unmeasured: Option<String>,
     /// Why it ended; `None` while it runs, or where the run was killed in it.
     pub reason: Option<StepReason>,

@@ -104,8 +104,8 @@ pub(crate) struct ManArgs {
     pub(crate) output: PathBuf,
 }
 
-/// A paragraph after the options is one line here: clap wraps it to the terminal, and lines broken by hand would be broken
-/// twice. Examples are short enough for 80 columns.
+/// A paragraph after the options is one line here: clap wraps it to the terminal, and lines broken by hand would be
+/// broken twice. Examples are short enough for 80 columns.
 const RUN_EXAMPLES: &str = "\
 Examples:
   The VMware forum's four tests on a file, 2 minutes each, and 5 seconds each:
@@ -129,14 +129,15 @@ Examples:
   In a file on an NFS server, without mounting it:
     assay run vmware 'nfs://nas/vol1/t.dat?connections=4' --size 8GiB
 
-iSCSI: iscsi://[user@]host[:port]/target-name/lun[?key=value&…] with the keys portal (repeat it), sessions, policy (rr, \
-lo, fixed, vmware, vmware-bytes), rr_ios, rr_bytes, header_digest, data_digest, initial_r2t, immediate_data (yes or no), \
-initiator, chap_file, no_path (seconds). The CHAP secret comes from chap_file or ASSAY_CHAP_FILE (its first line), from \
-ASSAY_CHAP_SECRET, or from a prompt; ASSAY_CHAP_MUTUAL_USER and ASSAY_CHAP_MUTUAL_SECRET are the credentials that the \
-target must present.
+iSCSI: iscsi://[user@]host[:port]/target-name/lun[?key=value&…] with the keys portal (repeat it), sessions, policy \
+(rr, lo, fixed, vmware, vmware-bytes), rr_ios, rr_bytes, header_digest, data_digest, initial_r2t, immediate_data \
+(yes or no), initiator, chap_file, no_path (seconds). The CHAP secret comes from chap_file or ASSAY_CHAP_FILE (its \
+first line), from ASSAY_CHAP_SECRET, or from a prompt; ASSAY_CHAP_MUTUAL_USER and ASSAY_CHAP_MUTUAL_SECRET are the \
+credentials that the target must present.
 
-NFS: nfs://host[:port]/export/path[?key=value&…] with the keys port, mountport, connections, sync (unstable: one COMMIT \
-at the end; file: each write is durable), uid, gid, timeout (seconds that I/O waits while the server does not answer).
+NFS: nfs://host[:port]/export/path[?key=value&…] with the keys port, mountport, connections, sync (unstable: one \
+COMMIT at the end; file: each write is durable), uid, gid, timeout (seconds that I/O waits while the \
+server does not answer).
 
 Exit codes: 0 done, 1 run with errors, 2 bad input, 130 interrupted.
 Ctrl-C once: no new I/O; what was measured is kept. Twice: stop at once.";
@@ -160,7 +161,8 @@ pub(crate) struct RunArgs {
     /// size=4KiB,64KiB.
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Issue I/Os at this rate, at random times and whatever has completed (an open loop): 5000/s. Each job has the rate.
+    /// Issue I/Os at this rate, at random times and whatever has completed (an open loop): 5000/s. Each job has the
+    /// rate.
     #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
     pub(crate) rate: Option<PerSecond>,
     /// Run only tests with this in their name (upper and lower case alike), or steps of a sweep (size=64KiB); a full
@@ -186,8 +188,8 @@ pub(crate) struct RunArgs {
     pub(crate) explain: ExplainArgs,
     #[command(flatten)]
     pub(crate) form: FormArgs,
-    /// Also write a report here, by its ending: .html (with charts), .csv, .md, .bbcode, .json or .txt; `-` writes HTML to
-    /// standard output and the table to standard error.
+    /// Also write a report here, by its ending: .html (with charts), .csv, .md, .bbcode, .json or .txt; `-` writes
+    /// HTML to standard output and the table to standard error.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]

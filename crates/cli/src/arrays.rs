@@ -22,7 +22,10 @@ pub(crate) fn arrays(args: &ArraysArgs) -> anyhow::Result<Exit> {
             } else {
                 let mut text: String =
                     arrays.iter().map(|a| format!("{:<20} {}\n", a.name, a.title)).collect();
-                text.push_str("\nassay arrays show NAME prints one as a file to copy; assay predict NAME predicts it.\n");
+                text.push_str(
+                    "\nassay arrays show NAME prints one as a file to copy; assay predict NAME predicts \
+                               it.\n",
+                );
                 say(&text)?;
             }
         }
@@ -70,7 +73,8 @@ pub(crate) fn array_text(name: &str) -> anyhow::Result<(Array, String)> {
 
 fn plan_not_array(name: &str, what: &str) -> String {
     format!(
-        "{name} is {what}, but an array is needed here (`assay arrays` lists them); to predict it: assay predict ARRAY {name}"
+        "{name} is {what}, but an array is needed here (`assay arrays` lists them); to predict it: assay predict \
+         ARRAY {name}"
     )
 }
 

@@ -57,8 +57,8 @@ pub(crate) fn calibrate(args: &CalibrateArgs) -> anyhow::Result<Exit> {
             None => Ok(done),
         }
     };
-    // Check loads are measured in the same minutes as the micro-tests: a target that drifts does so in both, and the drift
-    // is not taken for an error of the model.
+    // Check loads are measured in the same minutes as the micro-tests: a target that drifts does so in both, and the
+    // drift is not taken for an error of the model.
     let (mut micro, mut others) = (Vec::new(), Vec::new());
     for round in 1..=args.rounds {
         note!("{}", round_words(args, round)?);
@@ -255,7 +255,8 @@ fn beside_text(rows: &[Other], steadiness: Option<Steadiness>) -> String {
     text.push_str(&format!("{within} of {} lie within 10 % of their interval.\n", rows.len()));
     match steadiness {
         Some(s) if !s.is_steady() => text.push_str(&format!(
-            "No accuracy is claimed: {}.\nThe median difference of {after:.0} % (data sheets alone {before:.0} %) contains the target's own variation.\nCalibrate when the target is steady, or with more rounds.\n",
+            "No accuracy is claimed: {}.\nThe median difference of {after:.0} % (data sheets alone {before:.0} %) \
+             contains the target's own variation.\nCalibrate when the target is steady, or with more rounds.\n",
             s.says()
         )),
         Some(s) => text.push_str(&format!(
@@ -263,7 +264,8 @@ fn beside_text(rows: &[Other], steadiness: Option<Steadiness>) -> String {
             s.says()
         )),
         None => text.push_str(&format!(
-            "Median error {after:.1} % (data sheets alone {before:.1} %); one round does not show how steady the target is.\n"
+            "Median error {after:.1} % (data sheets alone {before:.1} %); one round does not show how steady the \
+             target is.\n"
         )),
     }
     text

@@ -271,8 +271,8 @@ fn slow_settings(lun: &LunFacts, aligned_lba: u16) -> Vec<String> {
         settings.iter().map(|setting| format!("{}. {}", setting.says, setting.next)).collect();
     if aligned_lba > 0 {
         slow_settings.push(format!(
-            "physical blocks begin at logical block {aligned_lba}, so I/O that is aligned to the start of the LUN is not \
-             aligned to the medium"
+            "physical blocks begin at logical block {aligned_lba}, so I/O that is aligned to the start of the LUN is \
+             not aligned to the medium"
         ));
     }
     slow_settings

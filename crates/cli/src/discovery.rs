@@ -45,7 +45,8 @@ fn as_json(target: &DiscoveredTarget) -> Value {
 
 fn listing(portal: &IscsiPortal, found: &[DiscoveredTarget]) -> String {
     let Some(first) = found.first() else {
-        return "  it offers no target to this initiator; check its access list, and whether it asks for a user (iscsi://NAME@…)\n"
+        return "  it offers no target to this initiator; check its access list, and whether it asks for a user \
+                (iscsi://NAME@…)\n"
             .into();
     };
     let mut text = String::new();

@@ -1,5 +1,5 @@
-//! `assay export` and `assay import`: a stored run as one file, and back. The file has a line of JSON for what the store
-//! knows beside the events, and a line for each event, so that an imported run is the run.
+//! `assay export` and `assay import`: a stored run as one file, and back. The file has a line of JSON for what the
+//! store knows beside the events, and a line for each event, so that an imported run is the run.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};

@@ -109,8 +109,8 @@ fn next_step(error: &anyhow::Error) -> &'static str {
     let kind = error.chain().find_map(|cause| Some(cause.downcast_ref::<std::io::Error>()?.kind()));
     match kind.filter(|_| !has_advice) {
         Some(PermissionDenied) if is_root() => {
-            "; root is refused too: look for a read-only or immutable file (lsattr), an NFS export that maps root to nobody, \
-             or a container without access to devices"
+            "; root is refused too: look for a read-only or immutable file (lsattr), an NFS export that maps root to \
+             nobody, or a container without access to devices"
         }
         Some(PermissionDenied) => {
             "; choose another place, run as root, or for a device join its group (usually `disk`)"

@@ -61,8 +61,8 @@ impl OutputKind {
         })
     }
 
-    /// Returns words of which one stands in the first bytes of every file of this kind that Assay writes; none if there are
-    /// no such words.
+    /// Returns words of which one stands in the first bytes of every file of this kind that Assay writes; none if
+    /// there are no such words.
     fn marks(self) -> &'static [&'static str] {
         match self {
             Self::Html => &[REPORT_MARK],

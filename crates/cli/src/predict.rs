@@ -126,7 +126,8 @@ fn together(
 ) -> anyhow::Result<()> {
     row.left_out.extend(args.sweep.iter().map(|sweep| {
         format!(
-            "--sweep {sweep}: {} jobs run side by side, which needs a simulation for each value; use --what-if FIELD=VALUE",
+            "--sweep {sweep}: {} jobs run side by side, which needs a simulation for each value; use --what-if \
+             FIELD=VALUE",
             loads.len()
         )
     }));

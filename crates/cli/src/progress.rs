@@ -1,5 +1,6 @@
-//! What a terminal shows while something takes time: filling, then the table of the run as it grows, with the live numbers
-//! of the running step in its last row. Where standard error is no terminal, a line for each thing that began or ended.
+//! What a terminal shows while something takes time: filling, then the table of the run as it grows, with the live
+//! numbers of the running step in its last row. Where standard error is no terminal, a line for each thing that began
+//! or ended.
 
 use std::io::IsTerminal as _;
 use std::sync::Mutex;
@@ -266,7 +267,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_told_roughly() {
+    fn times_are_reported_roughly() {
         for (seconds, expected) in [(4.2, "about 5 s"), (294.0, "about 5 min"), (7200.0, "about 2.0 h")] {
             assert_eq!(about(Duration::from_secs_f64(seconds)), expected);
         }

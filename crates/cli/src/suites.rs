@@ -89,7 +89,7 @@ pub(crate) fn plan_file(name: &str) -> anyhow::Result<PlanFile> {
 
 fn array_not_plan(name: &str, what: &str) -> String {
     format!(
-        "{name} is {what}, but a suite or a plan is needed here (`assay suites` lists them); to predict it: assay predict \
-         {name}; to run on it: assay run SUITE sim:{name}"
+        "{name} is {what}, but a suite or a plan is needed here (`assay suites` lists them); to predict it: assay \
+         predict {name}; to run on it: assay run SUITE sim:{name}"
     )
 }

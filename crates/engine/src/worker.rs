@@ -390,7 +390,8 @@ impl<'s, T: Target> Worker<'s, T> {
         Ok(now_ns)
     }
 
-    /// Has a target carry out a batch, an I/O for each poll, and notes when each ended. Returns the time after the last.
+    /// Has a target carry out a batch, an I/O for each poll, and notes when each ended. Returns the time after the
+    /// last.
     fn reap_one_by_one(&mut self, before_ns: u64) -> Result<u64, TargetLost> {
         let clock = self.setup.control.clock;
         self.ended_ns.clear();

@@ -62,7 +62,10 @@ pub enum ProbeError {
     #[error("{} is not a block device", .0.display())]
     NotBlockDevice(PathBuf),
     /// The kernel does not show the device in sysfs.
-    #[error("{}, device number {number}, is not in /sys/dev/block, so its use cannot be checked; is /sys mounted?", .path.display())]
+    #[error(
+        "{}, device number {number}, is not in /sys/dev/block, so its use cannot be checked; is /sys mounted?",
+        .path.display()
+    )]
     NotInSysfs {
         /// Which path.
         path: PathBuf,
@@ -80,7 +83,10 @@ pub enum ProbeError {
         source: io::Error,
     },
     /// The device cannot be opened for reading.
-    #[error("{} cannot be opened for reading; reading a device usually needs root or the group `disk`", .path.display())]
+    #[error(
+        "{} cannot be opened for reading; reading a device usually needs root or the group `disk`",
+        .path.display()
+    )]
     Open {
         /// Which device.
         path: PathBuf,

@@ -209,7 +209,8 @@ mod tests {
 
     #[test]
     fn targets_and_portals_are_paired() {
-        let answer = b"TargetName=iqn.a\0TargetAddress=10.0.0.1:3260,1\0TargetAddress=[fe80::1]:3260,2\0TargetName=iqn.b\0";
+        let answer = b"TargetName=iqn.a\0TargetAddress=10.0.0.1:3260,1\0TargetAddress=[fe80::1]:3260,2\0\
+                       TargetName=iqn.b\0";
         let found = targets(answer).unwrap();
         assert_eq!(found.len(), 2);
         let portals: Vec<_> = found[0].portals.iter().map(|p| (p.address.as_str(), p.group)).collect();

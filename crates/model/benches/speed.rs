@@ -15,7 +15,7 @@ use assay_model::resolved::{ResolvedArray, Tables};
 use assay_model::workload::Workload;
 use assay_spec::units::{Bytes, GIB};
 
-/// The median of so many rounds is told.
+/// Number of rounds whose median is printed.
 const ROUNDS: usize = 5;
 
 fn main() {

@@ -58,8 +58,8 @@ pub struct Timeouts {
     /// A ping without an answer, and without any other byte received, for so long ends the connection. Servers whose
     /// threads all wait for disks answer pings late, so it is not short.
     pub ping: Duration,
-    /// How long commands wait while the server says nothing, on no connection; then they fail and the file is lost. A call
-    /// whose connections fail although the server speaks fails after the same time, sent twice at least.
+    /// How long commands wait while the server says nothing, on no connection; then they fail and the file is lost. A
+    /// call whose connections fail although the server speaks fails after the same time, sent twice at least.
     pub no_server: Duration,
     /// How long a server that says "later" is asked again before the command fails.
     pub busy: Duration,

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn replies_are_told_apart() {
+    fn replies_are_distinguished() {
         let check = |message: &[u32], results| {
             let head = read_reply(&words(message)).unwrap();
             assert_eq!((head.xid, head.results), (7, results), "{message:?}");

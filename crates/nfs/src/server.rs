@@ -24,7 +24,8 @@ const SKIPPED_MAX: u32 = 64;
 /// How often a server that says "later" is asked again.
 const LATER_MAX: u32 = 20;
 const LATER_PAUSE: Duration = Duration::from_millis(250);
-/// Longest wait for the port mapper, which has next to nothing to do; firewalls that let nobody through to it are common.
+/// Longest wait for the port mapper, which has next to nothing to do; firewalls that let nobody through to it are
+/// common.
 const MAPPER_PATIENCE: Duration = Duration::from_secs(3);
 
 /// A server: NFS, and MOUNT beside it.

@@ -21,7 +21,7 @@ pub struct ConnectionStatus {
     pub stats: PathStats,
 }
 
-/// What became of writes: how durable they were when they were answered, and when they were committed.
+/// The fate of writes: how durable they were when they were answered, and when they were committed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WriteStats {
     /// WRITE calls answered UNSTABLE.

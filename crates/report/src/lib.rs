@@ -1,6 +1,7 @@
 //! Results as text, as tables in several formats, as JSON, and as one HTML file with charts.
 //!
-//! Everything takes a run's header, its [`RunSummary`](assay_analysis::RunSummary) and its findings, and returns text. Numbers come from `analysis`; this room rounds, aligns, colours and draws.
+//! Everything takes a run's header, its [`RunSummary`](assay_analysis::RunSummary) and its findings, and returns
+//! text. Numbers come from `analysis`; this room rounds, aligns, colours and draws.
 //!
 //! Architecture invariant: bytes out, no I/O, no clock; the same run gives the same bytes.
 #![forbid(unsafe_code)]

@@ -242,11 +242,16 @@ fn notes_text(header: &RunHeader, summary: &RunSummary, options: TextOptions) ->
     notes.extend(tests.map(|t| format!("{}: {}", t.name, t.notes)));
     notes.push("MiB/s is 2^20 bytes per second: the \"MB/s\" of forum tables.".into());
     if summary.steps.iter().any(|step| LinkUse::of_step(header, step).is_some()) {
-        notes.push("MB/s is 10^6 bytes per second, as links are sold. The ceiling of a link is that of 32 KiB reads, as assay check shows it.".into());
+        notes.push("MB/s is 10^6 bytes per second, as links are sold. The ceiling of a link is that of 32 KiB reads, \
+                    as assay check shows it.".into());
     }
     notes.push("Outst. is the mean number of I/Os in flight: IOPS x mean latency.".into());
     if summary.steps.iter().any(|s| s.total.response.is_some()) {
-        notes.push("Latencies of open loops are response times: they count from when an I/O was due. Outst. counts from its issue.".into());
+        notes.push(
+            "Latencies of open loops are response times: they count from when an I/O was due. Outst. counts \
+             from its issue."
+                .into(),
+        );
     }
     let lines = notes.iter().map(|note| wrap(&format!("* {note}"), options.prose(), "  "));
     format!("\n{}\n", lines.collect::<Vec<_>>().join("\n"))

@@ -203,12 +203,14 @@ pub enum OpenError {
     },
     /// Several LUNs in one job.
     #[error(
-        "{0} and other targets cannot share a job; give each LUN or NFS file a job of its own (`targets = [0]` and so on)"
+        "{0} and other targets cannot share a job; give each LUN or NFS file a job of its own (`targets = [0]` and \
+         so on)"
     )]
     LunShares(String),
     /// Members of several kinds in one job.
     #[error(
-        "{0} and targets of another kind cannot share a job; give each kind a job of its own (`targets = [0]` and so on)"
+        "{0} and targets of another kind cannot share a job; give each kind a job of its own (`targets = [0]` and so \
+         on)"
     )]
     MixedKinds(String),
     /// A helper thread could not be started.

@@ -34,7 +34,7 @@ pub struct PsyncTarget {
 
 impl PsyncTarget {
     /// The most helper threads of one worker: what is submitted beyond them would wait here and not in the storage, so
-    /// whoever asks for more in flight must be told.
+    /// a request for more in flight must be refused.
     pub const DEPTH_MAX: u32 = 256;
 
     pub(crate) fn open(members: &[FileMember], depth: u32) -> Result<Self, OpenError> {

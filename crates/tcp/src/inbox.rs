@@ -53,7 +53,7 @@ pub enum Read {
     Closed,
 }
 
-/// What became of one turn of [`receive`].
+/// The outcome of one turn of [`receive`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flow {
     /// Go on with what comes next.

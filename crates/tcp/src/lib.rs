@@ -2,8 +2,8 @@
 //!
 //! Connections are opened without blocking ([`Connecting`]), waited for together ([`wait`]), sent to ([`send`]) and
 //! received from ([`Inbox`]: headers through a modest buffer, payload straight into its place). What went over a path
-//! is counted in [`PathStats`]; the kernel reports [`TcpFacts`]; an [`EventLog`] keeps what happened to a path. Nothing here
-//! knows a protocol.
+//! is counted in [`PathStats`]; the kernel reports [`TcpFacts`]; an [`EventLog`] keeps what happened to a path.
+//! Nothing here knows a protocol.
 #![forbid(unsafe_code)]
 
 mod connect;
@@ -26,8 +26,8 @@ pub use inbox::{Blocking, DIRECT_BYTES_MIN, Flow, Inbox, Read, receive};
 pub use ready::{PATHS_MAX, wait};
 pub use stats::{PathStats, nanos};
 
-/// How long a read that may sleep does so. Well below what callers wait at most (50 ms, less what has gone by since they
-/// said so): who has less time than this waits for readiness first, which costs a call for each turn.
+/// How long a read that may sleep does so. Well below what callers wait at most (50 ms, less what has gone by since
+/// they said so): who has less time than this waits for readiness first, which costs a call for each turn.
 pub const READ_LIMIT: Duration = Duration::from_millis(20);
 /// Slices of one [`send`]; beyond this the call's own cost no longer shows.
 pub const SLICES_MAX: usize = 64;

@@ -280,7 +280,7 @@ fn a_run_meets_the_published_row_of_its_load_by_name_or_pattern() {
 }
 
 #[test]
-fn expectations_are_held_against_each_other_where_none_is_only_a_bound() {
+fn expectations_are_compared_with_each_other_where_none_is_only_a_bound() {
     for (a, b, ratio) in
         [(false, false, Some(1.5)), (true, false, None), (false, true, None), (true, true, None)]
     {
@@ -296,7 +296,7 @@ fn expectations_are_held_against_each_other_where_none_is_only_a_bound() {
 }
 
 #[test]
-fn twice_the_paths_for_the_same_rate_are_told_as_no_bottleneck() {
+fn twice_the_paths_for_the_same_rate_are_reported_as_no_bottleneck() {
     let reading = |paths: u32| {
         let mut header = synthetic::header(synthetic::suite("vmware", 6));
         let file = assay_model::array::shipped::FILES.iter().find(|(n, _)| *n == "hdd-7200").unwrap().1;

@@ -17,10 +17,10 @@ use assay_analysis::{Collector, Finding, RunSummary, findings};
 use assay_record::{Event, RunHeader};
 use assay_testkit::synthetic;
 
-/// What `told` amounts to.
-fn summarize(header: &RunHeader, told: &[Event]) -> RunSummary {
+/// Returns the summary of the events.
+fn summarize(header: &RunHeader, reported: &[Event]) -> RunSummary {
     let mut collector = Collector::new(header);
-    told.iter().for_each(|e| collector.add(e));
+    reported.iter().for_each(|e| collector.add(e));
     collector.summary()
 }
 

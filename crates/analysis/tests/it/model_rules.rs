@@ -52,7 +52,7 @@ fn check(rule: &str, base: &Case, change: impl Fn(&mut Case, f64), expected: &[(
 }
 
 #[test]
-fn a_rate_that_is_not_iops_times_size_is_told() {
+fn a_rate_that_is_not_iops_times_size_is_reported() {
     let base = case("hdd-7200", "", random("r", 100.0, 4), 1000.0);
     let stated = |c: &mut Case, factor: f64| c.measured.stated_mb_s = Some(8.192 / factor);
     check("unit-mismatch", &base, stated, &[(1.0, false), (1.005, false), (1.0051, true), (0.9949, true)]);
@@ -88,7 +88,7 @@ fn bytes_time_and_rate_must_agree_and_fit_the_links() {
 }
 
 #[test]
-fn sequential_writes_beyond_the_disks_at_their_place_are_told() {
+fn sequential_writes_beyond_the_disks_at_their_place_are_reported() {
     let at = |start: u64| {
         let load = Workload { start: Bytes(start), ..Workload::simple("w", 1 << 20, 0.0, 0.0, 4) };
         case("hdd-7200", "", load, 0.0)
@@ -160,12 +160,12 @@ const TWO_JOBS: &str = "name = \"side by side\"\n[[test]]\nname = \"both\"\nrun 
 fn jobs_side_by_side_are_judged_each_beside_the_other() {
     let mut header = synthetic::header(synthetic::plan(TWO_JOBS));
     header.array = Some(shipped::FILES.iter().find(|(n, _)| *n == "hdd-7200").unwrap().1.into());
-    let told = |servers, service_ns| {
+    let reported = |servers, service_ns| {
         let target = Target { servers, service_ns, ..Target::default() };
         let summary = summarize(&header, &synthetic::events(&header, target));
         judge(&header, &summary).unwrap().unwrap()
     };
-    let quick = told(4, 150_000.0);
+    let quick = reported(4, 150_000.0);
     let names: Vec<&str> = quick.cases.iter().map(|c| c.measured.name.as_str()).collect();
     assert_eq!(names, ["both / database", "both / backup"]);
     let verdict = quick.verdicts[0].clone().unwrap();
@@ -174,7 +174,7 @@ fn jobs_side_by_side_are_judged_each_beside_the_other() {
         verdict.says.contains("beside one other job") && verdict.says.contains("the jobs share the disk")
     );
     assert!(verdict.experiment.starts_with("run it alone, where"), "{}", verdict.experiment);
-    let slow = told(1, 60_000_000.0);
+    let slow = reported(1, 60_000_000.0);
     assert_eq!(slow.verdicts[0].as_ref().unwrap().agreement, Agreement::Below);
     assert_eq!(slow.verdict.unwrap().judged, 2);
     assert!(quick.findings.is_empty(), "rules are about one load: {:?}", quick.findings);
@@ -192,9 +192,9 @@ fn a_run_that_does_not_know_its_own_rate_widens_the_verdict_and_silences_fine_co
     below.measured.error = Some(0.29);
     assert_eq!(standing(&below).agreement, Agreement::Below);
     below.measured.error = Some(0.31);
-    let told = standing(&below);
-    assert_eq!(told.agreement, Agreement::AsExpected);
-    assert!(told.says.contains("(unsteady: known within 31 %)"), "{}", told.says);
+    let reported = standing(&below);
+    assert_eq!(reported.agreement, Agreement::AsExpected);
+    assert!(reported.says.contains("(unsteady: known within 31 %)"), "{}", reported.says);
 
     let pair = |error| {
         [("raid=0 disks=2", 300.0), ("raid=0 disks=4", 302.0)].map(|(change, iops)| {
@@ -225,7 +225,7 @@ fn reads_above_the_medium_are_a_cache() {
 }
 
 #[test]
-fn a_write_cache_that_still_absorbs_is_told_with_the_time_it_takes() {
+fn a_write_cache_that_still_absorbs_is_reported_with_the_time_it_takes() {
     let base = case("hdd-7200", "controller.write_back=1GiB", random("w", 0.0, 32), 0.0);
     let facts = base.load.as_ref().unwrap().facts.clone();
     let drain = facts.drain_iops.unwrap();
@@ -298,7 +298,7 @@ fn links_are_named_with_their_number() {
 }
 
 #[test]
-fn members_that_do_not_work_side_by_side_are_told() {
+fn members_that_do_not_work_side_by_side_are_reported() {
     let base = case("nas-4bay", "", random("mix", 70.0, 64), 100.0);
     let facts = base.load.as_ref().unwrap().facts.clone();
     let per_io = facts.effective_members(1.0) / facts.members;
@@ -311,7 +311,7 @@ fn members_that_do_not_work_side_by_side_are_told() {
 }
 
 #[test]
-fn a_short_span_is_told() {
+fn a_short_span_is_reported() {
     let base = case("hdd-7200", "", random("r", 100.0, 8), 100.0);
     check(
         "short-stroke",

@@ -107,8 +107,8 @@ fn the_ceiling_of_nfs_counts_a_reply_for_each_call() {
     };
     let allowed = |calls: f64| 125.0 * 1448.0 / 1538.0 * 32_768.0 / (32_768.0 + 132.0 * calls);
     for (read_bytes_max, calls) in [(1 << 20, 1.0), (32_768, 1.0), (32_767, 2.0), (8192, 4.0), (0, 4.0)] {
-        let told = nfs_ceiling(&nfs(read_bytes_max)).unwrap();
-        assert!((told.mb_per_s.unwrap() - allowed(calls)).abs() < 1e-9, "{read_bytes_max}: {told:?}");
+        let reported = nfs_ceiling(&nfs(read_bytes_max)).unwrap();
+        assert!((reported.mb_per_s.unwrap() - allowed(calls)).abs() < 1e-9, "{read_bytes_max}: {reported:?}");
     }
     assert_eq!(nfs_ceiling(&NfsFacts::default()), None, "a run of an earlier version, where nobody looked");
 }
@@ -162,7 +162,7 @@ fn paths_through_one_interface_carry_one_link_together() {
     assert_eq!(
         together(&[a.clone(), c.clone()]),
         Some(one * 2.0),
-        "its connection is not told of, but it is up"
+        "its connection is not reported, but it is up"
     );
     assert!(
         ceiling(&c)
@@ -218,9 +218,9 @@ fn vlans_and_other_virtual_interfaces_of_one_nic_are_one_link() {
         let together = ceiling_together(&paths);
         assert!((together.mb_per_s.unwrap() - cable(tags) - cable(0.0)).abs() < 1e-9, "{kind}: {together:?}");
         assert!(together.arithmetic.starts_with("(x1, x2 on eth0) "), "{kind}: {together:?}");
-        let told = says(&paths);
-        assert_eq!(told.len(), 1, "{kind}: {told:?}");
-        assert!(told[0].starts_with("paths 0, 1 leave through x1 and x2, which share one NIC, eth0:"));
+        let reported = says(&paths);
+        assert_eq!(reported.len(), 1, "{kind}: {reported:?}");
+        assert!(reported[0].starts_with("paths 0, 1 leave through x1 and x2, which share one NIC, eth0:"));
     }
     // The NIC itself, and a VLAN on a bridge on it: one link all the same, and each tag costs.
     let bridge =
@@ -240,17 +240,17 @@ fn a_nic_in_another_namespace_is_one_link_as_well() {
     };
     let [a, b] = [1, 2].map(|n| path_on(n, &format!("m{n}"), "macvlan", vec![elsewhere()]));
     assert!((mb_per_s(&a) - cable(0.0)).abs() < 1e-9, "the driver of a macvlan asks the NIC's");
-    let told = says(&[a.clone(), b.clone()]);
-    assert!(told.len() == 1 && told[0].contains("interface 5 of namespace 0"), "{told:?}");
+    let reported = says(&[a.clone(), b.clone()]);
+    assert!(reported.len() == 1 && reported[0].contains("interface 5 of namespace 0"), "{reported:?}");
     assert!((ceiling_together(&[a, b]).mb_per_s.unwrap() - cable(0.0)).abs() < 1e-9);
 }
 
 #[test]
 fn a_bridge_whose_port_is_not_known_has_no_ceiling() {
     let unclear = path_on(1, "br0", "bridge", vec![nic("eth0", 1000), nic("eth1", 10_000)]);
-    let told = ceiling(&unclear).unwrap();
-    assert_eq!(told.mb_per_s, None);
-    assert!(told.rate_from.contains("the port of the bridge br0"), "{told:?}");
+    let reported = ceiling(&unclear).unwrap();
+    assert_eq!(reported.mb_per_s, None);
+    assert!(reported.rate_from.contains("the port of the bridge br0"), "{reported:?}");
 }
 
 #[test]
@@ -272,12 +272,12 @@ fn a_bond_carries_the_sum_and_one_connection_one_member() {
     assert!((together(std::slice::from_ref(&a)) - cable(0.0)).abs() < 1e-9, "one path has one member");
     assert!((together(&[a.clone(), b.clone()]) - 2.0 * cable(0.0)).abs() < 1e-9);
     assert!((together(&[a.clone(), b.clone(), c]) - 2.0 * cable(0.0)).abs() < 1e-9);
-    let told = says(&[a.clone(), b]);
+    let reported = says(&[a.clone(), b]);
     assert!(
-        told.len() == 1 && told[0].contains("through bond0, a bond of eth0 and eth1 (802.3ad)"),
-        "{told:?}"
+        reported.len() == 1 && reported[0].contains("through bond0, a bond of eth0 and eth1 (802.3ad)"),
+        "{reported:?}"
     );
-    assert!(told[0].contains("may share one link"), "{told:?}");
+    assert!(reported[0].contains("may share one link"), "{reported:?}");
     // NFS may have a connection for each member.
     let nfs = |connections| NfsFacts {
         connections,
@@ -295,13 +295,16 @@ fn a_bond_carries_the_sum_and_one_connection_one_member() {
         (together(&[lame.clone(), on(2, &bond("802.3ad", "", None, members()))]) - 2.0 * cable(0.0)).abs()
             < 1e-9
     );
-    let told = says(std::slice::from_ref(&lame));
-    assert!(told.len() == 1 && told[0].contains("has 2 members, and eth1 has no link"), "{told:?}");
+    let reported = says(std::slice::from_ref(&lame));
+    assert!(
+        reported.len() == 1 && reported[0].contains("has 2 members, and eth1 has no link"),
+        "{reported:?}"
+    );
     assert!((together(&[lame.clone(), lame]) - cable(0.0)).abs() < 1e-9);
 
     let spare = bond("active-backup", "layer2", Some("eth1"), members());
-    let told = says(&[on(1, &spare), on(2, &spare)]);
-    assert!(told.len() == 1 && told[0].contains("the same interface, bond0"), "{told:?}");
+    let reported = says(&[on(1, &spare), on(2, &spare)]);
+    assert!(reported.len() == 1 && reported[0].contains("the same interface, bond0"), "{reported:?}");
     assert!((together(&[on(1, &spare), on(2, &spare)]) - cable(0.0)).abs() < 1e-9);
 
     let striped = on(1, &bond("balance-rr", "layer2", None, members()));
@@ -335,22 +338,30 @@ fn healthy_paths_have_no_fault() {
 }
 
 #[test]
-fn a_switch_that_is_not_jumbo_is_told_from_an_other_side_that_is_not() {
+fn a_switch_that_is_not_jumbo_is_distinguished_from_an_other_side_that_is_not() {
     let mut switch = path(1, 9000);
     net(&mut switch).frames = passing(1500, &[1500, 9000]);
-    let told = says(&[switch.clone()]);
-    assert!(told.len() == 1 && told[0].contains("usually a switch, does not pass jumbo"), "{told:?}");
+    let reported = says(&[switch.clone()]);
+    assert!(
+        reported.len() == 1 && reported[0].contains("usually a switch, does not pass jumbo"),
+        "{reported:?}"
+    );
     switch.tcp.as_mut().unwrap().send_mss_bytes = 1448;
     net(&mut switch).frames = passing(1504, &[1500, 1504, 1505, 9000]);
-    let told = says(&[switch.clone()]);
-    assert!(told[0].contains("the target uses 1500") && told[0].ends_with("or eth1 to 1500."));
+    let reported = says(&[switch.clone()]);
+    assert!(reported[0].contains("the target uses 1500") && reported[0].ends_with("or eth1 to 1500."));
     net(&mut switch).frames = FrameFacts { how: FrameProbe::Unanswered, ..FrameFacts::default() };
-    let told = says(&[switch]);
-    assert!(told[0].contains("TCP negotiated packets of 1500") && told[0].contains("No echo returns"));
+    let reported = says(&[switch]);
+    assert!(
+        reported[0].contains("TCP negotiated packets of 1500") && reported[0].contains("No echo returns")
+    );
     let mut down = PathFacts { is_up: false, tcp: None, ..path(1, 9000) };
     net(&mut down).frames = passing(1500, &[1500, 9000]);
-    let told = says(&[down]);
-    assert!(told.len() == 1 && told[0].contains("large I/O hangs until the path fails"), "{told:?}");
+    let reported = says(&[down]);
+    assert!(
+        reported.len() == 1 && reported[0].contains("large I/O hangs until the path fails"),
+        "{reported:?}"
+    );
     let mut silent = path(1, 9000);
     net(&mut silent).frames = FrameFacts { how: FrameProbe::NotAllowed, ..FrameFacts::default() };
     assert_eq!(says(&[silent]), Vec::<String>::new(), "TCP agrees with the interface: nothing to say");
@@ -363,49 +374,52 @@ fn over_routers_the_one_that_lets_no_full_frames_on_is_named() {
     let (passes, lost) = (FrameOutcome::Passes, FrameOutcome::Lost);
     let mut path = path(1, 9000);
     net(&mut path).frames = passing(1500, &[1500, 9000]);
-    let mut told = |refusal: Option<(&str, u32)>, hops: Vec<FrameHop>, mss| {
+    let mut reported = |refusal: Option<(&str, u32)>, hops: Vec<FrameHop>, mss| {
         let frames = &mut net(&mut path).frames;
         frames.refusal = refusal.map(|(by, mtu_bytes)| FrameRefusal { by: by.into(), mtu_bytes });
         frames.hops = hops;
         path.tcp.as_mut().unwrap().send_mss_bytes = mss;
-        let told = says(std::slice::from_ref(&path));
-        assert_eq!(told.len(), 1, "{told:?}");
-        told.into_iter().next().unwrap()
+        let reported = says(std::slice::from_ref(&path));
+        assert_eq!(reported.len(), 1, "{reported:?}");
+        reported.into_iter().next().unwrap()
     };
-    let said = told(Some(("10.0.1.254", 1500)), Vec::new(), 8948);
+    let said = reported(Some(("10.0.1.254", 1500)), Vec::new(), 8948);
     assert!(said.contains("the router 10.0.1.254 reports that its next link has MTU 1500"), "{said}");
     assert!(
         said.ends_with("Set the link behind the router 10.0.1.254 to 9000 too, or eth1 to 1500."),
         "{said}"
     );
-    let said = told(Some(("10.0.1.254", 4000)), Vec::new(), 8948);
+    let said = reported(Some(("10.0.1.254", 4000)), Vec::new(), 8948);
     assert!(said.contains("hangs"), "a link behind that router takes less, and does not say so: {said}");
-    let said = told(Some(("", 0)), Vec::new(), 8948);
+    let said = reported(Some(("", 0)), Vec::new(), 8948);
     assert!(said.contains("a router reports that its next link has MTU 1500"), "{said}");
     let between = vec![hop(1, Some("10.0.1.254"), passes), hop(2, Some("10.0.2.254"), lost)];
-    let said = told(None, between, 8948);
+    let said = reported(None, between, 8948);
     assert!(
         said.contains("lost between router 1 (10.0.1.254) and router 2 (10.0.2.254). No router"),
         "{said}"
     );
     assert!(said.contains("large I/O hangs"), "{said}");
     let last = vec![hop(1, Some("10.0.1.254"), passes), hop(2, None, lost)];
-    let said = told(None, last, 1448);
+    let said = reported(None, last, 1448);
     assert!(said.contains("and the target, or on the way back. TCP negotiated packets of 1500"), "{said}");
     let silent = vec![hop(2, None, lost)];
-    let said = told(None, silent, 8948);
+    let said = reported(None, silent, 8948);
     assert!(
         said.contains("between this host and the target, or on the way back. A router between"),
         "{said}"
     );
-    let said = told(None, vec![hop(1, Some("10.0.1.254"), passes)], 8948);
+    let said = reported(None, vec![hop(1, Some("10.0.1.254"), passes)], 8948);
     assert!(said.contains("usually a switch"), "nothing was found out about where: {said}");
 }
 
 #[test]
 fn one_path_that_is_smaller_than_the_others_is_named() {
-    let told = says(&[path(1, 9000), path(2, 1500), path(3, 9000)]);
-    assert!(told.len() == 1 && told[0].starts_with("path 1 (10.0.2.2) has MTU 1500, while"), "{told:?}");
+    let reported = says(&[path(1, 9000), path(2, 1500), path(3, 9000)]);
+    assert!(
+        reported.len() == 1 && reported[0].starts_with("path 1 (10.0.2.2) has MTU 1500, while"),
+        "{reported:?}"
+    );
 }
 
 #[test]
@@ -425,15 +439,15 @@ fn why_a_path_is_down_is_said_as_far_as_it_is_seen() {
 
 #[test]
 fn counters_speak_from_the_first_error_and_from_a_thousandth_dropped() {
-    let told = |errors, dropped, packets| {
+    let reported = |errors, dropped, packets| {
         let mut path = path(1, 1500);
         let counters = &mut interface(&mut path).counters;
         (counters.rx_errors, counters.rx_dropped, counters.rx_packets) = (errors, dropped, packets);
         says(&[path]).len()
     };
-    assert_eq!((told(1, 0, 1_000_000), told(0, 0, 1_000_000)), (1, 0));
-    assert_eq!((told(0, 1001, 1_000_000), told(0, 1000, 1_000_000)), (1, 0));
-    assert_eq!((told(0, 100, 1000), told(0, 99, 1000)), (1, 0), "probes of our own are no fault");
+    assert_eq!((reported(1, 0, 1_000_000), reported(0, 0, 1_000_000)), (1, 0));
+    assert_eq!((reported(0, 1001, 1_000_000), reported(0, 1000, 1_000_000)), (1, 0));
+    assert_eq!((reported(0, 100, 1000), reported(0, 99, 1000)), (1, 0), "probes of our own are no fault");
     let mut half = path(1, 1500);
     interface(&mut half).duplex = Some("half".into());
     assert!(says(&[half])[0].contains("half duplex"));
@@ -445,7 +459,7 @@ fn clean() -> (RunHeader, RunSummary) {
 }
 
 #[test]
-fn retransmits_are_told_and_warned_of_from_one_a_second() {
+fn retransmits_are_reported_and_warned_of_from_one_a_second() {
     let fired = |retransmits| {
         let (header, mut summary) = clean();
         let mut tcp = TcpSummary { remote: "10.0.1.2:3260".into(), ..TcpSummary::default() };
@@ -463,7 +477,7 @@ fn retransmits_are_told_and_warned_of_from_one_a_second() {
 }
 
 #[test]
-fn what_interfaces_lost_meanwhile_is_told_with_its_numbers() {
+fn what_interfaces_lost_meanwhile_is_reported_with_its_numbers() {
     let fired = |counters: InterfaceCounters| {
         let (header, mut summary) = clean();
         let quiet = InterfaceCounters { rx_packets: 5000, tx_packets: 100, ..InterfaceCounters::default() };
@@ -499,8 +513,8 @@ fn what_a_member_of_a_bond_lost_counts_once() {
     let counters = InterfaceCounters { rx_errors: 1, rx_packets: 10, ..InterfaceCounters::default() };
     let link = |interface: &str| LinkSample { interface: interface.into(), counters };
     summary.steps[0].links = vec![link("bond0"), link("eth0")];
-    let told = found("link-errors", &header, &summary).unwrap();
-    assert!(told.evidence[0].value == 1.0 && !told.says.contains("bond0"), "{told:?}");
+    let reported = found("link-errors", &header, &summary).unwrap();
+    assert!(reported.evidence[0].value == 1.0 && !reported.says.contains("bond0"), "{reported:?}");
 }
 
 #[test]

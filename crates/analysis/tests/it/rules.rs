@@ -144,7 +144,7 @@ fn a_busy_host_counts_where_others_use_it() {
 }
 
 #[test]
-fn a_changed_plan_and_a_target_in_memory_are_told() {
+fn a_changed_plan_and_a_target_in_memory_are_reported() {
     assert!(fires("changed", |h, _| h.plan.changes = vec!["run=1s".into()]));
     assert!(!fires("changed", |h, _| h.plan.changes.clear()));
     assert!(fires("in-memory", |h, _| h.targets[0].member.engine = assay_spec::Engine::Inline));
@@ -297,10 +297,10 @@ fn seconds_without_io_are_a_stall_where_an_io_took_as_long() {
         stall(&[900.0, 880.0, 2.0], 1_400_000_000, true).is_none(),
         "the last I/O came when all was over"
     );
-    let told = set(&[900.0, 880.0, 3.0, 0.0, 0.0, 910.0, 0.0, 870.0], 3_400_000_000).unwrap();
-    assert!(told.says.contains("from second 2 to second 5 of the measured window"), "{}", told.says);
-    assert!(told.says.contains("took 3.4 s"), "{}", told.says);
-    assert_eq!(told.evidence[0].value, 3.0);
+    let reported = set(&[900.0, 880.0, 3.0, 0.0, 0.0, 910.0, 0.0, 870.0], 3_400_000_000).unwrap();
+    assert!(reported.says.contains("from second 2 to second 5 of the measured window"), "{}", reported.says);
+    assert!(reported.says.contains("took 3.4 s"), "{}", reported.says);
+    assert_eq!(reported.evidence[0].value, 3.0);
     assert!(set(&[900.0, 880.0, 0.0, 910.0], 40_000_000).is_none(), "it was meant to rest");
     assert!(set(&[900.0, 880.0, 90.0, 910.0], 3_400_000_000).is_none(), "slow is not still");
     assert!(set(&[1.0, 0.0, 1.0, 1.0, 0.0, 1.0], 1_300_000_000).is_none(), "large I/Os, one a second");
@@ -405,7 +405,7 @@ fn warnings_become_findings_once_unless_a_rule_says_it_better() {
     assert_eq!(rules, ["unwritten", "psync-fallback", "psync-fallback"]);
     assert!(all[0].says.starts_with("0.0 of"), "the rule's own words: {}", all[0].says);
     assert_eq!((all[1].says.as_str(), all[1].next.as_str()), ("It fell back.", "Allow it."));
-    assert_eq!(all[2].says, "It fell again.", "what happens twice is told twice");
+    assert_eq!(all[2].says, "It fell again.", "what happens twice is reported twice");
 }
 
 #[test]

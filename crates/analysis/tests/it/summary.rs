@@ -40,14 +40,14 @@ fn rates_of_jobs_side_by_side_add_up_over_their_own_windows() {
 #[test]
 fn a_killed_run_counts_what_its_intervals_cover() {
     let header = synthetic::header(synthetic::plan(CLOSED));
-    let told = synthetic::events(&header, Target::default());
+    let reported = synthetic::events(&header, Target::default());
     let is_third_interval =
         |e: &Event| matches!(&e.what, RunEvent::Interval(i) if i.start_ns == 2_000_000_000);
-    let cut = told.iter().position(is_third_interval).unwrap();
-    let summary = summarize(&header, &told[..=cut]);
+    let cut = reported.iter().position(is_third_interval).unwrap();
+    let summary = summarize(&header, &reported[..=cut]);
     let step = &summary.steps[0];
     assert_eq!((summary.status, step.complete, step.seconds), (RunStatus::Partial, false, 3.0));
-    let whole = summarize(&header, &told);
+    let whole = summarize(&header, &reported);
     let ratio = step.total.iops / whole.steps[0].total.iops;
     assert!((ratio - 1.0).abs() < 0.05, "{ratio}");
     // Its samples stand in for the CPU figures that the step's end would have brought.
@@ -57,9 +57,9 @@ fn a_killed_run_counts_what_its_intervals_cover() {
 #[test]
 fn nothing_yet_is_a_summary_too() {
     let header = synthetic::header(synthetic::plan(CLOSED));
-    let told = synthetic::events(&header, Target::default());
+    let reported = synthetic::events(&header, Target::default());
     for seen in 0..5 {
-        let summary = summarize(&header, &told[..seen]);
+        let summary = summarize(&header, &reported[..seen]);
         assert_eq!(summary.status, RunStatus::Partial);
         assert!(summary.steps.iter().all(|s| s.total.iops == 0.0 && s.outstanding_effective == 0.0));
         assert!(assay_analysis::findings(&header, &summary).iter().all(|f| !f.says.is_empty()));

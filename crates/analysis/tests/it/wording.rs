@@ -160,7 +160,7 @@ fn an_array_that_does_not_match_is_never_critical() {
 }
 
 #[test]
-fn two_suspects_are_told_apart_and_one_is_confirmed() {
+fn two_suspects_are_distinguished_and_one_is_confirmed() {
     for (name, judgement) in all() {
         for verdict in judgement.verdicts.iter().flatten() {
             let apart = verdict.says.contains("To tell them apart");

@@ -18,8 +18,8 @@ Examples:
   A curve, and where it stops paying:
     assay predict x4500 --sweep disks=4..48 --only Random
 
-Where nobody measured the software cost of a target, the prediction is the bound of its hardware, marked \"software cost \
-unknown\"; assay calibrate measures that cost.";
+Where nobody measured the software cost of a target, the prediction is the bound of its hardware, marked \"software \
+cost unknown\"; assay calibrate measures that cost.";
 
 #[derive(Debug, Args)]
 #[command(after_help = PREDICT_EXAMPLES)]
@@ -29,8 +29,8 @@ pub(crate) struct PredictArgs {
     /// A suite (see `assay suites`) or the path of a plan file.
     #[arg(default_value = "vmware")]
     pub(crate) plan: String,
-    /// Predict also with this change: raid=10, disks=8, link=10GbE, paths.rr_ios=1. To combine changes, put them into one
-    /// argument, separated by blanks.
+    /// Predict also with this change: raid=10, disks=8, link=10GbE, paths.rr_ios=1. To combine changes, put them into
+    /// one argument, separated by blanks.
     #[arg(long, value_name = "FIELD=VALUE", num_args = 1..)]
     pub(crate) what_if: Vec<String>,
     /// Predict a curve over a field, and where it flattens: disks=4..48, disks=4..48/4 for every fourth value.
@@ -130,9 +130,9 @@ Examples:
         --array nas-4bay -o my-nas.toml
     assay calibrate nfs://nas/vol1/t.dat --array nas-4bay -o my-nas.toml
 
-Calibration takes about six minutes: three rounds of 39 steps and ten check loads, 2 seconds each. The rules for writing \
-are those of assay run. At most seven numbers are fitted; revolutions, seek times, rates and link efficiency come from data \
-sheets and are not. If a step differs by more than 15 % between rounds, no accuracy is claimed.";
+Calibration takes about six minutes: three rounds of 39 steps and ten check loads, 2 seconds each. The rules for \
+writing are those of assay run. At most seven numbers are fitted; revolutions, seek times, rates and link efficiency \
+come from data sheets and are not. If a step differs by more than 15 % between rounds, no accuracy is claimed.";
 
 #[derive(Debug, Args)]
 #[command(after_help = CALIBRATE_EXAMPLES)]
@@ -154,7 +154,8 @@ pub(crate) struct CalibrateArgs {
     /// How long each of the 39 steps of a round takes.
     #[arg(long, default_value = "2s", value_name = "TIME")]
     pub(crate) run: assay_spec::units::Nanos,
-    /// Number of rounds over all steps, each followed by the ten check loads; the spread between rounds is the target's own.
+    /// Number of rounds over all steps, each followed by the ten check loads; the spread between rounds is the
+    /// target's own.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=20), value_name = "COUNT")]
     pub(crate) rounds: u32,
     /// Throughput of one path as plain TCP, MB/s (10^6), measured by another tool. Without it, large reads from the

@@ -25,7 +25,14 @@ pub(crate) enum Form {
 #[derive(Debug, Args)]
 pub(crate) struct FormArgs {
     /// Print the result as text, csv, md (Markdown), bbcode (forums) or json.
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Form::Text, hide_default_value = true, hide_possible_values = true)]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "FORMAT",
+        default_value_t = Form::Text,
+        hide_default_value = true,
+        hide_possible_values = true
+    )]
     format: Form,
     /// Print one JSON document: --format json.
     #[arg(long, conflicts_with = "format")]
@@ -121,8 +128,8 @@ fn since(text: &str) -> Result<Since, String> {
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
-    /// Id of a run or a part of it, its label, `last`, `last~1`; a file of assay export; or published:NAME, the table of
-    /// an article.
+    /// Id of a run or a part of it, its label, `last`, `last~1`; a file of assay export; or published:NAME, the table
+    /// of an article.
     #[arg(default_value = "last")]
     pub(crate) run: String,
     #[command(flatten)]
@@ -166,16 +173,16 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = COMPARE_EXAMPLES)]
 pub(crate) struct CompareArgs {
-    /// The first is the baseline. Each is the id of a run or a part of it, a label, `last`, `last~1`, published:NAME, or a
-    /// file of assay export or --json; several joined by commas are repetitions.
+    /// The first is the baseline. Each is the id of a run or a part of it, a label, `last`, `last~1`, published:NAME,
+    /// or a file of assay export or --json; several joined by commas are repetitions.
     #[arg(required = true, num_args = 2.., value_name = "RESULT")]
     pub(crate) results: Vec<String>,
     #[command(flatten)]
     pub(crate) explain: ExplainArgs,
     #[command(flatten)]
     pub(crate) form: FormArgs,
-    /// Also write the comparison here, by its ending: .html (with charts), .csv, .md, .bbcode, .json or .txt; `-` prints
-    /// HTML instead.
+    /// Also write the comparison here, by its ending: .html (with charts), .csv, .md, .bbcode, .json or .txt; `-`
+    /// prints HTML instead.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]

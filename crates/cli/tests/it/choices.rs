@@ -40,8 +40,8 @@ fn cached_and_sync_show_in_the_document_and_in_the_notes() {
 fn a_file_system_without_direct_io_names_the_choice() {
     let story = Story::new();
     let args = ["run", "vmware", "/proc/version", "--only", "100%Read", "--set", "run=100ms"];
-    let told = story.assay(&args);
-    assert_eq!(told.code, Some(2), "{told:?}");
+    let reported = story.assay(&args);
+    assert_eq!(reported.code, Some(2), "{reported:?}");
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn overhead_tells_what_assay_itself_costs_at_three_depths() {
 }
 
 #[test]
-fn a_report_that_cannot_be_written_is_told_before_the_run() {
+fn a_report_that_cannot_be_written_is_reported_before_the_run() {
     let story = Story::new();
     std::fs::create_dir(story.path("folder")).unwrap();
     for (path, words) in
@@ -154,15 +154,15 @@ fn words_that_cannot_mean_anything_are_refused() {
 }
 
 #[test]
-fn where_nothing_can_move_each_step_is_told_when_it_is_done() {
+fn where_nothing_can_move_each_step_is_reported_when_it_is_done() {
     let story = Story::new();
-    let told = story
+    let reported = story
         .assay(&["run", "vmware", "t.dat", "--size", "1MiB", "--only", "Max", "--set", "run=200ms"])
         .ends(DONE);
-    let lines: Vec<&str> = told.err.lines().collect();
-    assert_eq!(lines[0], "filling t.dat: 1.00 MiB", "{}", told.err);
-    assert!(lines[1].starts_with("filled t.dat: 1.00 MiB in "), "{}", told.err);
-    assert_eq!(lines[2], "2 steps, about 1 s", "{}", told.err);
+    let lines: Vec<&str> = reported.err.lines().collect();
+    assert_eq!(lines[0], "filling t.dat: 1.00 MiB", "{}", reported.err);
+    assert!(lines[1].starts_with("filled t.dat: 1.00 MiB in "), "{}", reported.err);
+    assert_eq!(lines[2], "2 steps, about 1 s", "{}", reported.err);
     for (line, begins) in
         lines[3..].iter().zip(["1/2 Max Throughput-100%Read: ", "2/2 Max Throughput-50%Read: "])
     {
@@ -170,7 +170,7 @@ fn where_nothing_can_move_each_step_is_told_when_it_is_done() {
         assert!(
             rate.is_some_and(|(iops, _)| iops.replace(',', "").parse::<f64>().is_ok_and(|n| n > 0.0)),
             "{}",
-            told.err
+            reported.err
         );
     }
 }

@@ -10,7 +10,7 @@ fn run(story: &Story, label: &str, more: &[&str]) {
 }
 
 #[test]
-fn stored_runs_documents_and_articles_are_held_against_each_other() {
+fn stored_runs_documents_and_articles_are_compared_with_each_other() {
     let story = Story::new();
     run(&story, "free", &["--array", "hdd-7200"]);
     run(&story, "free", &["--array", "hdd-7200"]);

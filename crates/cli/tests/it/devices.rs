@@ -85,8 +85,8 @@ fn an_empty_partition_may_be_named_and_what_lies_beside_it_stays() {
     device.run(&["mkfs.ext4", "-q", &format!("{path}p2")], &[]);
     device.story.write("write.toml", WRITE);
     let (before, empty) = (device.content(), format!("{path}p1"));
-    let told = device.assay("write.toml", &empty, &[]).refused(&["writes too", &empty]);
-    let identity = told.err.split("--overwrite ").nth(1).unwrap().trim().to_owned();
+    let reported = device.assay("write.toml", &empty, &[]).refused(&["writes too", &empty]);
+    let identity = reported.err.split("--overwrite ").nth(1).unwrap().trim().to_owned();
     // The identity of the partition is not that of the disk, and the other way round.
     device.assay("write.toml", &path, &["--overwrite", &identity]).refused(&["partition"]);
     device.assay("write.toml", &empty, &["--overwrite", &device.identity()]).refused(&[]);
@@ -148,16 +148,20 @@ fn an_empty_device_is_written_only_when_its_identity_is_typed() {
     let Some(device) = LoopDevice::new() else { return };
     let (story, path) = (&device.story, device.path.as_str());
     story.write("write.toml", WRITE);
-    let told =
+    let reported =
         device.assay("write.toml", path, &[]).refused(&["writes too", path, "Everything on it will be lost"]);
-    let identity = told.err.split("--overwrite ").nth(1).unwrap().trim().to_owned();
+    let identity = reported.err.split("--overwrite ").nth(1).unwrap().trim().to_owned();
     assert_eq!(identity, device.identity(), "the message and `assay check` name the same");
     let name = path.trim_start_matches("/dev/");
     for wrong in ["WD-1234", path, name, "yes", ""] {
-        let told = device
+        let reported = device
             .assay("write.toml", path, &["--overwrite", wrong])
             .refused(&[&format!("`{wrong}` does not")]);
-        assert_eq!(told.err.split("--overwrite ").nth(1).unwrap().trim(), identity, "what would be right");
+        assert_eq!(
+            reported.err.split("--overwrite ").nth(1).unwrap().trim(),
+            identity,
+            "what would be right"
+        );
     }
     assert!(device.content().iter().all(|byte| *byte == 0), "nothing was written");
     let document = device.assay("write.toml", path, &["--overwrite", &identity]).ends(DONE).json();
@@ -250,9 +254,9 @@ fn a_test_file_cannot_be_asked_to_be_larger_than_its_file_system() {
             "100%Read",
         ])
     };
-    let told = run_with("31MiB").refused(&["does not fit", &folder]);
+    let reported = run_with("31MiB").refused(&["does not fit", &folder]);
     assert!(!std::path::Path::new(&file).exists());
-    let most = told.err.split("use --size ").nth(1).unwrap().split(' ').next().unwrap().to_owned();
+    let most = reported.err.split("use --size ").nth(1).unwrap().split(' ').next().unwrap().to_owned();
     run_with(&most).ends(DONE);
     let size = std::fs::metadata(&file).unwrap().len();
     assert!(size >= 16 << 20, "the size that the message offers is made: {size}");

@@ -1,4 +1,4 @@
-//! I/O that fails: counted, told with its place and the system's words, and bounded.
+//! Failed I/O is counted, reported with its offset and the system's message, and bounded.
 
 use serde_json::Value;
 
@@ -30,7 +30,7 @@ fn failures(test: &Value) -> &Vec<Value> {
 }
 
 #[test]
-fn failed_reads_are_counted_and_the_first_are_told() {
+fn failed_reads_are_counted_and_the_first_are_reported() {
     let Some(device) = half_broken() else { return };
     for engine in ["uring", "psync"] {
         let args = ["run", "plan.toml", &device.path, "--io", engine, "--json"];
@@ -90,7 +90,8 @@ fn a_file_cut_short_beneath_a_run_gives_short_reads() {
     let story = Story::new();
     story.write(
         "plan.toml",
-        "size = \"8MiB\"\n[[test]]\nname = \"t\"\nrun = \"10min\"\noutstanding = 4\naccess = [{ size = \"4KiB\", random = 100 }]\n",
+        "size = \"8MiB\"\n[[test]]\nname = \"t\"\nrun = \"10min\"\noutstanding = 4\n\
+         access = [{ size = \"4KiB\", random = 100 }]\n",
     );
     let running = story.start(&["run", "plan.toml", "t.dat", "--json"]);
     story.wait_for(|run| run["tests"][0]["total"]["ops"].as_u64() > Some(0));

@@ -19,8 +19,8 @@ fn results_come_as_csv_markdown_bbcode_and_json() {
         &["predict", "nas-4bay", "--only", "Random"],
     ] {
         for (format, word) in [("csv", ","), ("md", "|--"), ("bbcode", "[table]"), ("json", "{")] {
-            let told = story.assay(&[verb, &["--format", format]].concat()).ends(DONE);
-            assert!(told.out.contains(word), "{verb:?} as {format}: {}", told.out);
+            let reported = story.assay(&[verb, &["--format", format]].concat()).ends(DONE);
+            assert!(reported.out.contains(word), "{verb:?} as {format}: {}", reported.out);
         }
     }
     let csv = story.assay(&["show", "one", "--format", "csv"]).ends(DONE).out;

@@ -177,8 +177,8 @@ fn what_cannot_be_a_target_is_refused_and_nothing_is_created() {
     check(&["t.dat", "--size", "0"], &["size"]);
 }
 
-/// Runs the program as somebody who is not root, where the folder has that mode. It is a copy, as the program itself may
-/// lie where nobody else may go.
+/// Runs the program as somebody who is not root, where the folder has that mode. It is a copy, as the program itself
+/// may lie where nobody else may go.
 fn as_nobody(story: &Story, mode: u32, args: &[&str]) -> (Option<i32>, String) {
     use std::os::unix::process::CommandExt as _;
     let original = story.command(args);
@@ -217,7 +217,7 @@ fn what_may_not_be_looked_at_is_named_with_the_reason() {
 }
 
 #[test]
-fn who_lacks_rights_is_told_what_to_do() {
+fn an_error_for_want_of_rights_says_what_to_do() {
     if !is_root() {
         return;
     }

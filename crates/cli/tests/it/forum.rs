@@ -63,8 +63,8 @@ fn check_test(test: &Value) {
 #[test]
 fn the_forum_suite_prints_one_document_with_four_tests_whose_numbers_agree() {
     let story = Story::new();
-    let told = forum(&story, "vmware", &["--json"]);
-    let document = told.json();
+    let reported = forum(&story, "vmware", &["--json"]);
+    let document = reported.json();
     assert_eq!(document["schema"], "assay.run/1");
     for key in ["run", "plan", "host", "tests", "findings"] {
         assert!(!document[key].is_null(), "{key}");
@@ -115,8 +115,8 @@ fn a_larger_size_fills_only_what_is_missing() {
     let mut larger = read.to_vec();
     larger.extend(["--size", "80MiB"]);
     let args = ["run", "vmware", "t.dat"].iter().chain(&larger).copied().collect::<Vec<_>>();
-    let told = story.assay(&args).ends(DONE);
-    assert_eq!(told.json()["targets"][0]["member"]["content"], "prepared");
+    let reported = story.assay(&args).ends(DONE);
+    assert_eq!(reported.json()["targets"][0]["member"]["content"], "prepared");
     let after = story.read("t.dat");
     assert_eq!(after.len(), 80 << 20);
     assert!(after[..before.len()] == before, "what was there stays");
@@ -152,13 +152,13 @@ fn a_directory_gets_a_test_file_inside() {
 #[test]
 fn the_table_is_the_forum_s_with_its_notes() {
     let story = Story::new();
-    let told = forum(&story, "vmware", &["--set", "run=200ms", "--label", "before"]);
-    assert!(told.err.contains("assay show"), "{}", told.err);
-    let header = told.out.lines().find(|line| line.starts_with("Test ")).unwrap();
+    let reported = forum(&story, "vmware", &["--set", "run=200ms", "--label", "before"]);
+    assert!(reported.err.contains("assay show"), "{}", reported.err);
+    let header = reported.out.lines().find(|line| line.starts_with("Test ")).unwrap();
     let columns = ["MiB/s", "IOPS", "Avg", "Max", "p50", "p99", "p99.9", "Outst.", "CPU %"];
     let found: Vec<usize> = columns.iter().map(|c| header.find(&format!(" {c}")).unwrap()).collect();
     assert!(found.is_sorted(), "{header}");
-    told.says(&["RealLife-60%Rand-65%Read", "The position returns to the start"]);
+    reported.says(&["RealLife-60%Rand-65%Read", "The position returns to the start"]);
     story.assay(&["show", "before"]).ends(DONE).says(&["RealLife-60%Rand-65%Read"]);
     story.assay(&["show", "before", "--explain"]).ends(DONE).says(&["MiB/s is 2^20 bytes"]);
 }

@@ -96,10 +96,10 @@ fn ctrl_c_keeps_what_was_measured() {
         let story = Story::new();
         let mut running = in_the_middle(&story);
         running.signal(signal);
-        let told = running.end().ends(INTERRUPTED).says(&["what was measured is kept"]);
-        check_kept(&told.json(), "interrupted");
+        let reported = running.end().ends(INTERRUPTED).says(&["what was measured is kept"]);
+        check_kept(&reported.json(), "interrupted");
         let shown = story.assay(&["show", "last", "--json"]).ends(DONE).json();
-        assert_eq!(shown["tests"], told.json()["tests"]);
+        assert_eq!(shown["tests"], reported.json()["tests"]);
         story.assay(&["show"]).ends(DONE).says(&["(INTERRUPTED)", "The run was interrupted"]);
     }
 }
@@ -115,8 +115,8 @@ fn ctrl_c_while_a_file_is_filled_keeps_what_was_filled() {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     running.signal("INT");
-    let told = running.end().ends(INTERRUPTED);
-    told.says(&["stopped while t.dat was being filled"]);
+    let reported = running.end().ends(INTERRUPTED);
+    reported.says(&["stopped while t.dat was being filled"]);
     assert_eq!(story.assay(&["runs", "--json"]).ends(DONE).json(), serde_json::json!([]));
     // It is Assay's file still: a smaller size is made from it.
     let args = ["run", "vmware", "t.dat", "--size", "1MiB", "--set", "run=100ms", "--remove"];
@@ -143,11 +143,11 @@ fn ctrl_c_twice_stops_at_once() {
         heard.push(byte[0]);
     }
     running.signal("INT");
-    let told = running.end().ends(INTERRUPTED);
+    let reported = running.end().ends(INTERRUPTED);
     let kept = story.assay(&["show", "--json"]).ends(DONE).json();
     // Only storage that ends half a GiB within the blink between the two has nothing to be stopped.
     match kept["status"].as_str().unwrap() {
-        "partial" => assert_eq!(told.out, "", "stopped before anything could be printed"),
+        "partial" => assert_eq!(reported.out, "", "stopped before anything could be printed"),
         status => assert_eq!(status, "interrupted"),
     }
 }
@@ -163,8 +163,8 @@ fn a_stop_during_warm_up_leaves_no_row() {
     let mut running = story.start(&["run", "plan.toml", "t.dat", "--size", "4MiB"]);
     story.wait_for(|run| run["tests"][0].is_object());
     running.signal("INT");
-    let told = running.end().ends(INTERRUPTED).says(&["one: interrupted before measuring"]);
-    let row = told.out.lines().find(|line| line.starts_with("one ")).unwrap();
+    let reported = running.end().ends(INTERRUPTED).says(&["one: interrupted before measuring"]);
+    let row = reported.out.lines().find(|line| line.starts_with("one ")).unwrap();
     assert_eq!(row.split_whitespace().collect::<Vec<_>>().join(" "), "one interrupted before measuring");
     let shown = story.assay(&["show", "last", "--json"]).ends(DONE).json();
     let test = &shown["tests"][0];
@@ -187,9 +187,9 @@ fn the_line_of_an_ended_step_has_the_numbers_of_the_table() {
         "semantics = \"iometer\"\n[[test]]\nname = \"slow\"\nrun = \"1500ms\"\noutstanding = 64\n\
          access = [{ size = \"64KiB\", random = 100, read = 0 }]\n",
     );
-    let told = story.assay(&["run", "plan.toml", "sim:ix4-200d", "--json"]).ends(DONE);
-    let total = &told.json()["tests"][0]["total"];
-    let line = told.err.lines().find(|line| line.starts_with("1/1 slow: ")).unwrap();
+    let reported = story.assay(&["run", "plan.toml", "sim:ix4-200d", "--json"]).ends(DONE);
+    let total = &reported.json()["tests"][0]["total"];
+    let line = reported.err.lines().find(|line| line.starts_with("1/1 slow: ")).unwrap();
     let words: Vec<&str> = line["1/1 slow: ".len()..].split_whitespace().collect();
     for (value, unit, pointer) in [(words[0], words[1], "/iops"), (words[2], words[3], "/mib_per_s")] {
         let printed: f64 = value.replace(',', "").parse().unwrap();

@@ -1,8 +1,8 @@
 //! Every kind of target under one load: the engine that the record names, and the queue depth that the target saw.
 //!
-//! A block device named in /dev was once taken for a file in memory and measured one I/O at a time, while the table said
-//! 61 in flight. So the depth is read where nobody can be mistaken about it: from the kernel's own count of requests. How
-//! fast each kind is beside fio is the bench's to say (`make bench BENCH="--case kinds"`).
+//! A block device named in /dev was once taken for a file in memory and measured one I/O at a time, while the table
+//! said 61 in flight. So the depth is read where nobody can be mistaken about it: from the kernel's own count of
+//! requests. How fast each kind is beside fio is the bench's to say (`make bench BENCH="--case kinds"`).
 
 use serde_json::Value;
 

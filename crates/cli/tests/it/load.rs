@@ -106,7 +106,10 @@ fn an_open_load_beyond_the_storage_counts_what_it_could_not_issue() {
     let story = Story::new();
     story.write(
         "plan.toml",
-        format!("size = \"1MiB\"\n[[test]]\nname = \"t\"\nrun = \"500ms\"\n{MIX}\npace = {{ rate = \"10000000/s\", arrivals = \"constant\" }}"),
+        format!(
+            "size = \"1MiB\"\n[[test]]\nname = \"t\"\nrun = \"500ms\"\n{MIX}\n\
+                 pace = {{ rate = \"10000000/s\", arrivals = \"constant\" }}"
+        ),
     );
     let document = story.assay(&["run", "plan.toml", "t.dat", "--json"]).ends(DONE).json();
     let test = &document["tests"][0];

@@ -1,7 +1,8 @@
 //! Stories: the program itself on real files and devices, as somebody at a terminal would use it.
 //!
 //! Times never decide: what is asserted is counts, sums, order, exit codes and words. Stories that need root (loop
-//! devices, mounts, swap) are skipped where there is none (`assay_testkit::need`). `SLOW_TESTS=1` adds those that take longer.
+//! devices, mounts, swap) are skipped where there is none (`assay_testkit::need`). `SLOW_TESTS=1` adds those that
+//! take longer.
 #![expect(clippy::unwrap_used, reason = "a panic in a story is a story that failed")]
 
 mod bad_plans;

@@ -66,7 +66,7 @@ fn jobs_that_only_read_leave_their_file_as_it_is() {
 fn a_job_on_a_target_that_was_not_given_is_refused() {
     let story = Story::new();
     story.write("plan.toml", PLAN);
-    let told = story.assay(&["run", "plan.toml", "a.dat", "--json"]).ends(BAD_INPUT);
-    told.refused(&["two loads at once", "backup", "target 1", "1 was given"]);
+    let reported = story.assay(&["run", "plan.toml", "a.dat", "--json"]).ends(BAD_INPUT);
+    reported.refused(&["two loads at once", "backup", "target 1", "1 was given"]);
     assert_eq!(story.files(), ["plan.toml"]);
 }

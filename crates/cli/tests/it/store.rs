@@ -35,9 +35,13 @@ fn a_store_is_named_by_option_or_environment_or_lies_in_the_data_folder() {
 }
 
 #[test]
-fn a_store_that_cannot_be_used_is_told_before_anything_is_measured() {
+fn a_store_that_cannot_be_used_is_reported_before_anything_is_measured() {
     let story = Story::new();
-    story.write("text", "this is no database at all, but long enough to have a header of one hundred bytes or more, so that it is looked at");
+    story.write(
+        "text",
+        "this is no database at all, but long enough to have a header of one hundred bytes or more, \
+         so that it is looked at",
+    );
     let check = |store: &str, words: &[&str]| {
         let args = ["run", "vmware", "t.dat", "--size", "1MiB", "--set", "run=100ms", "--store", store];
         story.assay(&args).refused(&[words, &[store]].concat());
@@ -59,8 +63,13 @@ fn looking_for_runs_makes_no_store() {
         assert!(!story.path("none.sqlite").exists(), "{verb}");
     }
     let mut command = story.command(&["runs", "--json"]);
-    let told = command.env_remove("ASSAY_STORE").env("XDG_DATA_HOME", story.path("data")).output().unwrap();
-    assert_eq!((told.status.code(), told.stdout.as_slice()), (Some(DONE), b"[]\n".as_slice()), "a first use");
+    let reported =
+        command.env_remove("ASSAY_STORE").env("XDG_DATA_HOME", story.path("data")).output().unwrap();
+    assert_eq!(
+        (reported.status.code(), reported.stdout.as_slice()),
+        (Some(DONE), b"[]\n".as_slice()),
+        "a first use"
+    );
     assert!(!story.path("data").exists());
 }
 

@@ -1,5 +1,5 @@
-//! The README, typed by somebody who has just installed Assay: every command of its `console` blocks, in order, in an empty
-//! home. What a block shows must come, but for numbers and for findings, which depend on the machine.
+//! The README, typed by somebody who has just installed Assay: every command of its `console` blocks, in order, in an
+//! empty home. What a block shows must come, but for numbers and for findings, which depend on the machine.
 //!
 //! Blocks marked `text` show what needs more than a home: a disk (root), a NAS. They are named as not run.
 

@@ -104,8 +104,8 @@ fn one_flipped_byte_is_found_with_its_offset_and_both_stamps() {
     for (offset, is_stamp_there) in [(1_234_567_usize, true), (8 * 512 + 3, false)] {
         let story = prepared();
         corrupt(&story, |content| content[offset] ^= 0x10);
-        let told = check(&story).ends(ERRORS);
-        let document = told.json();
+        let reported = check(&story).ends(ERRORS);
+        let document = reported.json();
         assert_eq!(count(&document, "/tests/0/mismatch_count"), 1);
         let wrong = &document["tests"][0]["mismatches"][0];
         assert_eq!(count(wrong, "/offset_bytes"), (offset / 512 * 512) as u64, "{wrong:#}");

@@ -6,8 +6,8 @@ use serde_json::Value;
 use crate::lab;
 use crate::story::{json, printed, refused};
 
-/// Ceiling of a link of the lab for reads of 32 KiB, MB/s: 1 Gbit/s, `mtu - 52` of `mtu + 14` bytes are payload, and 48 bytes
-/// of header go with each I/O.
+/// Ceiling of a link of the lab for reads of 32 KiB, MB/s: 1 Gbit/s, `mtu - 52` of `mtu + 14` bytes are payload, and
+/// 48 bytes of header go with each I/O.
 fn ceiling(mtu: f64) -> f64 {
     125.0 * (mtu - 52.0) / (mtu + 14.0) * 32_768.0 / 32_816.0
 }
@@ -22,7 +22,7 @@ fn faults(checked: &Value) -> Vec<String> {
 }
 
 #[test]
-fn four_healthy_paths_are_told_with_route_frames_and_ceiling() {
+fn four_healthy_paths_are_reported_with_route_frames_and_ceiling() {
     let Some(lab) = lab::up() else { return };
     let (story, lun) = (lab.story(), lab.four_paths(""));
     let checked = json(&story.assay(&["check", &lun, "--json"]), 0);
@@ -51,8 +51,8 @@ fn four_healthy_paths_are_told_with_route_frames_and_ceiling() {
         );
     }
     assert!(is_near(&checked["ceiling"]["together"]["mb_per_s"], 4.0 * ceiling(9000.0)));
-    let told = story.assay(&["check", &lun]);
-    let told = told.out;
+    let reported = story.assay(&["check", &lun]);
+    let reported = reported.out;
     for words in [
         "c4       9000    9000",
         "8948/9014",
@@ -62,9 +62,9 @@ fn four_healthy_paths_are_told_with_route_frames_and_ceiling() {
         "no fault found; all 4 paths are up",
         "\nAll paths\n",
     ] {
-        assert!(told.contains(words), "{words}: {told}");
+        assert!(reported.contains(words), "{words}: {reported}");
     }
-    let wide: Vec<&str> = told.lines().skip(1).filter(|line| line.chars().count() > 80).collect();
+    let wide: Vec<&str> = reported.lines().skip(1).filter(|line| line.chars().count() > 80).collect();
     assert!(wide.is_empty(), "lines wider than 80: {wide:#?}");
 }
 
@@ -76,17 +76,17 @@ fn a_link_that_is_not_jumbo_is_named_whichever_end_it_is() {
 
     lab.does("mtu 2 1500");
     let both = check();
-    let told = faults(&both);
+    let reported = faults(&both);
     assert!(
-        told.len() == 1 && told[0].contains("path 1 (10.77.2.2) has MTU 1500, while the largest"),
-        "{told:?}"
+        reported.len() == 1 && reported[0].contains("path 1 (10.77.2.2) has MTU 1500, while the largest"),
+        "{reported:?}"
     );
     assert!(is_near(&both["ceiling"]["paths"][1]["mb_per_s"], ceiling(1500.0)));
 
     lab.does("mtu 2 9000 client");
     let server = check();
-    let told = faults(&server);
-    assert!(told.len() == 1 && told[0].contains("the target uses 1500"), "{told:?}");
+    let reported = faults(&server);
+    assert!(reported.len() == 1 && reported[0].contains("the target uses 1500"), "{reported:?}");
     let frames = &server["lun"]["paths"][1]["net"]["frames"];
     let largest = frames["largest_bytes"].as_u64().unwrap();
     assert!((1500..1510).contains(&largest), "a VLAN tag may pass beside it: {frames:#}");
@@ -108,10 +108,10 @@ fn a_switch_that_is_not_jumbo_is_named_before_anything_hangs_for_long() {
     ];
     refused(&story.assay(&["check", &alone]), 2, &words);
     let checked = json(&story.assay(&["check", &lab.four_paths(""), "--json"]), 0);
-    let told = faults(&checked);
+    let reported = faults(&checked);
     assert!(
-        told.iter().any(|fault| fault.contains("path 1 (10.77.2.2)") && fault.contains("1500")),
-        "{told:?}"
+        reported.iter().any(|fault| fault.contains("path 1 (10.77.2.2)") && fault.contains("1500")),
+        "{reported:?}"
     );
     let passes: Vec<u64> = checked["lun"]["paths"]
         .as_array()
@@ -132,8 +132,11 @@ fn a_cable_that_is_pulled_is_seen_and_the_other_paths_serve() {
     let up: Vec<bool> = paths.iter().map(|path| path["is_up"].as_bool().unwrap()).collect();
     assert_eq!(up, [true, true, false, true]);
     assert_eq!(paths[2]["net"]["interface"]["state"], "no_carrier");
-    let told = faults(&checked);
-    assert!(told.len() == 1 && told[0].contains("path 2 (10.77.3.2) is down: c3 has no link"), "{told:?}");
+    let reported = faults(&checked);
+    assert!(
+        reported.len() == 1 && reported[0].contains("path 2 (10.77.3.2) is down: c3 has no link"),
+        "{reported:?}"
+    );
     assert!(is_near(&checked["ceiling"]["together"]["mb_per_s"], 3.0 * ceiling(9000.0)));
     let alone = lab.one_path(1).replace("10.77.1.2", "10.77.3.2");
     refused(&story.assay(&["check", &alone]), 2, &["cannot connect to 10.77.3.2", "c3 has no link"]);
@@ -168,7 +171,7 @@ fn what_stands_in_the_way_of_a_login_is_said() {
 }
 
 #[test]
-fn a_unit_with_a_file_system_is_told_and_not_written() {
+fn a_unit_with_a_file_system_is_reported_and_not_written() {
     let Some(lab) = lab::up() else { return };
     let (story, lun) = (lab.story(), lab.one_path(2));
     let checked = json(&story.assay(&["check", &lun, "--json"]), 0);
@@ -208,7 +211,7 @@ fn targets_and_all_their_portals_are_found_by_asking() {
 }
 
 #[test]
-fn an_nfs_server_is_told_with_route_frames_and_the_ceiling_of_its_own_headers() {
+fn an_nfs_server_is_reported_with_route_frames_and_the_ceiling_of_its_own_headers() {
     let Some(lab) = lab::up() else { return };
     if !need::programs(&["ganesha.nfsd", "rpcbind"]) {
         return;
@@ -232,8 +235,8 @@ fn an_nfs_server_is_told_with_route_frames_and_the_ceiling_of_its_own_headers() 
 
     lab.does("mtu 1 1500 server");
     let checked = json(&story.assay(&check), 0);
-    let told = faults(&checked);
-    assert!(told.len() == 1 && told[0].contains("the target uses 1500"), "{told:?}");
+    let reported = faults(&checked);
+    assert!(reported.len() == 1 && reported[0].contains("the target uses 1500"), "{reported:?}");
     assert!(
         is_near(&checked["ceiling"]["together"]["mb_per_s"], allowed(1500.0)),
         "{:#}",

@@ -23,16 +23,19 @@ fn a_router_whose_next_link_is_smaller_is_named_whether_it_speaks_or_not() {
     assert_eq!(net["frames"]["refusal"]["by"], "10.87.1.254", "{net:#}");
     assert_eq!(net["frames"]["refusal"]["mtu_bytes"], 1500);
     assert_eq!(net["frames"]["largest_bytes"], 1500);
-    let told = only_fault(&checked);
-    assert!(told.contains("the router 10.87.1.254 reports that its next link has MTU 1500"), "{told}");
+    let reported = only_fault(&checked);
+    assert!(
+        reported.contains("the router 10.87.1.254 reports that its next link has MTU 1500"),
+        "{reported}"
+    );
 
     lab.does("router 2 1500 silent");
     let checked = json(&story.assay(&["check", &over(2), "--json"]), 0);
     let net = &checked["lun"]["paths"][0]["net"];
     assert!(net["frames"]["refusal"].is_null(), "{net:#}");
-    let told = only_fault(&checked);
-    assert!(told.contains("between this host and the target"), "{told}");
-    assert!(told.contains("A router between them does not answer."), "{told}");
+    let reported = only_fault(&checked);
+    assert!(reported.contains("between this host and the target"), "{reported}");
+    assert!(reported.contains("A router between them does not answer."), "{reported}");
     let text = story.assay(&["check", &over(2)]);
     let text = text.out;
     assert!(text.contains("via 10.87.2.254, through c2"), "{text}");
@@ -58,8 +61,12 @@ fn paths_of_ipv6_have_frames_and_ceilings_of_their_own_headers() {
         assert_eq!(path["net"]["route"]["device"], link, "{path:#}");
         let passes = path["net"]["frames"]["largest_bytes"].as_f64().unwrap();
         assert!(passes >= arrives && passes < arrives + 10.0, "{path:#}");
-        let told = checked["ceiling"]["paths"][0]["mb_per_s"].as_f64().unwrap();
-        assert!((told / ceiling(arrives) - 1.0).abs() < 1e-6, "{portal}: {told} of {}", ceiling(arrives));
+        let reported = checked["ceiling"]["paths"][0]["mb_per_s"].as_f64().unwrap();
+        assert!(
+            (reported / ceiling(arrives) - 1.0).abs() < 1e-6,
+            "{portal}: {reported} of {}",
+            ceiling(arrives)
+        );
         assert_eq!(checked["path_faults"].as_array().unwrap().len(), usize::from(arrives < 9000.0));
     }
     refused(&story.assay(&["check", &to("[fe80::77:2]")]), 2, &["name the interface", "[fe80::77:2%eth0]"]);

@@ -8,8 +8,10 @@ use serde_json::Value;
 use crate::lab::{self, Lab};
 use crate::story::{Story, json, printed, refused};
 
-const READS: &str = "name=\"r\"\n[[test]]\nname=\"t\"\naccess=[{size=\"32KiB\",read=100,random=0}]\noutstanding=64\nrun=\"3s\"\n";
-const VERIFIED: &str = "name=\"v\"\n[[test]]\nname=\"t\"\naccess=[{size=\"8KiB\",read=50,random=100}]\noutstanding=32\nrun=\"12s\"\nverify=true\n";
+const READS: &str = "name=\"r\"\n[[test]]\nname=\"t\"\naccess=[{size=\"32KiB\",read=100,random=0}]\noutstanding=64\n\
+                     run=\"3s\"\n";
+const VERIFIED: &str = "name=\"v\"\n[[test]]\nname=\"t\"\naccess=[{size=\"8KiB\",read=50,random=100}]\n\
+                        outstanding=32\nrun=\"12s\"\nverify=true\n";
 
 fn numbers(list: &Value, key: &str) -> Vec<f64> {
     list.as_array().unwrap().iter().map(|one| one[key].as_f64().unwrap_or(0.0)).collect()

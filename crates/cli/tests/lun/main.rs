@@ -59,8 +59,8 @@ fn one_serial_that_two_luns_have_allows_neither() {
         format!("name=\"w\"\nsize=\"16MiB\"\n[[test]]\nname=\"t\"\nrun=\"200ms\"\n{}{}", job(0), job(1));
     let plan = story.write("write.toml", &plan);
     let run = ["run", &plan, &luns[0], &luns[1], "--overwrite"];
-    let told = story.assay(&[&run[..], &[serials[0].as_str().unwrap()]].concat());
-    refused(&told, 2, &["names iscsi://", " and iscsi://", "say which", "Nothing was written"]);
+    let reported = story.assay(&[&run[..], &[serials[0].as_str().unwrap()]].concat());
+    refused(&reported, 2, &["names iscsi://", " and iscsi://", "say which", "Nothing was written"]);
     assert!(
         before == [&one, &other].map(|tgt| std::fs::read(tgt.lun_path()).unwrap()),
         "nothing was written"
@@ -81,8 +81,8 @@ fn a_lun_that_holds_a_file_system_is_read_and_never_written() {
     assert_eq!(checked["writable"], false);
     let before = std::fs::read(tgt.lun_path()).unwrap();
     let serial = checked["serial"].as_str().unwrap();
-    let told = story.assay(&["run", "vmware", &lun, "--quick", "--overwrite", serial]);
-    refused(&told, 2, &["refusing to write", "ext4", "Nothing was written"]);
+    let reported = story.assay(&["run", "vmware", &lun, "--quick", "--overwrite", serial]);
+    refused(&reported, 2, &["refusing to write", "ext4", "Nothing was written"]);
     let plan = story
         .write("read.toml", "name=\"r\"\n[[test]]\nname=\"t\"\naccess=[{size=\"4KiB\",read=100}]\nops=200\n");
     let document = json(&story.assay(&["run", &plan, &lun, "--json"]), 0);
@@ -156,10 +156,10 @@ fn a_wrong_target_or_lun_is_answered_with_those_there_are() {
         tgt.set(&format!("--op new --mode target --tid {tid} -T {name}{tid:02}")).unwrap();
         tgt.set(&format!("--op bind --mode target --tid {tid} -I ALL")).unwrap();
     }
-    let told = story.assay(&["check", &lun.replace(":disk", ":disk077")]);
+    let reported = story.assay(&["check", &lun.replace(":disk", ":disk077")]);
     // Those most like it first.
-    refused(&told, 2, &[&format!("has:\n    - {name}07\n"), "\n    - and 4 more\n"]);
-    assert_eq!(told.err.matches("    - iqn.").count(), 8);
+    refused(&reported, 2, &[&format!("has:\n    - {name}07\n"), "\n    - and 4 more\n"]);
+    assert_eq!(reported.err.matches("    - iqn.").count(), 8);
     let all = json(&story.assay(&["check", lun.split("/iqn.").next().unwrap(), "--json"]), 0);
     assert_eq!(all["targets"].as_array().unwrap().len(), 12);
     assert!(!all["targets"][0]["portals"].as_array().unwrap().is_empty());
@@ -190,9 +190,9 @@ fn a_secret_opens_the_target_and_is_kept_nowhere() {
 
     refused(&story.assay(&["check", &tgt.address("bob@", "")]), 2, &["ASSAY_CHAP_SECRET"]);
     refused(&story.assay(&["check", &tgt.address("", "")]), 2, &["login"]);
-    let told = story.assay(&["run", &plan, &tgt.address("bob@", &format!("chap_file={wrong}"))]);
-    refused(&told, 2, &["login"]);
-    assert!(!told.err.contains("not-the-secret-99"));
+    let reported = story.assay(&["run", &plan, &tgt.address("bob@", &format!("chap_file={wrong}"))]);
+    refused(&reported, 2, &["login"]);
+    assert!(!reported.err.contains("not-the-secret-99"));
 
     let lun = tgt.address("bob@", &format!("chap_file={}", right.display()));
     let by_file = story.assay(&["run", &plan, &lun, "--json", "-o", "report.html"]);
@@ -220,7 +220,8 @@ fn measures(story: &Story) {
 fn a_target_that_is_killed_and_restarted_loses_nothing() {
     let Some(mut tgt) = tgt::start(2) else { return };
     let (story, lun) = (Story::new(), tgt.address("", "no_path=30"));
-    let plan = "name=\"v\"\n[[test]]\nname=\"t\"\naccess=[{size=\"8KiB\",read=50,random=100}]\noutstanding=16\nrun=\"8s\"\nverify=true\n";
+    let plan = "name=\"v\"\n[[test]]\nname=\"t\"\naccess=[{size=\"8KiB\",read=50,random=100}]\noutstanding=16\n\
+                run=\"8s\"\nverify=true\n";
     let plan = story.write("verify.toml", plan);
     let serial = json(&story.assay(&["check", &lun, "--json"]), 0)["serial"].as_str().unwrap().to_owned();
     let mut command =

@@ -15,8 +15,8 @@ struct Calls {
     most: AtomicI64,
 }
 
-/// Passes on one direction record by record (RFC 5531, section 11), and calls `each` before the last fragment of a record
-/// goes on.
+/// Passes on one direction record by record (RFC 5531, section 11), and calls `each` before the last fragment of a
+/// record goes on.
 fn relay(mut from: TcpStream, mut to: TcpStream, each: impl Fn()) {
     let mut mark = [0; 4];
     let mut body = Vec::new();

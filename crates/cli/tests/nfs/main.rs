@@ -1,4 +1,5 @@
-//! Stories on NFS exports: the program itself against a real nfs-ganesha on loopback. Skipped where that does not start.
+//! Stories on NFS exports: the program itself against a real nfs-ganesha on loopback. Skipped where that does not
+//! start.
 #![expect(clippy::unwrap_used, reason = "a panic in a story is a story that failed")]
 
 mod depth;
@@ -75,8 +76,12 @@ fn what_is_not_ours_is_read_and_not_written() {
     let content: Vec<u8> = (0..1 << 20).map(|at: u32| at.to_le_bytes()[1]).collect();
     std::fs::write(server.file("rw/theirs.dat"), &content).unwrap();
     let file = at(&server, "/rw/theirs.dat", "");
-    let told = story.assay(&["run", "write.toml", &file]).ends(BAD_INPUT);
-    assert!(told.err.contains("was not made by Assay") && told.err.contains("--overwrite"), "{}", told.err);
+    let reported = story.assay(&["run", "write.toml", &file]).ends(BAD_INPUT);
+    assert!(
+        reported.err.contains("was not made by Assay") && reported.err.contains("--overwrite"),
+        "{}",
+        reported.err
+    );
     let document = story.assay(&["run", "read.toml", &file, "--json", "--remove"]).ends(DONE).json();
     assert_eq!(count(&document, "/tests/0/read/ops"), 200);
     assert!(std::fs::read(server.file("rw/theirs.dat")).unwrap() == content, "neither changed nor removed");
@@ -91,8 +96,8 @@ fn what_is_not_ours_is_read_and_not_written() {
     story.assay(&["run", "write.toml", &own, "--size", "1MiB"]).ends(DONE);
     std::thread::sleep(Duration::from_millis(20));
     std::fs::write(server.file("rw/ours.dat"), "something else").unwrap();
-    let told = story.assay(&["run", "write.toml", &own, "--size", "1MiB"]).ends(BAD_INPUT);
-    assert!(told.err.contains("was changed since"), "{}", told.err);
+    let reported = story.assay(&["run", "write.toml", &own, "--size", "1MiB"]).ends(BAD_INPUT);
+    assert!(reported.err.contains("was changed since"), "{}", reported.err);
 }
 
 #[test]
@@ -102,8 +107,8 @@ fn what_the_server_does_not_allow_is_said_before_anything_is_done() {
     story.write("read.toml", READ);
     story.write("write.toml", WRITE);
     let refused = |plan: &str, file: String, words: &[&str]| {
-        let told = story.assay(&["run", plan, &file, "--size", "1MiB"]).ends(BAD_INPUT);
-        assert!(words.iter().all(|word| told.err.contains(word)), "{words:?}: {}", told.err);
+        let reported = story.assay(&["run", plan, &file, "--size", "1MiB"]).ends(BAD_INPUT);
+        assert!(words.iter().all(|word| reported.err.contains(word)), "{words:?}: {}", reported.err);
     };
     refused("write.toml", at(&server, "/ro/new.dat", ""), &["does not let", "create files"]);
     refused("write.toml", at(&server, "/squash/new.dat", ""), &["uid 0", "squashing"]);
@@ -115,12 +120,12 @@ fn what_the_server_does_not_allow_is_said_before_anything_is_done() {
     );
     refused("write.toml", at(&server, "/rw/no/such/folder/t.dat", ""), &["no directory `no`"]);
     refused("write.toml", "nfs://127.0.0.1:9/rw/t.dat?mountport=9".into(), &["cannot connect"]);
-    let told = story.assay(&["run", "read.toml", &at(&server, "/ro/there.dat", ""), "--json"]).ends(DONE);
-    assert_eq!(count(&told.json(), "/tests/0/read/ops"), 200, "reading is allowed");
-    let told = story
+    let reported = story.assay(&["run", "read.toml", &at(&server, "/ro/there.dat", ""), "--json"]).ends(DONE);
+    assert_eq!(count(&reported.json(), "/tests/0/read/ops"), 200, "reading is allowed");
+    let reported = story
         .assay(&["run", "write.toml", &at(&server, "/rw/big.dat", ""), "--size", "100TiB"])
         .ends(BAD_INPUT);
-    assert!(told.err.contains("does not fit"), "{}", told.err);
+    assert!(reported.err.contains("does not fit"), "{}", reported.err);
     assert_eq!(std::fs::read_dir(server.file("rw")).unwrap().count(), 0, "refusals leave nothing");
     story.assay(&["run", "write.toml", &at(&server, "/rw/t.dat", ""), "--size", "1MiB"]).ends(DONE);
     refused("write.toml", at(&server, "/rw/t.dat", "&uid=4711"), &["does not let uid 4711", "write to it"]);
@@ -158,8 +163,8 @@ fn check_tells_what_is_there_and_touches_nothing() {
         (Some(true), Some(true)),
         "{ours:#}"
     );
-    let told = story.assay(&["check", &at(&server, "/rw/assay.dat", "")]).ends(DONE);
-    assert!(told.out.contains("made by Assay") && told.out.contains("UNSTABLE"), "{}", told.out);
+    let reported = story.assay(&["check", &at(&server, "/rw/assay.dat", "")]).ends(DONE);
+    assert!(reported.out.contains("made by Assay") && reported.out.contains("UNSTABLE"), "{}", reported.out);
 }
 
 #[test]
@@ -172,8 +177,8 @@ fn a_server_alone_is_answered_with_its_exports() {
         assert_eq!(listed["kind"], "nfs-server");
         let exports = listed["exports"].as_array().unwrap();
         assert!(exports.contains(&json!({ "path": "/rw", "to": [] })), "{listed:#}");
-        let told = story.assay(&["check", &address]).ends(DONE).says(&["/rw to everybody", "Name one"]);
-        assert!(told.out.lines().all(|line| line.chars().count() <= 80), "{}", told.out);
+        let reported = story.assay(&["check", &address]).ends(DONE).says(&["/rw to everybody", "Name one"]);
+        assert!(reported.out.lines().all(|line| line.chars().count() <= 80), "{}", reported.out);
     }
     let run = ["run", "vmware", &format!("nfs://127.0.0.1:{}/", server.port)];
     story.assay(&run).ends(BAD_INPUT).says(&["assay check nfs://host lists the exports"]);
@@ -183,12 +188,12 @@ fn a_server_alone_is_answered_with_its_exports() {
 }
 
 #[test]
-fn the_way_to_the_server_is_told_by_a_check_and_kept_with_a_run() {
+fn the_way_to_the_server_is_reported_by_a_check_and_kept_with_a_run() {
     let Some(server) = ganesha::start() else { return };
     let story = Story::new();
     let checked = story.assay(&["check", &at(&server, "/rw", ""), "--json"]).ends(DONE).json();
     let remote = format!("127.0.0.1:{}", server.port);
-    let is_told = |paths: &Value| {
+    let is_reported = |paths: &Value| {
         let [path] = paths.as_array().unwrap().as_slice() else { panic!("one way: {paths:#}") };
         let net = &path["net"];
         assert_eq!(path["remote"].as_str(), Some(&*remote), "{path:#}");
@@ -200,7 +205,7 @@ fn the_way_to_the_server_is_told_by_a_check_and_kept_with_a_run() {
         );
         assert!(net["interface"]["mtu_bytes"].as_u64() >= Some(1500), "{path:#}");
     };
-    is_told(&checked["nfs"]["paths"]);
+    is_reported(&checked["nfs"]["paths"]);
     assert_eq!(
         (&checked["path_faults"], checked["ceiling"]["paths"].as_array().unwrap().len()),
         (&json!([]), 1)
@@ -211,11 +216,11 @@ fn the_way_to_the_server_is_told_by_a_check_and_kept_with_a_run() {
             && arithmetic.contains("32768/32900 (data, RPC and NFS headers)"),
         "{arithmetic}"
     );
-    let told = story.assay(&["check", &at(&server, "/rw", "")]).ends(DONE).out;
+    let reported = story.assay(&["check", &at(&server, "/rw", "")]).ends(DONE).out;
     for words in ["The way to the server", "through lo", "MTU", "ceiling", "round trip", "it counts once"] {
-        assert!(told.contains(words), "{words}: {told}");
+        assert!(reported.contains(words), "{words}: {reported}");
     }
-    let wide: Vec<&str> = told.lines().skip(1).filter(|line| line.chars().count() > 80).collect();
+    let wide: Vec<&str> = reported.lines().skip(1).filter(|line| line.chars().count() > 80).collect();
     assert!(wide.is_empty(), "lines wider than 80: {wide:#?}");
 
     let closed = story.assay(&["check", "nfs://127.0.0.1:9/rw?mountport=9"]).ends(BAD_INPUT).err;
@@ -227,7 +232,7 @@ fn the_way_to_the_server_is_told_by_a_check_and_kept_with_a_run() {
     story.write("timed.toml", VERIFY.replace("500ms", "2500ms"));
     let file = at(&server, "/rw/t.dat", "&connections=2");
     let document = story.assay(&["run", "timed.toml", &file, "--json"]).ends(DONE).json();
-    is_told(&document["targets"][0]["member"]["nfs"]["paths"]);
+    is_reported(&document["targets"][0]["member"]["nfs"]["paths"]);
     let [tcp] = document["tests"][0]["tcp"].as_array().unwrap().as_slice() else { panic!("one server") };
     assert_eq!(
         (tcp["remote"].as_str(), tcp["connections_max"].as_u64()),
@@ -270,7 +275,8 @@ fn where_writes_were_kept_is_in_the_result() {
     }
 }
 
-/// What is written before the measured window is part of no figure of it; that the COMMIT had to write it too is told.
+/// Writes before the measured window are part of none of its figures; the report says that the COMMIT had to write
+/// them too.
 #[test]
 fn writes_of_the_warm_up_are_not_counted() {
     let Some(server) = ganesha::start() else { return };
@@ -350,7 +356,7 @@ fn a_byte_that_changed_on_the_server_is_found() {
 }
 
 #[test]
-fn a_server_that_is_killed_and_restarted_loses_nothing_that_matters_and_is_told() {
+fn a_server_that_is_killed_and_restarted_loses_nothing_that_matters_and_is_reported() {
     let Some(server) = ganesha::start() else { return };
     let story = Story::new();
     story.write("verify.toml", VERIFY.replace("500ms", "6s").replace("outstanding = 8", "outstanding = 16"));
@@ -361,8 +367,8 @@ fn a_server_that_is_killed_and_restarted_loses_nothing_that_matters_and_is_told(
     server.kill();
     std::thread::sleep(Duration::from_millis(2200));
     server.restart();
-    let told = running.end();
-    let document = told.ends(DONE);
+    let reported = running.end();
+    let document = reported.ends(DONE);
     let (document, said) = (document.json(), document.err);
     let test = &document["tests"][0];
     assert_eq!((test["complete"].as_bool(), test["errors"].as_u64()), (Some(true), Some(0)), "{test:#}");
@@ -388,9 +394,9 @@ fn what_stands_where_the_mark_goes_is_left_alone() {
     let story = Story::new();
     story.write("write.toml", WRITE);
     std::fs::write(server.file("rw/.t.dat.assay"), "shopping list").unwrap();
-    let told =
+    let reported =
         story.assay(&["run", "write.toml", &at(&server, "/rw/t.dat", ""), "--size", "1MiB"]).ends(BAD_INPUT);
-    assert!(told.err.contains("was not written by Assay"), "{}", told.err);
+    assert!(reported.err.contains("was not written by Assay"), "{}", reported.err);
     assert_eq!(std::fs::read(server.file("rw/.t.dat.assay")).unwrap(), b"shopping list");
     assert!(!server.file("rw/t.dat").exists(), "what was created is taken back");
 }
@@ -404,8 +410,8 @@ fn two_runs_on_one_machine_do_not_write_to_one_file() {
     let file = at(&server, "/rw/t.dat", "");
     let mut running = story.start(&["run", "long.toml", &file, "--size", "1MiB"]);
     story.wait_for(|run| run["tests"][0]["series"].as_array().is_some_and(|series| !series.is_empty()));
-    let told = story.assay(&["run", "write.toml", &file, "--size", "1MiB"]).ends(BAD_INPUT);
-    assert!(told.err.contains("in use by another run"), "{}", told.err);
+    let reported = story.assay(&["run", "write.toml", &file, "--size", "1MiB"]).ends(BAD_INPUT);
+    assert!(reported.err.contains("in use by another run"), "{}", reported.err);
     running.signal("INT");
     running.end().ends(story::INTERRUPTED);
     story.assay(&["run", "write.toml", &file, "--size", "1MiB"]).ends(DONE);
@@ -441,14 +447,14 @@ fn a_file_that_takes_the_place_of_the_measured_one_is_neither_marked_nor_removed
         }
         std::fs::rename(&precious, &real).unwrap();
         running.signal("INT");
-        let told = running.end();
-        assert!(told.err.contains("leads to another file"), "{name}: {}", told.err);
-        assert!(!removes || told.err.contains("kept nfs://"), "{name}: {}", told.err);
+        let reported = running.end();
+        assert!(reported.err.contains("leads to another file"), "{name}: {}", reported.err);
+        assert!(!removes || reported.err.contains("kept nfs://"), "{name}: {}", reported.err);
         // Nothing says that it is ours: it is not written to, and not removed.
         for more in [&[][..], &["--remove"]] {
             let again = ["run", "write.toml", &file, "--size", "1MiB"];
-            let told = story.assay(&[&again[..], more].concat()).ends(BAD_INPUT);
-            assert!(told.err.contains("was not made by Assay"), "{name}: {}", told.err);
+            let reported = story.assay(&[&again[..], more].concat()).ends(BAD_INPUT);
+            assert!(reported.err.contains("was not made by Assay"), "{name}: {}", reported.err);
         }
         story.write("read.toml", READ);
         story.assay(&["run", "read.toml", &file, "--remove"]).ends(DONE);
@@ -488,9 +494,9 @@ fn a_silent_port_mapper_is_named_and_asked_once() {
     let story = Story::new();
     story.write("write.toml", WRITE);
     let Some(asked) = mapper_of_one_word(server.mount_port) else { return };
-    let told = story.assay(&["check", &format!("nfs://127.0.0.1:{}/rw", server.port)]).ends(BAD_INPUT);
-    let told = told.says(&["port mapper of 127.0.0.1 does not answer; give port= and mountport="]);
-    assert_eq!(asked.load(Ordering::SeqCst), 1, "{}", told.err);
+    let reported = story.assay(&["check", &format!("nfs://127.0.0.1:{}/rw", server.port)]).ends(BAD_INPUT);
+    let reported = reported.says(&["port mapper of 127.0.0.1 does not answer; give port= and mountport="]);
+    assert_eq!(asked.load(Ordering::SeqCst), 1, "{}", reported.err);
 
     // What it said once is enough for the mark, which is written several times, and the removal.
     let file = format!("nfs://127.0.0.1:{}/rw/t.dat", server.port);
@@ -527,11 +533,11 @@ fn every_address_of_a_name_is_tried_and_each_has_its_word() {
     net.assay(&story, &hosts, &run).ends(DONE);
     assert_eq!(std::fs::read_dir(net.server().file("rw")).unwrap().count(), 0, "removed, and its mark");
 
-    let told =
+    let reported =
         net.assay(&story, &hosts, &["check", "nfs://gone/rw?port=2049&mountport=20048"]).ends(BAD_INPUT);
-    let told =
-        told.says(&["cannot connect to NFS at any address of gone", "[fd79::2]:2049: Connection refused"]);
-    assert!(told.err.contains(&format!("{}:2049: ", net::NOBODY)), "{}", told.err);
+    let reported = reported
+        .says(&["cannot connect to NFS at any address of gone", "[fd79::2]:2049: Connection refused"]);
+    assert!(reported.err.contains(&format!("{}:2049: ", net::NOBODY)), "{}", reported.err);
 }
 
 /// Two addresses, a name and two ways to write the ports lead to one server: a file there is one file.
@@ -557,8 +563,9 @@ fn one_file_by_two_addresses_of_its_server_is_one_file() {
         ]
     };
     let is_one = |plan: &str, first: &str, second: &str| {
-        let told = net.assay(&story, &hosts, &["run", plan, first, second, "--size", "1MiB"]).ends(BAD_INPUT);
-        assert!(told.err.contains("is given twice (as"), "{first} {second}: {}", told.err);
+        let reported =
+            net.assay(&story, &hosts, &["run", plan, first, second, "--size", "1MiB"]).ends(BAD_INPUT);
+        assert!(reported.err.contains("is given twice (as"), "{first} {second}: {}", reported.err);
     };
     // As yet there is none, and two spellings of one path are none the less refused before anything stays.
     let [first, others @ ..] = ways("new.dat");
@@ -598,8 +605,8 @@ fn a_second_run_by_another_address_of_the_server_is_refused() {
         let second = at(net::SECOND);
         let mut run = vec!["run", "write.toml", &second, "--size", "1MiB"];
         run.extend(overwrite.iter().flat_map(|path| ["--overwrite", path]));
-        let told = net.assay(&story, "", &run).ends(BAD_INPUT);
-        assert!(told.err.contains("in use by another run"), "{name}: {}", told.err);
+        let reported = net.assay(&story, "", &run).ends(BAD_INPUT);
+        assert!(reported.err.contains("in use by another run"), "{name}: {}", reported.err);
         running.signal("INT");
         running.end().ends(story::INTERRUPTED);
         net.assay(&story, "", &run).ends(DONE);

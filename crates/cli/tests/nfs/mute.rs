@@ -52,8 +52,8 @@ fn hand_on(mut from: TcpStream, mut to: TcpStream, is_mute: &AtomicBool) {
     let _ = to.shutdown(Shutdown::Both);
 }
 
-/// Each target's mark and each removal would wait for the same silence again: it is waited for once, and the results are
-/// told all the same.
+/// Each target's mark and each removal would wait for the same silent server again: Assay waits once, and still prints
+/// the results.
 #[test]
 fn a_server_that_is_silent_at_the_end_is_waited_for_once() {
     let Some(server) = ganesha::start() else { return };
@@ -69,13 +69,13 @@ fn a_server_that_is_silent_at_the_end_is_waited_for_once() {
     let running = story.start(&["run", "two.toml", &file("a"), &file("b"), "--size", "1MiB", "--remove"]);
     story.wait_for(|run| run["tests"][0]["series"].as_array().is_some_and(|series| !series.is_empty()));
     [&nfs, &mount].iter().for_each(|relay| relay.is_mute.store(true, Ordering::SeqCst));
-    let told = running.end().ends(ERRORS);
-    let told = told.says(&[
+    let reported = running.end().ends(ERRORS);
+    let reported = reported.says(&[
         "its mark could not be closed",
         "kept nfs://",
         "the server did not answer after the run",
     ]);
-    assert!(told.out.contains("IOPS"), "the results: {}\n{}", told.out, told.err);
-    assert_eq!(told.err.matches("could not be closed").count(), 2, "{}", told.err);
-    assert_eq!(mount.taken_mute.load(Ordering::SeqCst), 1, "{}", told.err);
+    assert!(reported.out.contains("IOPS"), "the results: {}\n{}", reported.out, reported.err);
+    assert_eq!(reported.err.matches("could not be closed").count(), 2, "{}", reported.err);
+    assert_eq!(mount.taken_mute.load(Ordering::SeqCst), 1, "{}", reported.err);
 }

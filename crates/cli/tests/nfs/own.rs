@@ -1,4 +1,5 @@
-//! Files of Assay's own that are not as a run left them: on an export that became read-only, after a run that was killed.
+//! Files of Assay's own that are not as a run left them: on an export that became read-only, after a run that was
+//! killed.
 
 use std::fs::{File, rename};
 use std::time::{Duration, SystemTime};
@@ -30,10 +31,10 @@ fn a_file_of_our_own_on_an_export_that_became_read_only_is_read() {
     assert!(rules(&document).contains(&"own-file-read-only"), "{:?}", rules(&document));
     assert!(mark() == before && server.file("ro/plain").exists(), "nothing is marked or removed");
 
-    let told = story.assay(&["run", "write.toml", &plain]).ends(BAD_INPUT);
-    assert!(told.err.contains("does not let uid 0 gid 0 write to it"), "{}", told.err);
-    let told = story.assay(&["run", "read.toml", &plain, "--size", "8MiB"]).ends(BAD_INPUT);
-    assert!(told.err.contains("4MiB"), "{}", told.err);
+    let reported = story.assay(&["run", "write.toml", &plain]).ends(BAD_INPUT);
+    assert!(reported.err.contains("does not let uid 0 gid 0 write to it"), "{}", reported.err);
+    let reported = story.assay(&["run", "read.toml", &plain, "--size", "8MiB"]).ends(BAD_INPUT);
+    assert!(reported.err.contains("4MiB"), "{}", reported.err);
     // What has stamps can be checked, what has none cannot.
     let stamped = ["run", "check.toml", &at(&server, "/ro/stamped", ""), "--json"];
     let document = story.assay(&stamped).ends(DONE).json();
@@ -77,8 +78,8 @@ fn what_somebody_wrote_long_after_a_killed_run_is_not_ours() {
     let checked = story.assay(&["check", &file, "--json"]).ends(DONE).json();
     assert_eq!(checked["made_by_assay"], true, "a plan may last so long");
     modify(Duration::from_secs(2 * 86_400));
-    let told = story.assay(&["run", "mixed.toml", &file]).ends(BAD_INPUT);
-    assert!(told.err.contains("was changed since"), "{}", told.err);
+    let reported = story.assay(&["run", "mixed.toml", &file]).ends(BAD_INPUT);
+    assert!(reported.err.contains("was changed since"), "{}", reported.err);
 }
 
 /// The address as it had been typed for the target was refused for `--overwrite`: only one way of writing it was taken.
@@ -110,14 +111,14 @@ fn a_file_on_a_server_is_not_filled_where_nobody_wants_that() {
     story.write("read.toml", READ);
     story.write("verify.toml", VERIFY);
     let run = ["run", "read.toml", &file, "--size", "4MiB", "--json"];
-    let told = story.assay(&[&run[..], &["--no-fill"]].concat()).ends(DONE);
-    assert!(!told.err.contains("filling"), "{}", told.err);
-    let document = told.json();
+    let reported = story.assay(&[&run[..], &["--no-fill"]].concat()).ends(DONE);
+    assert!(!reported.err.contains("filling"), "{}", reported.err);
+    let document = reported.json();
     assert_eq!(document["targets"][0]["member"]["content"], "none");
     assert!(rules(&document).contains(&"unknown-content"), "{:?}", rules(&document));
     assert_eq!(std::fs::metadata(server.file("rw/t.dat")).unwrap().len(), 4 << 20);
-    let told = story.assay(&["run", "verify.toml", &file, "--no-fill"]).ends(BAD_INPUT);
-    assert!(told.err.contains("leave out --no-fill"), "{}", told.err);
+    let reported = story.assay(&["run", "verify.toml", &file, "--no-fill"]).ends(BAD_INPUT);
+    assert!(reported.err.contains("leave out --no-fill"), "{}", reported.err);
     let document = story.assay(&run).ends(DONE).json();
     assert_eq!(document["targets"][0]["member"]["content"], "prepared", "the next run makes up for it");
 }

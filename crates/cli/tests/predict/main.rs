@@ -216,9 +216,9 @@ fn an_array_attached_to_a_target_is_used_by_every_run_on_it() {
     assert!(bench.json(&run)["tests"][0]["expected"].is_null(), "nobody said what to expect");
     bench.ok(&["target", "set", &file, "--array", "ssd-sata"]);
     assert_eq!(bench.json(&["target", "list", "--json"]).as_array().unwrap().len(), 1);
-    let told = bench.json(&run);
+    let reported = bench.json(&run);
     assert!(
-        told["tests"][0]["expected"]["iops"]["value"].as_f64().unwrap() > 0.0,
+        reported["tests"][0]["expected"]["iops"]["value"].as_f64().unwrap() > 0.0,
         "also under a relative name"
     );
     let other =
@@ -240,7 +240,8 @@ fn calibration_recovers_hidden_costs_through_the_whole_tool() {
         return;
     }
     let bench = Bench::new();
-    // So large that a machine busy with something else, whose timers are a tenth of a millisecond late, changes nothing.
+    // So large that a machine busy with something else, whose timers are a tenth of a millisecond late, changes
+    // nothing.
     let secret = [
         ("read_op_us", 4000.0),
         ("read_kib_us", 20.0),
@@ -294,7 +295,7 @@ fn calibration_recovers_hidden_costs_through_the_whole_tool() {
 }
 
 #[test]
-fn a_plan_where_an_array_belongs_and_the_other_way_round_are_told_with_what_to_type() {
+fn a_plan_where_an_array_belongs_and_the_other_way_round_are_answered_with_what_to_type() {
     let bench = Bench::new();
     let plan = bench
         .write("mine.toml", "[[test]]\nname = \"t\"\naccess = [{ size = \"8KiB\", read = 1 }]\nbogus = 1\n");
@@ -310,7 +311,7 @@ fn a_plan_where_an_array_belongs_and_the_other_way_round_are_told_with_what_to_t
 }
 
 #[test]
-fn a_sweep_that_runs_downwards_is_told_so() {
+fn a_sweep_that_runs_downwards_is_reported() {
     let bench = Bench::new();
     let says = bench.refused(&["predict", "ix4-200d", "--sweep", "disks=12..4"]);
     assert!(says.contains("from 12 to 4") && says.contains("like disks=4..12"), "{says}");
@@ -329,7 +330,7 @@ fn a_sweep_that_is_left_out_is_said_where_it_would_stand() {
     let args = ["predict", "nas-4bay", &plan, "--sweep", "disks=4..6"];
     let text = bench.ok(&args);
     assert!(text.contains("left out: --sweep disks=4..6: 2 jobs run side by side"), "{text}");
-    let told = bench.json(&[&args[..], &["--json"]].concat());
-    let left_out = told["tests"][0]["left_out"][0].as_str().unwrap();
-    assert!(left_out.contains("--what-if FIELD=VALUE"), "{told:#}");
+    let reported = bench.json(&[&args[..], &["--json"]].concat());
+    let left_out = reported["tests"][0]["left_out"][0].as_str().unwrap();
+    assert!(left_out.contains("--what-if FIELD=VALUE"), "{reported:#}");
 }

@@ -287,8 +287,9 @@ proptest! {
         let span = least_span(&job, Semantics::Assay, 512) + extra;
         let semantics = if iometer { Semantics::Iometer } else { Semantics::Assay };
         for worker in 0..workers {
+            let spans = &[span];
             let setup =
-                PlannerSetup { job: &job, semantics, spans: &[span], block_bytes: 512, worker, workers, exclusive, seed };
+                PlannerSetup { job: &job, semantics, spans, block_bytes: 512, worker, workers, exclusive, seed };
             for draw in draws(&mut Planner::new(&setup), 200) {
                 prop_assert_eq!(draw.offset_bytes % (align * 512), 0);
                 prop_assert!(draw.offset_bytes + u64::from(draw.size_bytes) <= span);

@@ -141,13 +141,13 @@ pub fn run_on<T: Target>(
 }
 
 /// What a run on watched targets came to.
-pub struct Told {
+pub struct Reported {
     pub outcome: Outcome,
     pub seen: Arc<Seen>,
     pub events: Vec<Event>,
 }
 
-impl Told {
+impl Reported {
     /// Everything counted in all intervals of a job.
     pub fn counted(&self, job: u32) -> AccessStats {
         let mut sum = AccessStats::default();
@@ -173,16 +173,16 @@ impl Told {
 }
 
 /// Runs a plan on watched targets.
-pub fn watch(text: &str, members: usize, faults: Faults) -> Told {
+pub fn watch(text: &str, members: usize, faults: Faults) -> Reported {
     watch_with(text, members, faults, Seen::default(), &StopSignal::default())
 }
 
-pub fn watch_with(text: &str, members: usize, faults: Faults, seen: Seen, stop: &StopSignal) -> Told {
+pub fn watch_with(text: &str, members: usize, faults: Faults, seen: Seen, stop: &StopSignal) -> Reported {
     let (seen, mut events) = (Arc::new(seen), Vec::new());
     let opener = |request: &OpenRequest<'_>| WatchedTarget::open(request, &seen, faults);
     let outcome = run_on(text, members, &opener, stop, &mut |event| {
         events.push(event);
         Ok(())
     });
-    Told { outcome: outcome.unwrap(), seen: Arc::clone(&seen), events }
+    Reported { outcome: outcome.unwrap(), seen: Arc::clone(&seen), events }
 }

@@ -7,7 +7,7 @@ use assay_engine::StopSignal;
 use assay_record::{Outcome, Phase, RunEvent, StepReason};
 use assay_target::{NullTarget, OpenRequest};
 
-use crate::bench::{Faults, Seen, Told, run_on, watch, watch_with};
+use crate::bench::{Faults, Reported, Seen, run_on, watch, watch_with};
 
 fn test(fields: &str) -> String {
     format!("[[test]]\nname = \"t\"\naccess = [{{ size = \"4KiB\", read = 50, random = 50 }}]\n{fields}\n")
@@ -18,10 +18,10 @@ fn every_operation_is_counted_once() {
     for fields in
         ["ops = 100_000\noutstanding = 7", "ops = 30_000\noutstanding = 64\nworkers = 3", "bytes = \"40MiB\""]
     {
-        let told = watch(&test(fields), 2, Faults::default());
-        let counted = told.counted(0).total();
-        assert_eq!(counted.ops(), told.seen.submitted.load(Ordering::Relaxed), "{fields}");
-        assert_eq!(told.outcome, Outcome::Done);
+        let reported = watch(&test(fields), 2, Faults::default());
+        let counted = reported.counted(0).total();
+        assert_eq!(counted.ops(), reported.seen.submitted.load(Ordering::Relaxed), "{fields}");
+        assert_eq!(reported.outcome, Outcome::Done);
     }
 }
 
@@ -35,10 +35,10 @@ fn stopping_by_operations_or_bytes_is_exact() {
 
 #[test]
 fn warm_up_is_drained_and_not_counted() {
-    let told = watch(&test("ops = 5_000\noutstanding = 16\nwarmup = \"50ms\""), 1, Faults::default());
-    assert_eq!(told.counted(0).total().ops(), 5_000);
-    assert!(told.seen.submitted.load(Ordering::Relaxed) > 5_000);
-    let phases: Vec<Phase> = told
+    let reported = watch(&test("ops = 5_000\noutstanding = 16\nwarmup = \"50ms\""), 1, Faults::default());
+    assert_eq!(reported.counted(0).total().ops(), 5_000);
+    assert!(reported.seen.submitted.load(Ordering::Relaxed) > 5_000);
+    let phases: Vec<Phase> = reported
         .events
         .iter()
         .filter_map(|e| match e.what {
@@ -52,17 +52,17 @@ fn warm_up_is_drained_and_not_counted() {
 #[test]
 fn a_failed_operation_is_a_measurement_until_the_limit() {
     let faults = Faults { fail_every: Some(10), ..Faults::default() };
-    let told = watch(&test("ops = 500\noutstanding = 8\nerror_limit = 50"), 1, faults);
-    let counted = told.counted(0).total();
+    let reported = watch(&test("ops = 500\noutstanding = 8\nerror_limit = 50"), 1, faults);
+    let counted = reported.counted(0).total();
     assert_eq!((counted.ops(), counted.errors), (450, 50));
-    assert_eq!(told.outcome, Outcome::Done);
-    let failure = &told.ends()[0].failures[0];
+    assert_eq!(reported.outcome, Outcome::Done);
+    let failure = &reported.ends()[0].failures[0];
     assert_eq!((failure.errno, failure.size_bytes), (5, 4096));
     assert!(failure.says.contains("Input/output error"), "{}", failure.says);
 
-    let told = watch(&test("ops = 100_000\noutstanding = 8\nerror_limit = 50"), 1, faults);
-    assert_eq!((told.outcome, &told.ends()[0].reason), (Outcome::Failed, &StepReason::ErrorLimit));
-    assert!(told.counted(0).total().errors >= 51);
+    let reported = watch(&test("ops = 100_000\noutstanding = 8\nerror_limit = 50"), 1, faults);
+    assert_eq!((reported.outcome, &reported.ends()[0].reason), (Outcome::Failed, &StepReason::ErrorLimit));
+    assert!(reported.counted(0).total().errors >= 51);
 }
 
 #[test]
@@ -71,11 +71,11 @@ fn a_lost_target_ends_the_run_and_keeps_what_was_measured() {
     for semantics in ["assay", "iometer"] {
         let text =
             format!("semantics = \"{semantics}\"\n{}", test("outstanding = 4\nworkers = 2\nrun = \"10s\""));
-        let told = watch(&text, 1, faults);
-        assert_eq!(told.outcome, Outcome::Failed);
-        let end = told.ends()[0];
+        let reported = watch(&text, 1, faults);
+        assert_eq!(reported.outcome, Outcome::Failed);
+        let end = reported.ends()[0];
         assert!(matches!(&end.reason, StepReason::TargetLost(why) if why.contains("pulled the plug")));
-        assert!(told.counted(0).total().ops() > 900, "{semantics}");
+        assert!(reported.counted(0).total().ops() > 900, "{semantics}");
         assert!(end.jobs[0].measured_ns > 0, "{semantics}: what was done took some time");
     }
 }
@@ -83,12 +83,12 @@ fn a_lost_target_ends_the_run_and_keeps_what_was_measured() {
 #[test]
 fn outstanding_is_per_worker_or_per_member() {
     let depth = |semantics: &str, members| {
-        let told = watch(
+        let reported = watch(
             &format!("semantics = \"{semantics}\"\n{}", test("ops = 1000\noutstanding = 8")),
             members,
             Faults::default(),
         );
-        told.seen.depth_max.load(Ordering::Relaxed)
+        reported.seen.depth_max.load(Ordering::Relaxed)
     };
     assert_eq!(depth("assay", 3), 8);
     assert_eq!(depth("iometer", 3), 24);
@@ -96,15 +96,16 @@ fn outstanding_is_per_worker_or_per_member() {
 
 #[test]
 fn reconnecting_drains_first_and_rewinds() {
-    let text = "semantics = \"iometer\"\n[[test]]\nname = \"t\"\nreconnect_every = 500\noutstanding = 64\nrun = \"300ms\"\n\
+    let text = "semantics = \"iometer\"\n[[test]]\nname = \"t\"\nreconnect_every = 500\noutstanding = 64\n\
+                run = \"300ms\"\n\
                 access = [{ size = \"32KiB\", read = 100, random = 0 }]\n";
     let seen = Seen { log: Some(Mutex::default()), ..Seen::default() };
-    let told = watch_with(text, 1, Faults::default(), seen, &StopSignal::default());
-    assert_eq!(told.seen.in_flight_at_reopen.load(Ordering::Relaxed), 0);
-    let submitted = told.seen.submitted.load(Ordering::Relaxed);
-    let reopened = told.seen.reopened.load(Ordering::Relaxed);
+    let reported = watch_with(text, 1, Faults::default(), seen, &StopSignal::default());
+    assert_eq!(reported.seen.in_flight_at_reopen.load(Ordering::Relaxed), 0);
+    let submitted = reported.seen.submitted.load(Ordering::Relaxed);
+    let reopened = reported.seen.reopened.load(Ordering::Relaxed);
     assert!(reopened == submitted / 500 || reopened + 1 == submitted / 500, "{submitted} {reopened}");
-    let log = told.seen.log.as_ref().unwrap().lock().unwrap();
+    let log = reported.seen.log.as_ref().unwrap().lock().unwrap();
     // 15.6 MiB are touched again and again; after a reopen Iometer starts one request late.
     assert!(log.iter().all(|(offset, ..)| *offset <= 500 * 32768));
     assert_eq!((log[0].0, log[500].0, log[1000].0), (0, 32768, 32768));
@@ -114,8 +115,8 @@ fn reconnecting_drains_first_and_rewinds() {
 fn a_reply_follows_each_request_in_the_other_direction() {
     let text = "semantics = \"iometer\"\n[[test]]\nname = \"t\"\nops = 4000\noutstanding = 4\n\
                 access = [{ size = \"4KiB\", read = 100, random = 100, reply = \"512\" }]\n";
-    let told = watch(text, 1, Faults::default());
-    let counted = told.counted(0);
+    let reported = watch(text, 1, Faults::default());
+    let counted = reported.counted(0);
     assert_eq!((counted.read.ops(), counted.write.ops()), (2_000, 2_000), "replies are I/Os too");
     assert_eq!(counted.write.bytes, 2_000 * 512);
 }
@@ -141,24 +142,24 @@ fn jobs_side_by_side_are_counted_apart_on_their_own_targets() {
     let text = "[[test]]\nname = \"t\"\nrun = \"300ms\"\n\
         [[test.job]]\ntargets = [0]\noutstanding = 4\naccess = [{ size = \"8KiB\", read = 100, random = 100 }]\n\
         [[test.job]]\ntargets = [1, 2]\noutstanding = 2\naccess = [{ size = \"64KiB\", read = 0 }]\n";
-    let told = watch(text, 3, Faults::default());
-    let (first, second) = (told.counted(0), told.counted(1));
+    let reported = watch(text, 3, Faults::default());
+    let (first, second) = (reported.counted(0), reported.counted(1));
     assert!(first.read.ops() > 0 && first.write.ops() == 0);
     assert!(second.write.ops() > 0 && second.read.ops() == 0);
-    assert_eq!(first.read.ops() + second.write.ops(), told.seen.submitted.load(Ordering::Relaxed));
-    assert_eq!(told.ends()[0].jobs.len(), 2);
+    assert_eq!(first.read.ops() + second.write.ops(), reported.seen.submitted.load(Ordering::Relaxed));
+    assert_eq!(reported.ends()[0].jobs.len(), 2);
 }
 
 #[test]
 fn an_open_loop_is_due_at_its_rate_and_waits_from_the_due_time() {
-    let told = watch(
+    let reported = watch(
         &test("run = \"1s\"\noutstanding = 4\npace = { rate = \"5000/s\", arrivals = \"constant\" }"),
         1,
         Faults::default(),
     );
-    let due = told.ends()[0].jobs[0].due.unwrap();
+    let due = reported.ends()[0].jobs[0].due.unwrap();
     assert!((4_999..=5_001).contains(&due), "{due}");
-    let counted = told.counted(0).total();
+    let counted = reported.counted(0).total();
     let (service, response) = (&counted.service, counted.response.as_ref().unwrap());
     assert_eq!(service.count(), response.count());
     assert!(response.sum_ns() >= service.sum_ns());
@@ -168,14 +169,14 @@ fn an_open_loop_is_due_at_its_rate_and_waits_from_the_due_time() {
 fn a_burst_with_a_delay_paces_the_whole_worker() {
     let text = "semantics = \"iometer\"\n[[test]]\nname = \"t\"\nrun = \"500ms\"\noutstanding = 16\n\
                 access = [{ size = \"4KiB\", delay = \"10ms\", burst = 5 }]\n";
-    let told = watch(text, 1, Faults::default());
+    let reported = watch(text, 1, Faults::default());
     // At most 50 bursts of 5, however late this machine's timers are.
-    let ops = told.counted(0).total().ops();
+    let ops = reported.counted(0).total().ops();
     assert!(ops <= 255 && ops > 0 && ops.is_multiple_of(5), "{ops}");
 }
 
 /// Stopped after a while by somebody, in the middle of a long step.
-fn stopped(text: &str) -> Told {
+fn stopped(text: &str) -> Reported {
     let stop = StopSignal::default();
     let stopper = {
         let stop = stop.clone();
@@ -184,24 +185,27 @@ fn stopped(text: &str) -> Told {
             stop.stop();
         })
     };
-    let told = watch_with(text, 1, Faults::default(), Seen::default(), &stop);
+    let reported = watch_with(text, 1, Faults::default(), Seen::default(), &stop);
     stopper.join().unwrap();
-    assert_eq!((told.outcome, &told.ends()[0].reason), (Outcome::Interrupted, &StepReason::Interrupted));
-    assert!(told.ends()[0].jobs[0].measured_ns < 60_000_000_000);
-    told
+    assert_eq!(
+        (reported.outcome, &reported.ends()[0].reason),
+        (Outcome::Interrupted, &StepReason::Interrupted)
+    );
+    assert!(reported.ends()[0].jobs[0].measured_ns < 60_000_000_000);
+    reported
 }
 
 #[test]
 fn a_stop_keeps_what_was_measured() {
-    let told = stopped(&test("run = \"1h\"\noutstanding = 8"));
-    assert_eq!(told.counted(0).total().ops(), told.seen.submitted.load(Ordering::Relaxed));
+    let reported = stopped(&test("run = \"1h\"\noutstanding = 8"));
+    assert_eq!(reported.counted(0).total().ops(), reported.seen.submitted.load(Ordering::Relaxed));
 }
 
 /// What ended after the stop was counted although the window had been closed before: too many I/Os for its length.
 #[test]
 fn under_iometers_rules_nothing_counts_that_ends_after_a_stop() {
-    let told = stopped(&format!("semantics = \"iometer\"\n{}", test("run = \"1h\"\noutstanding = 8")));
-    assert_eq!(told.counted(0).total().ops() + 8, told.seen.submitted.load(Ordering::Relaxed));
+    let reported = stopped(&format!("semantics = \"iometer\"\n{}", test("run = \"1h\"\noutstanding = 8")));
+    assert_eq!(reported.counted(0).total().ops() + 8, reported.seen.submitted.load(Ordering::Relaxed));
 }
 
 #[test]
@@ -211,11 +215,11 @@ fn a_connection_with_replies_is_reopened_with_nothing_in_flight() {
             "semantics = \"{semantics}\"\n[[test]]\nname = \"t\"\nops = 8000\noutstanding = 7\n\
              reconnect_every = 50\naccess = [{{ size = \"4KiB\", read = 100, random = 100, reply = \"512\" }}]\n"
         );
-        let told = watch(&text, 1, Faults::default());
-        assert_eq!(told.counted(0).read.ops(), 4_000);
-        assert_eq!(told.counted(0).write.ops(), 4_000);
-        assert_eq!(told.seen.in_flight_at_reopen.load(Ordering::Relaxed), 0);
-        assert_eq!(told.seen.reopened.load(Ordering::Relaxed), 4_000 / 50);
+        let reported = watch(&text, 1, Faults::default());
+        assert_eq!(reported.counted(0).read.ops(), 4_000);
+        assert_eq!(reported.counted(0).write.ops(), 4_000);
+        assert_eq!(reported.seen.in_flight_at_reopen.load(Ordering::Relaxed), 0);
+        assert_eq!(reported.seen.reopened.load(Ordering::Relaxed), 4_000 / 50);
     }
 }
 
@@ -228,8 +232,8 @@ fn iometer_sends_the_last_reply_of_a_connection_after_it_was_reopened() {
             "semantics = \"{semantics}\"\n[[test]]\nname = \"t\"\nops = 24\nreconnect_every = 3\n\
              access = [{{ size = \"4KiB\", read = 100, random = 0, reply = \"512\" }}]\n"
         );
-        let told = watch(&text, 1, Faults::default());
-        told.seen.reopened_after.lock().unwrap().clone()
+        let reported = watch(&text, 1, Faults::default());
+        reported.seen.reopened_after.lock().unwrap().clone()
     };
     assert_eq!(reopened_after("iometer"), [5, 11, 17, 23]);
     assert_eq!(reopened_after("assay"), [6, 12, 18, 24]);
@@ -238,10 +242,10 @@ fn iometer_sends_the_last_reply_of_a_connection_after_it_was_reopened() {
 #[test]
 fn results_that_cannot_be_kept_end_the_run() {
     let opener = |r: &OpenRequest<'_>| NullTarget::new(r.spans(), r.depth);
-    let mut told = 0;
+    let mut reported = 0;
     let result = run_on(&test("run = \"1h\""), 1, &opener, &StopSignal::default(), &mut |_| {
-        told += 1;
-        if told > 5 { Err("disk full".into()) } else { Ok(()) }
+        reported += 1;
+        if reported > 5 { Err("disk full".into()) } else { Ok(()) }
     });
     assert_eq!(result.unwrap_err().to_string(), "cannot store the results: disk full");
 }
@@ -250,14 +254,14 @@ fn results_that_cannot_be_kept_end_the_run() {
 fn the_same_seed_gives_the_same_io() {
     let log = || {
         let seen = Seen { log: Some(Mutex::default()), ..Seen::default() };
-        let told = watch_with(
+        let reported = watch_with(
             &test("ops = 5000\noutstanding = 8"),
             2,
             Faults::default(),
             seen,
             &StopSignal::default(),
         );
-        told.seen.log.as_ref().unwrap().lock().unwrap().clone()
+        reported.seen.log.as_ref().unwrap().lock().unwrap().clone()
     };
     assert_eq!(log(), log());
 }

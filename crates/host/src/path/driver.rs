@@ -70,10 +70,10 @@ pub(super) fn add_to(facts: &mut InterfaceFacts) {
         }
         None => from_sysfs(facts),
     }
-    facts.pause = ask(ETHTOOL_MSG_PAUSE_GET).and_then(|told| pause(&told));
-    facts.rings = ask(ETHTOOL_MSG_RINGS_GET).and_then(|told| rings(&told));
-    facts.coalescing = ask(ETHTOOL_MSG_COALESCE_GET).and_then(|told| coalescing(&told));
-    facts.offloads = ask(ETHTOOL_MSG_FEATURES_GET).map(|told| offloads(&told));
+    facts.pause = ask(ETHTOOL_MSG_PAUSE_GET).and_then(|reported| pause(&reported));
+    facts.rings = ask(ETHTOOL_MSG_RINGS_GET).and_then(|reported| rings(&reported));
+    facts.coalescing = ask(ETHTOOL_MSG_COALESCE_GET).and_then(|reported| coalescing(&reported));
+    facts.offloads = ask(ETHTOOL_MSG_FEATURES_GET).map(|reported| offloads(&reported));
 }
 
 /// For kernels without ethtool's netlink. Not the first choice: /sys may be mounted for another network namespace.
@@ -131,29 +131,29 @@ fn ask(kernel: &mut Netlink, family: u16, command: u8, interface: &str) -> io::R
     kernel.ask(Generic { family, body }, 0)
 }
 
-fn pause(told: &Answer) -> Option<PauseFacts> {
-    let flag = |kind| told.byte(kind).map(|byte| byte > 0);
+fn pause(reported: &Answer) -> Option<PauseFacts> {
+    let flag = |kind| reported.byte(kind).map(|byte| byte > 0);
     Some(PauseFacts { rx: flag(PAUSE_RX)?, tx: flag(PAUSE_TX)? })
 }
 
-fn rings(told: &Answer) -> Option<RingFacts> {
+fn rings(reported: &Answer) -> Option<RingFacts> {
     Some(RingFacts {
-        rx: told.word(RINGS_RX)?,
-        rx_max: told.word(RINGS_RX_MAX)?,
-        tx: told.word(RINGS_TX)?,
-        tx_max: told.word(RINGS_TX_MAX)?,
+        rx: reported.word(RINGS_RX)?,
+        rx_max: reported.word(RINGS_RX_MAX)?,
+        tx: reported.word(RINGS_TX)?,
+        tx_max: reported.word(RINGS_TX_MAX)?,
     })
 }
 
-fn coalescing(told: &Answer) -> Option<CoalescingFacts> {
-    let (rx_us, rx_packets) = (told.word(COALESCE_RX_US), told.word(COALESCE_RX_PACKETS));
-    let adaptive_rx = told.byte(COALESCE_ADAPTIVE_RX).is_some_and(|byte| byte > 0);
-    let is_told = rx_us.is_some() || rx_packets.is_some() || adaptive_rx;
-    is_told.then_some(CoalescingFacts { rx_us, rx_packets, adaptive_rx })
+fn coalescing(reported: &Answer) -> Option<CoalescingFacts> {
+    let (rx_us, rx_packets) = (reported.word(COALESCE_RX_US), reported.word(COALESCE_RX_PACKETS));
+    let adaptive_rx = reported.byte(COALESCE_ADAPTIVE_RX).is_some_and(|byte| byte > 0);
+    let is_reported = rx_us.is_some() || rx_packets.is_some() || adaptive_rx;
+    is_reported.then_some(CoalescingFacts { rx_us, rx_packets, adaptive_rx })
 }
 
-fn offloads(told: &Answer) -> Vec<String> {
-    let active = told.0.iter().filter(|(kind, _)| *kind == FEATURES_ACTIVE);
+fn offloads(reported: &Answer) -> Vec<String> {
+    let active = reported.0.iter().filter(|(kind, _)| *kind == FEATURES_ACTIVE);
     let bits = active.flat_map(|(_, set)| nested(set)).filter(|(kind, _)| *kind == BITSET_BITS);
     let names = bits
         .flat_map(|(_, bits)| nested(&bits))

@@ -111,11 +111,11 @@ fn narrow(facts: &mut FrameFacts, mtu_bytes: u32, send: &mut Send<'_>) {
     guesses.reverse();
     for _ in 0..HALVINGS_MAX {
         // A router that spoke need not be asked byte by byte; it would soon say no more, as it counts its words.
-        let told = facts.refusal.as_ref().map(|refusal| refusal.mtu_bytes);
-        if high <= low + 1 || told == Some(low) {
+        let reported = facts.refusal.as_ref().map(|refusal| refusal.mtu_bytes);
+        if high <= low + 1 || reported == Some(low) {
             return;
         }
-        let guess = told.filter(|told| (low + 1..high).contains(told)).or_else(|| guesses.pop());
+        let guess = reported.filter(|reported| (low + 1..high).contains(reported)).or_else(|| guesses.pop());
         let guess = guess.filter(|guess| (low + 1..high).contains(guess));
         let next = guess.unwrap_or(low + (high - low) / 2);
         match try_size(facts, next, PATIENCE, send) {
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn how_far_full_frames_come_is_told_hop_by_hop() {
+    fn how_far_full_frames_come_is_reported_hop_by_hop() {
         use FrameOutcome::{Lost, Passes, RefusedOnTheWay};
         let facts = routed(2, &[], 1, false);
         assert_eq!(reached(&facts), [(1, Some("10.0.1.1"), Passes), (2, Some("10.0.2.1"), Lost)]);

@@ -120,7 +120,7 @@ pub fn tcp_path(local: SocketAddr, remote: SocketAddr) -> Option<TcpPathFacts> {
     TcpFactsReader::open().ok()?.between(local, remote).ok().map(tcp_facts)
 }
 
-/// The facts that are kept, of those the kernel told.
+/// Returns the facts to keep of those that the kernel reported.
 #[must_use]
 pub fn tcp_facts(of: TcpFacts) -> TcpPathFacts {
     TcpPathFacts {
@@ -186,9 +186,13 @@ mod tests {
         assert_eq!((sample[0].remote.as_str(), sample[0].connections), (&*remote.to_string(), 2));
         assert!(sample[0].send_mss_bytes >= 512 && sample[0].congestion_window_segments > 0, "{sample:?}");
         let local = open[0].local_addr().unwrap();
-        let told = tcp_path(local, remote).unwrap();
-        assert_eq!((told.send_mss_bytes, told.retransmits), (sample[0].send_mss_bytes, 0), "{told:?}");
-        assert!(told.path_mtu_bytes > told.send_mss_bytes, "{told:?}");
+        let reported = tcp_path(local, remote).unwrap();
+        assert_eq!(
+            (reported.send_mss_bytes, reported.retransmits),
+            (sample[0].send_mss_bytes, 0),
+            "{reported:?}"
+        );
+        assert!(reported.path_mtu_bytes > reported.send_mss_bytes, "{reported:?}");
         drop(open);
         assert_eq!(tcp_path(local, other.local_addr().unwrap()), None, "no such connection");
         assert_eq!(watch.sample()[0].connections, 0);

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn every_use_of_a_related_device_is_told_with_its_relation() {
+    fn every_use_of_a_related_device_is_reported_with_its_relation() {
         let captured = server();
         let machine = captured.machine();
         for (name, expected) in [
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn partitions_are_told_in_one_sentence() {
+    fn partitions_are_reported_in_one_sentence() {
         let captured = server();
         let machine = captured.machine();
         let says = |name: &str| {

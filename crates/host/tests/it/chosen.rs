@@ -156,7 +156,7 @@ fn a_rule_by_port_is_followed_and_echoes_that_go_another_way_are_not_believed() 
 }
 
 #[test]
-fn among_several_next_hops_that_of_each_connection_is_told() {
+fn among_several_next_hops_that_of_each_connection_is_reported() {
     let Some(spaces) = two_ways("several") else { return };
     spaces.all(
         "here: route del default via 10.9.1.2 metric 100

@@ -100,7 +100,7 @@ fn swap_refuses_and_more_so_when_in_use() {
 }
 
 #[test]
-fn a_partition_table_refuses_and_is_told_once_per_kind() {
+fn a_partition_table_refuses_and_is_reported_once_per_kind() {
     let Some(device) = LoopDevice::new() else { return };
     // An MBR with one Linux partition of 16 MiB at 1 MiB: boot signature 55 AA, entry 0 at byte 446.
     let mut entry = [0u8; 16];
@@ -134,7 +134,8 @@ fn a_mounted_partition_refuses_its_disk_and_the_disk_its_partition() {
     let Some(mut disk) = LoopDevice::over(folder, &file, &["--partscan"]) else { return };
     let text = disk.text();
     let part = format!("{text}p1");
-    // The kernel is told directly, because it may be built without partition table readers. 16 MiB at 1 MiB.
+    // The kernel is given the partition directly, because it may be built without partition table readers. 16 MiB at
+    // 1 MiB.
     if !disk.run(&["addpart", &text, "1", "2048", "32768"], &["delpart", &text, "1"]) {
         return;
     }

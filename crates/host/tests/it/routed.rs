@@ -1,4 +1,5 @@
-//! NetProbe over routers: how far full frames come, with routers that say why they do not, and with such that are silent.
+//! NetProbe over routers: how far full frames come, with routers that say why they do not, and with such that are
+//! silent.
 
 use std::time::{Duration, Instant};
 

@@ -131,7 +131,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     }
 
     fn ids_answer(&mut self, at: usize, is_good: bool, data: &[u8]) -> Result<Option<ProbeStep>, String> {
-        // A unit without page 83 has no name; then two paths cannot be told apart, and none is refused.
+        // A unit without page 83 has no name; then two paths cannot be distinguished, and none is refused.
         let ids = if is_good { DeviceIds::parse(data).unwrap_or_default() } else { DeviceIds::default() };
         self.paths[at].port_group = ids.target_port_group();
         let wwid = ids.wwid();

@@ -2,10 +2,10 @@
 //!
 //! A write that was handed to a connection may sit in the target when the connection dies. If it were sent again on
 //! another path at once, the target could carry out the new one, then a newer write to the same block, and then the
-//! old one: silent corruption. So such writes wait, [`CommandState::Fenced`], until the target is known to have dropped the
-//! old task: a login with the same ISID reinstates the session, and the target ends its old tasks before it answers
-//! (RFC 7143 §6.3.5); a LUN reset ends them too. Our own socket is closed with a reset, so that nothing it still
-//! held can leave. Reads change nothing and go to another path at once.
+//! old one: silent corruption. So such writes wait, [`CommandState::Fenced`], until the target is known to have
+//! dropped the old task: a login with the same ISID reinstates the session, and the target ends its old tasks before
+//! it answers (RFC 7143 §6.3.5); a LUN reset ends them too. Our own socket is closed with a reset, so that nothing it
+//! still held can leave. Reads change nothing and go to another path at once.
 
 use std::time::{Duration, Instant};
 
@@ -86,7 +86,13 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     fn take_back(&mut self, at: usize, now: Instant) -> (u32, u32) {
         let index = self.paths[at].index;
         self.paths[at].pending.clear();
-        let is_here = |place| matches!(place, CommandState::Bound { path } | CommandState::Started { path } | CommandState::Sent { path } if path == index);
+        let is_here = |place| {
+            matches!(
+                place,
+                CommandState::Bound { path } | CommandState::Started { path } | CommandState::Sent { path }
+                    if path == index
+            )
+        };
         let mut users: Vec<(Instant, u32)> = Vec::new();
         for (user, slot) in self.slots.live() {
             if is_here(slot.place) {
@@ -319,7 +325,8 @@ pub(crate) fn login_error(portal: String, failure: LoginFailure) -> PathError {
         LoginFailure::Login(source) => PathError::Login { portal, source },
         LoginFailure::HungUp { has_chap: false } => PathError::HungUp {
             portal,
-            hint: "some targets (Linux LIO) do this when they require CHAP; give a user name (user@host) and its secret",
+            hint: "some targets (Linux LIO) do this when they require CHAP; give a user name (user@host) and its \
+                   secret",
         },
         LoginFailure::HungUp { has_chap: true } => {
             PathError::HungUp { portal, hint: "see the target's log for the reason" }

@@ -60,8 +60,8 @@ pub enum LoginError {
     TargetNotGenuine,
     /// The target accepted our credentials, and did not answer our challenge.
     #[error(
-        "the target accepted the CHAP name and secret but did not answer the CHAP challenge: it has no mutual (outgoing) \
-         CHAP account. Set one up on the target, or log in without a mutual secret"
+        "the target accepted the CHAP name and secret but did not answer the CHAP challenge: it has no mutual \
+         (outgoing) CHAP account. Set one up on the target, or log in without a mutual secret"
     )]
     MutualUnanswered,
     /// The target refused credentials and challenge together.

@@ -131,7 +131,8 @@ impl Negotiated {
             header_digest: false,
             data_digest: false,
             initial_r2t: true,
-            // An answer to a No is optional (RFC 7143 §6.2), and Linux LIO gives none: whoever offers No has agreed on it.
+            // An answer to a No is optional (RFC 7143 §6.2), and Linux LIO gives none: whoever offers No has agreed
+            // on it.
             immediate_data: offer.immediate_data,
             max_send_segment_bytes: 8192,
             max_recv_segment_bytes: offer.max_recv_segment_bytes,

@@ -64,7 +64,8 @@ fn a_login_without_authentication_takes_two_requests() {
     assert_eq!(first.bhs.flags(), 0x81);
     assert_eq!(
         first.data,
-        b"InitiatorName=iqn.2026-11.example:host\0SessionType=Normal\0TargetName=iqn.2026-11.example:disk\0AuthMethod=None\0"
+        b"InitiatorName=iqn.2026-11.example:host\0SessionType=Normal\0TargetName=iqn.2026-11.example:disk\0\
+          AuthMethod=None\0"
     );
     let (flags, text) = sent(answer(&mut login, 0x81, "AuthMethod=None TargetPortalGroupTag=1"));
     assert_eq!(flags, 0x87);

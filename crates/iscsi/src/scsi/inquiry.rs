@@ -69,8 +69,8 @@ pub fn parse_serial(data: &[u8]) -> Result<Option<String>, ScsiDataError> {
     Ok(Some(ascii(page(data, 0x80)?)).filter(|serial| is_identity(serial)))
 }
 
-/// True if `text` distinguishes one unit from another. Targets fill fields that they have nothing for with blanks, zeros,
-/// a single letter repeated, or a word that says so.
+/// True if `text` distinguishes one unit from another. Targets fill fields that they have nothing for with blanks,
+/// zeros, a single letter repeated, or a word that says so.
 fn is_identity(text: &str) -> bool {
     let mut characters = text.bytes().filter(u8::is_ascii_alphanumeric);
     let is_filler = match characters.next() {

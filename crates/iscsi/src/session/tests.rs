@@ -312,7 +312,10 @@ proptest! {
     #[test]
     fn random_responses_never_break_the_session(
         script in proptest::collection::vec((
-            prop_oneof![Just(0x21u8), Just(0x22), Just(0x25), Just(0x31), Just(0x20), Just(0x32), Just(0x3f), Just(0x26), any::<u8>()],
+            prop_oneof![
+                Just(0x21u8), Just(0x22), Just(0x25), Just(0x31), Just(0x20), Just(0x32), Just(0x3f), Just(0x26),
+                any::<u8>()
+            ],
             any::<u8>(), 0usize..6, prop_oneof![0u32..20_000, any::<u32>()], prop_oneof![0u32..20_000, any::<u32>()],
             0u32..3, proptest::collection::vec(any::<u8>(), 0..20),
         ), 1..200),

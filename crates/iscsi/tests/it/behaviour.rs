@@ -193,7 +193,10 @@ fn a_window_that_stays_closed_does_not_hold_commands_for_ever() {
         "{:?}",
         done[99].result
     );
-    let closed = |kind: &EventKind| matches!(kind, EventKind::PathDown { cause, .. } if cause.contains("window closed"));
+    let closed = |kind: &EventKind| {
+        matches!(kind, EventKind::PathDown { cause, .. }
+            if cause.contains("window closed"))
+    };
     let events = kinds(&mut initiator);
     assert!(events.iter().any(closed), "{events:?}");
 }
@@ -266,8 +269,8 @@ fn nonsense_on_the_wire_is_survived() {
     println!("{} conversations of nonsense survived, seeds {} to {last}", last - first, first + 1);
 }
 
-/// The first seeds of the runs in which a command ended twice, or a freed one was started; which of a run it was depends
-/// on timing.
+/// The first seeds of the runs in which a command ended twice, or a freed one was started; which of a run it was
+/// depends on timing.
 const KEPT_SEEDS: [u64; 16] = [
     1_000_001, 1_000_002, 1_000_003, 1_000_004, 2_000_001, 2_000_002, 2_000_003, 2_000_004, 7_000_001,
     7_000_002, 7_000_003, 7_000_004, 8_000_001, 8_000_002, 8_000_003, 8_000_004,

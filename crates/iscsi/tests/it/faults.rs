@@ -175,7 +175,10 @@ fn damaged_bytes_are_noticed_by_the_digests() {
         proxy.damage_once();
         verify(&mut initiator, 256, 65_536, 16, 1);
     }
-    let noticed = |event: &EventKind| matches!(event, EventKind::PathDown { cause, .. } if cause.contains("digest is wrong"));
+    let noticed = |event: &EventKind| {
+        matches!(event, EventKind::PathDown { cause, .. }
+            if cause.contains("digest is wrong"))
+    };
     assert_eq!(say(&mut initiator, start).iter().filter(|event| noticed(event)).count(), 3);
 }
 

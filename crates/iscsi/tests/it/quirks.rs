@@ -35,7 +35,10 @@ fn skipped_status_numbers_end_the_session() {
     let mut done = Vec::new();
     while done.is_empty() && initiator.poll(Some(Duration::from_secs(1)), &mut done).is_ok() {}
     let events: Vec<EventKind> = initiator.events().into_iter().map(|event| event.kind).collect();
-    let is_gap = |kind: &EventKind| matches!(kind, EventKind::PathDown { cause, .. } if cause.contains("a response is missing"));
+    let is_gap = |kind: &EventKind| {
+        matches!(kind, EventKind::PathDown { cause, .. }
+            if cause.contains("a response is missing"))
+    };
     assert!(events.iter().any(is_gap), "{events:?}");
 }
 

@@ -59,7 +59,7 @@ fn identity_capacity_and_facts_are_read() {
 }
 
 #[test]
-fn unmapped_blocks_are_told() {
+fn unmapped_blocks_are_reported() {
     let Some(mut tgt) = tgt::start(1) else { return };
     tgt.set("--op update --mode logicalunit --tid 1 --lun 1 --params thin_provisioning=1").unwrap();
     let mut initiator = Initiator::<Buffer>::connect(config(&tgt)).unwrap();
@@ -93,10 +93,10 @@ fn the_units_of_a_target_are_listed_whatever_they_are() {
     let Some(tgt) = tgt::start(1) else { return };
     // A unit that is not there does not keep from asking for those that are.
     let found = units(&Config { lun: 99, ..config(&tgt) }, 2).unwrap();
-    let told: Vec<(u16, Option<u64>)> =
+    let reported: Vec<(u16, Option<u64>)> =
         found.units.iter().map(|unit| (unit.lun, unit.capacity_bytes)).collect();
     // LUN 0 is tgt's controller; LUN 2 is beyond the two that were asked about.
-    assert_eq!((told, found.more_count), (vec![(0, None), (1, Some(LUN_BYTES))], 1));
+    assert_eq!((reported, found.more_count), (vec![(0, None), (1, Some(LUN_BYTES))], 1));
     let types: Vec<u8> = found.units.iter().map(|unit| unit.inquiry.as_ref().unwrap().device_type).collect();
     assert_eq!(types, [0x0c, 0]);
 }

@@ -99,7 +99,10 @@ fn a_path_that_stays_silent_is_ended_early_and_its_writes_are_fenced_at_once() {
     let done = drain(&mut initiator);
     let events: Vec<EventKind> = initiator.events().into_iter().map(|event| event.kind).collect();
     assert!(done.len() == 8 && done.iter().all(|completion| completion.result == Ok(512)), "{events:?}");
-    let ended = |kind: &EventKind| matches!(kind, EventKind::PathDown { cause, commands: 4, fenced_writes: 4 } if cause.contains("sent nothing"));
+    let ended = |kind: &EventKind| {
+        matches!(kind, EventKind::PathDown { cause, commands: 4, fenced_writes: 4 }
+            if cause.contains("sent nothing"))
+    };
     assert!(events.iter().any(ended), "{events:?}");
     let fence = EventKind::Fenced { by: FencedBy::ReinstatementElsewhere, writes: 4 };
     assert!(events.contains(&fence), "{events:?}");
@@ -162,7 +165,10 @@ fn a_target_that_comes_back_is_noticed_although_pauses_have_grown() {
     initiator.submit(command(Kind::Read, 1, 1, vec![1; 512])).unwrap();
     let done = drain(&mut initiator);
     assert_eq!(done[0].result, Ok(512));
-    let told = |kind: &EventKind| matches!(kind, EventKind::RetryFailed { cause } if cause.contains("no such target"));
+    let reported = |kind: &EventKind| {
+        matches!(kind, EventKind::RetryFailed { cause }
+            if cause.contains("no such target"))
+    };
     let events = initiator.events();
-    assert_eq!(events.iter().filter(|event| told(&event.kind)).count(), 1, "told once: {events:?}");
+    assert_eq!(events.iter().filter(|event| reported(&event.kind)).count(), 1, "reported once: {events:?}");
 }

@@ -158,13 +158,13 @@ fn sheet() -> Array {
 fn rounds_that_agree_give_the_same_numbers_and_rounds_that_differ_widen_them() {
     let mut tables = Tables::default();
     let once = calibrate(&sheet(), &micro_tests(&array("ix4-200d")), &mut tables).unwrap();
-    let (steady, told) = calibrate_rounds(&sheet(), &rounds([1.0, 1.0, 1.0]), &mut tables).unwrap();
+    let (steady, reported) = calibrate_rounds(&sheet(), &rounds([1.0, 1.0, 1.0]), &mut tables).unwrap();
     assert_eq!(steady.array, once.array);
-    let told = told.unwrap();
-    assert!(told.is_steady() && told.spread == 0.0 && told.rounds == 3, "{told:?}");
+    let reported = reported.unwrap();
+    assert!(reported.is_steady() && reported.spread == 0.0 && reported.rounds == 3, "{reported:?}");
 
-    let (wide, told) = calibrate_rounds(&sheet(), &rounds([1.0, 0.95, 1.05]), &mut tables).unwrap();
-    close(told.unwrap().spread, 0.10, 1e-9, "spread");
+    let (wide, reported) = calibrate_rounds(&sheet(), &rounds([1.0, 0.95, 1.05]), &mut tables).unwrap();
+    close(reported.unwrap().spread, 0.10, 1e-9, "spread");
     let of = |c: &assay_model::calibrate::Calibration, field: &str| {
         c.fitted.iter().find(|f| f.field == field).unwrap().quantity.clone()
     };
@@ -178,16 +178,16 @@ fn rounds_that_agree_give_the_same_numbers_and_rounds_that_differ_widen_them() {
 #[test]
 fn a_target_that_moves_more_than_a_prediction_may_err_gets_no_claim() {
     let mut tables = Tables::default();
-    let (c, told) = calibrate_rounds(&sheet(), &rounds([1.0, 0.93, 1.075]), &mut tables).unwrap();
-    assert!(told.unwrap().is_steady(), "14.5 % is within: {told:?}");
+    let (c, reported) = calibrate_rounds(&sheet(), &rounds([1.0, 0.93, 1.075]), &mut tables).unwrap();
+    assert!(reported.unwrap().is_steady(), "14.5 % is within: {reported:?}");
     assert!(!c.not_for[0].starts_with("any claim of accuracy"));
-    let (c, told) = calibrate_rounds(&sheet(), &rounds([1.0, 0.9, 1.06]), &mut tables).unwrap();
-    let told = told.unwrap();
-    assert!(!told.is_steady() && (told.trend - 1.06).abs() < 1e-9, "{told:?}");
+    let (c, reported) = calibrate_rounds(&sheet(), &rounds([1.0, 0.9, 1.06]), &mut tables).unwrap();
+    let reported = reported.unwrap();
+    assert!(!reported.is_steady() && (reported.trend - 1.06).abs() < 1e-9, "{reported:?}");
     assert!(c.not_for[0].starts_with("any claim of accuracy"), "{:?}", c.not_for);
     assert!(c.to_toml().contains("differed by 16 % between 3 rounds"), "{}", c.to_toml());
-    let (c, told) = calibrate_rounds(&sheet(), &rounds([1.0; 3])[..1], &mut tables).unwrap();
-    assert!(told.is_none() && c.remarks.iter().any(|r| r.starts_with("one round")), "{:?}", c.remarks);
+    let (c, reported) = calibrate_rounds(&sheet(), &rounds([1.0; 3])[..1], &mut tables).unwrap();
+    assert!(reported.is_none() && c.remarks.iter().any(|r| r.starts_with("one round")), "{:?}", c.remarks);
 }
 
 #[test]

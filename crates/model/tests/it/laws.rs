@@ -66,7 +66,9 @@ proptest! {
     }
 
     #[test]
-    fn arrays_survive_writing_after_any_override(which in 0..shipped::FILES.len(), mtu in 576_u32..9216, depth in 1_u32..512) {
+    fn arrays_survive_writing_after_any_override(
+        which in 0..shipped::FILES.len(), mtu in 576_u32..9216, depth in 1_u32..512,
+    ) {
         let mut a = array(shipped::FILES[which].0);
         set(&mut a, &format!("mtu={mtu}, initiator.queue_depth={depth}")).unwrap();
         prop_assert_eq!(parse("again", &to_toml(&a)).unwrap(), a);
@@ -74,7 +76,7 @@ proptest! {
 }
 
 #[test]
-fn more_of_what_limits_never_hurts() {
+fn more_of_what_limits_never_slows() {
     let mut tables = Tables::default();
     let mut last = 0.0;
     let w = Workload::simple("r", 4096, 100.0, 100.0, 128);
@@ -105,7 +107,8 @@ fn loads_side_by_side_share_the_array() {
     assert!(both[0].alone_iops > iops(&both, 0).value, "alone it is faster");
 }
 
-/// A stream that fits beside random reads until the disk is full of them: what they share is told with who takes it.
+/// A stream that fits beside random reads until the disk is full of them: the report names the shared resource and
+/// its users.
 #[test]
 fn what_loads_share_is_named_with_who_takes_it_and_what_a_change_brings_each() {
     let mut tables = Tables::default();

@@ -112,7 +112,7 @@ pub struct File<B: AsRef<[u8]> + AsMut<[u8]>> {
     /// Since when an answer is awaited and nothing comes.
     silent_since: Option<Instant>,
     /// `AllDown` was reported, and the server has sent nothing since.
-    is_down_told: bool,
+    is_down_reported: bool,
     /// When JUKEBOX was last reported.
     jukebox_at: Option<Instant>,
     lost: Option<Lost>,
@@ -172,7 +172,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
             next_tick_at: now,
             heard_at: now,
             silent_since: None,
-            is_down_told: true,
+            is_down_reported: true,
             jukebox_at: None,
             lost: None,
             config,
@@ -266,7 +266,12 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
     }
 
     fn outstanding_on(&self, index: u8) -> u32 {
-        let is_here = |place| matches!(place, CallState::Bound { path } | CallState::Queued { path } | CallState::Sent { path } if path == index);
+        let is_here = |place| {
+            matches!(
+                place,
+                CallState::Bound { path } | CallState::Queued { path } | CallState::Sent { path } if path == index
+            )
+        };
         let here = self.tables.live().filter(|(_, call)| is_here(call.place) && call.owner != Owner::Ping);
         u32::try_from(here.count()).expect("bounded by the number of calls")
     }

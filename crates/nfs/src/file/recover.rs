@@ -224,12 +224,12 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         count
     }
 
-    /// Notes when the last connection goes, and gives up after the limit on a server that says nothing: whether its port
-    /// takes connections meanwhile or not.
+    /// Notes when the last connection goes, and gives up after the limit on a server that says nothing: whether its
+    /// port takes connections meanwhile or not.
     fn watch_paths(&mut self, now: Instant) {
         let is_up = self.paths.iter().any(super::Path::is_up);
-        if !is_up && !self.is_down_told {
-            self.is_down_told = true;
+        if !is_up && !self.is_down_reported {
+            self.is_down_reported = true;
             self.log.push(now, None, EventKind::AllDown);
         }
         // What the server asked to be sent later is no reason to hear from it.
@@ -248,7 +248,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
 
     /// The server said something.
     pub(super) fn heard(&mut self, now: Instant) {
-        (self.heard_at, self.silent_since, self.is_down_told) = (now, None, false);
+        (self.heard_at, self.silent_since, self.is_down_reported) = (now, None, false);
     }
 
     /// No answer came: everything fails, and the file stays lost.

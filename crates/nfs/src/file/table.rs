@@ -10,7 +10,8 @@ use crate::error::IoError;
 use crate::nfs3::{CALL_BYTES_MAX, Template};
 use crate::transport::Outgoing;
 
-/// Calls are found by the low bits of their xid; the other bits distinguish a call from the one that had its place before.
+/// Calls are found by the low bits of their xid; the other bits distinguish a call from the one that had its place
+/// before.
 const INDEX_BITS: u32 = 13;
 
 /// One I/O of the caller.

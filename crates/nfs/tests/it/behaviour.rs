@@ -143,7 +143,7 @@ fn the_end_of_the_file_is_a_short_read_and_a_failure_keeps_its_status() {
 /// A server that is killed takes its unstable writes with it, as far as anybody can know, and the client says so; no
 /// I/O is lost or done twice.
 #[test]
-fn a_crash_of_the_server_is_survived_and_told() {
+fn a_crash_of_the_server_is_survived_and_reported() {
     let Some(ganesha) = ganesha::start() else { return };
     let mut server = connect(&ganesha);
     let handle = make(&mut server, "/rw", "crash");
@@ -172,11 +172,11 @@ fn a_crash_of_the_server_is_survived_and_told() {
         assert_eq!((writes.restarts, writes.uncertain), (1, 32), "{writes:?}");
     }
     file.commit().unwrap();
-    let told: Vec<EventKind> = file.events().into_iter().map(|event| event.kind).collect();
-    assert!(told.iter().any(|kind| matches!(kind, EventKind::Down { .. })), "{told:?}");
-    assert!(told.iter().any(|kind| matches!(kind, EventKind::AllDown)), "{told:?}");
-    let ups = told.iter().filter(|kind| matches!(kind, EventKind::Up)).count();
-    assert!(ups >= 3, "two at the start, and again: {told:?}");
+    let reported: Vec<EventKind> = file.events().into_iter().map(|event| event.kind).collect();
+    assert!(reported.iter().any(|kind| matches!(kind, EventKind::Down { .. })), "{reported:?}");
+    assert!(reported.iter().any(|kind| matches!(kind, EventKind::AllDown)), "{reported:?}");
+    let ups = reported.iter().filter(|kind| matches!(kind, EventKind::Up)).count();
+    assert!(ups >= 3, "two at the start, and again: {reported:?}");
     let content = std::fs::read(ganesha.file("rw/crash")).unwrap();
     assert!(content == pattern(0, 64 * 4096));
 }

@@ -99,8 +99,12 @@ fn a_server_that_says_later_is_asked_later_with_another_xid() {
     assert_eq!(one(&mut file, Kind::Read, 0, vec![0; 512]).0, Ok(512));
     let xids: BTreeSet<u32> = server.seen(READ).iter().map(|seen| seen.xid).collect();
     assert_eq!(xids.len(), 4);
-    let told = events(&mut file);
-    assert_eq!(told.iter().filter(|kind| **kind == EventKind::Jukebox).count(), 1, "told once: {told:?}");
+    let reported = events(&mut file);
+    assert_eq!(
+        reported.iter().filter(|kind| **kind == EventKind::Jukebox).count(),
+        1,
+        "reported once: {reported:?}"
+    );
 
     let server = Scripted::start(move |_, _| Answer::Status(later));
     let mut file = open(&server);
@@ -205,7 +209,7 @@ fn a_server_that_sends_too_much_or_nonsense_loses_its_connection_and_the_io_its_
 }
 
 #[test]
-fn a_verifier_that_changes_and_a_weaker_answer_than_asked_are_told() {
+fn a_verifier_that_changes_and_a_weaker_answer_than_asked_are_reported() {
     let server = Scripted::start(|_, _| Answer::Good);
     let mut file = open(&server);
     one(&mut file, Kind::Write, 0, vec![1; 512]).0.unwrap();

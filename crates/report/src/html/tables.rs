@@ -8,7 +8,8 @@ use crate::svg::escape;
 
 /// The forum table.
 pub(super) fn summary(summary: &RunSummary) -> String {
-    let caption = "MiB/s is 2<sup>20</sup> bytes per second: the “MB/s” of forum tables. Outst.: I/Os in flight on average, IOPS × mean latency. Latency under an open load is response time.";
+    let caption = "MiB/s is 2<sup>20</sup> bytes per second: the “MB/s” of forum tables. Outst.: I/Os in flight on \
+                   average, IOPS × mean latency. Latency under an open load is response time.";
     let table = forum::table(&summary.steps, Reader::Person);
     format!("<div class=\"scroll\">{}</div>\n", table.html(caption))
 }
@@ -22,7 +23,12 @@ pub(super) fn latencies(steps: &[&StepSummary]) -> String {
     let count = values.first().map_or(0, Vec::len);
     let mut text = String::from("<div class=\"scroll\"><table>\n<caption>Latencies in ");
     text.push_str(unit.name());
-    text.push_str(".</caption>\n<thead><tr><th></th><th>I/Os</th><th>IOPS</th><th>MiB/s</th><th>MB/s</th><th>mean</th><th>min</th><th>p50</th><th>p90</th><th>p95</th><th>p99</th><th>p99.9</th><th>p99.99</th><th>max</th></tr></thead>\n<tbody>\n");
+    text.push_str(
+        ".</caption>\n\
+         <thead><tr><th></th><th>I/Os</th><th>IOPS</th><th>MiB/s</th><th>MB/s</th>\
+         <th>mean</th><th>min</th><th>p50</th><th>p90</th><th>p95</th><th>p99</th><th>p99.9</th>\
+         <th>p99.99</th><th>max</th></tr></thead>\n<tbody>\n",
+    );
     // Column by column, so that each has one count of decimals.
     let cells: Vec<Vec<String>> = (0..count)
         .map(|index| number::column(&values.iter_mut().map(|row| row[index].take()).collect::<Vec<_>>()))

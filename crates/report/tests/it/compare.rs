@@ -5,11 +5,11 @@ use assay_report::text::TextOptions;
 use assay_report::{compare as said, html, json, reading};
 
 use crate::html::check;
-use crate::{OPEN, TWO_JOBS, run, synthetic, told};
+use crate::{OPEN, TWO_JOBS, reported, run, synthetic};
 
 fn side(name: &str, header: &assay_record::RunHeader, target: synthetic::Target) -> Side {
-    let told = told(header.clone(), &synthetic::events(header, target));
-    let reading = ResultSet::of_run(&told.header, &told.summary, &told.findings, None);
+    let reported = reported(header.clone(), &synthetic::events(header, target));
+    let reading = ResultSet::of_run(&reported.header, &reported.summary, &reported.findings, None);
     Side { name: name.into(), readings: vec![reading] }
 }
 
@@ -50,11 +50,11 @@ fn the_page_has_charts_and_stays_text() {
 #[test]
 fn a_document_read_back_has_every_row_with_its_load() {
     for plan in [synthetic::suite("vmware", 5), synthetic::plan(TWO_JOBS), synthetic::plan(OPEN)] {
-        let told = run(plan);
+        let reported = run(plan);
         let meta = assay_report::Meta { label: Some("l"), ..assay_report::Meta::default() };
-        let text = json::document(&told.header, &told.summary, &told.findings, meta).to_string();
+        let text = json::document(&reported.header, &reported.summary, &reported.findings, meta).to_string();
         let (read, label) = reading::read(&text).unwrap();
-        let whole = ResultSet::of_run(&told.header, &told.summary, &told.findings, None);
+        let whole = ResultSet::of_run(&reported.header, &reported.summary, &reported.findings, None);
         assert_eq!(label.as_deref(), Some("l"));
         assert_eq!(read.rows.len(), whole.rows.len());
         for (a, b) in read.rows.iter().zip(&whole.rows) {
@@ -83,14 +83,14 @@ fn a_run_and_its_own_document_differ_in_nothing() {
         let file =
             |name| assay_model::array::shipped::FILES.iter().find(|(n, _)| *n == name).unwrap().1.to_owned();
         header.array = array.map(file);
-        let told = told(header.clone(), &synthetic::events(&header, synthetic::Target::default()));
-        let judgement = assay_analysis::judge(&told.header, &told.summary).unwrap();
-        let mut all = told.findings.clone();
+        let reported = reported(header.clone(), &synthetic::events(&header, synthetic::Target::default()));
+        let judgement = assay_analysis::judge(&reported.header, &reported.summary).unwrap();
+        let mut all = reported.findings.clone();
         all.extend(judgement.iter().flat_map(|j| j.findings.clone()));
         let meta = assay_report::Meta { judgement: judgement.as_ref(), ..assay_report::Meta::default() };
-        let text = json::document(&told.header, &told.summary, &all, meta).to_string();
+        let text = json::document(&reported.header, &reported.summary, &all, meta).to_string();
         let (document, _) = reading::read(&text).unwrap();
-        let whole = ResultSet::of_run(&told.header, &told.summary, &all, judgement.as_ref());
+        let whole = ResultSet::of_run(&reported.header, &reported.summary, &all, judgement.as_ref());
         let sides = [("run", whole), ("document", document)];
         let comparison = compare(&sides.map(|(name, r)| Side { name: name.into(), readings: vec![r] }));
         assert_eq!(comparison.differences, [], "{array:?}");

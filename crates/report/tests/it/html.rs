@@ -4,11 +4,11 @@ use std::path::Path;
 
 use assay_report::{Meta, html::report};
 
-use crate::{OPEN, TWO_JOBS, Told, run, synthetic, told};
+use crate::{OPEN, Reported, TWO_JOBS, reported, run, synthetic};
 
-fn html(told: &Told, name: &str) -> String {
+fn html(reported: &Reported, name: &str) -> String {
     let meta = Meta { label: Some("before"), note: Some("firmware 2.1"), judgement: None };
-    let page = report(&told.header, &told.summary, &told.findings, meta);
+    let page = report(&reported.header, &reported.summary, &reported.findings, meta);
     std::fs::write(Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.html")), &page).unwrap();
     page
 }
@@ -99,7 +99,7 @@ fn a_run_cut_anywhere_has_a_whole_page() {
     let header = synthetic::header(synthetic::plan(TWO_JOBS));
     let events = synthetic::events(&header, synthetic::Target::default());
     for seen in 0..=events.len() {
-        check(&html(&told(header.clone(), &events[..seen]), "cut"));
+        check(&html(&reported(header.clone(), &events[..seen]), "cut"));
     }
 }
 
@@ -116,11 +116,11 @@ fn names_that_look_like_markup_stay_text() {
     header.targets[0].address = evil.into();
     header.targets[0].member.path = evil.into();
     let events = synthetic::events(&header, synthetic::Target::default());
-    let told = told(header, &events);
+    let reported = reported(header, &events);
     let page = report(
-        &told.header,
-        &told.summary,
-        &told.findings,
+        &reported.header,
+        &reported.summary,
+        &reported.findings,
         Meta { label: Some(evil), note: Some(evil), judgement: None },
     );
     check_nesting(&page);

@@ -9,13 +9,13 @@ use assay_record::{
 use assay_report::{Meta, json::document};
 use serde_json::Value;
 
-use crate::{OPEN, TWO_JOBS, Told, run, synthetic, told};
+use crate::{OPEN, Reported, TWO_JOBS, reported, run, synthetic};
 
-fn json(told: &Told) -> Value {
+fn json(reported: &Reported) -> Value {
     document(
-        &told.header,
-        &told.summary,
-        &told.findings,
+        &reported.header,
+        &reported.summary,
+        &reported.findings,
         Meta { label: Some("before"), note: None, judgement: None },
     )
 }
@@ -45,18 +45,18 @@ fn every_kind_of_run_fits_the_schema() {
 #[test]
 fn a_run_with_an_array_fits_the_schema_and_says_what_to_expect() {
     for array in ["ssd-sata", "nas-4bay"] {
-        let mut told = run(synthetic::suite("vmware", 1));
+        let mut reported = run(synthetic::suite("vmware", 1));
         let (_, text) = assay_model::array::shipped::FILES.iter().find(|(name, _)| *name == array).unwrap();
-        told.header.array = Some((*text).to_owned());
-        let judged = assay_analysis::judge(&told.header, &told.summary).unwrap().unwrap();
+        reported.header.array = Some((*text).to_owned());
+        let judged = assay_analysis::judge(&reported.header, &reported.summary).unwrap().unwrap();
         let meta = Meta { judgement: Some(&judged), ..Meta::default() };
-        let document = document(&told.header, &told.summary, &judged.findings, meta);
+        let document = document(&reported.header, &reported.summary, &judged.findings, meta);
         check(&document);
         let test = &document["tests"][0];
         assert_eq!(test["expected"]["is_bound"], array == "nas-4bay");
         assert!(test["verdict"]["says"].as_str().unwrap().contains("second suspect"), "{}", test["verdict"]);
         assert_eq!(document["verdict"]["judged"], 4);
-        let html = assay_report::html::report(&told.header, &told.summary, &judged.findings, meta);
+        let html = assay_report::html::report(&reported.header, &reported.summary, &judged.findings, meta);
         assert!(html.contains("<strong>Verdict:</strong>"));
     }
 }
@@ -92,15 +92,15 @@ fn lun_path() -> PathFacts {
 
 #[test]
 fn the_network_of_a_lun_fits_the_schema_and_is_in_the_report() {
-    let mut told = run(synthetic::suite("vmware", 1));
+    let mut reported = run(synthetic::suite("vmware", 1));
     let lun = LunFacts { paths: vec![lun_path()], ..LunFacts::default() };
-    told.header.targets[0].member.lun = Some(Box::new(lun));
+    reported.header.targets[0].member.lun = Some(Box::new(lun));
     let mut tcp = TcpSummary { remote: "10.0.1.2:3260".into(), ..TcpSummary::default() };
     tcp.add(1.0, &TcpSample { connections: 1, rtt_us: 250, retransmits: 3, ..TcpSample::default() });
-    told.summary.steps[0].tcp = vec![tcp];
+    reported.summary.steps[0].tcp = vec![tcp];
     let counters = InterfaceCounters { rx_packets: 9, rx_errors: 2, ..InterfaceCounters::default() };
-    told.summary.steps[0].links = vec![LinkSample { interface: "eth1".into(), counters }];
-    told.summary.steps[0].paths = vec![PathEnd {
+    reported.summary.steps[0].links = vec![LinkSample { interface: "eth1".into(), counters }];
+    reported.summary.steps[0].paths = vec![PathEnd {
         job: 0,
         member: "iscsi://10.0.1.2/iqn.x/1".into(),
         path: 0,
@@ -117,7 +117,7 @@ fn the_network_of_a_lun_fits_the_schema_and_is_in_the_report() {
         ping: Latency::default(),
         tcp: None,
     }];
-    let document = json(&told);
+    let document = json(&reported);
     check(&document);
     assert_eq!(document["tests"][0]["tcp"][0]["retransmits"], 3);
     assert_eq!(document["tests"][0]["interfaces"][0]["counters"]["rx_errors"], 2);
@@ -126,11 +126,17 @@ fn the_network_of_a_lun_fits_the_schema_and_is_in_the_report() {
     broken["targets"][0]["member"]["lun"]["paths"][0]["net"]["frames"]["how"] = Value::from("guessed");
     assert!(!jsonschema::options().build(&schema()).unwrap().is_valid(&broken));
 
-    let html = assay_report::html::report(&told.header, &told.summary, &told.findings, Meta::default());
+    let html =
+        assay_report::html::report(&reported.header, &reported.summary, &reported.findings, Meta::default());
     for words in ["Path 0, 10.0.1.2:3260", "1448/1538", "= 117.5 MB/s", "the largest that passes is 1500"] {
         assert!(html.contains(words), "{words}");
     }
-    let text = assay_report::text::table(&told.header, &told.summary, &told.findings, Default::default());
+    let text = assay_report::text::table(
+        &reported.header,
+        &reported.summary,
+        &reported.findings,
+        Default::default(),
+    );
     assert!(text.contains("round trip min 250 µs, median 250 µs; 3 retransmits"), "{text}");
 }
 
@@ -139,14 +145,14 @@ fn a_run_cut_anywhere_fits_the_schema() {
     let header = synthetic::header(synthetic::plan(TWO_JOBS));
     let events = synthetic::events(&header, synthetic::Target::default());
     for seen in 0..=events.len() {
-        check(&json(&told(header.clone(), &events[..seen])));
+        check(&json(&reported(header.clone(), &events[..seen])));
     }
 }
 
 #[test]
 fn failures_and_wrong_blocks_fit_the_schema() {
-    let mut told = run(synthetic::plan(TWO_JOBS));
-    let step = &mut told.summary.steps[0];
+    let mut reported = run(synthetic::plan(TWO_JOBS));
+    let step = &mut reported.summary.steps[0];
     step.reason = Some(StepReason::TargetLost("unplugged".into()));
     step.errors = 1;
     step.failures = vec![Failure {
@@ -168,8 +174,8 @@ fn failures_and_wrong_blocks_fit_the_schema() {
         found: Some(expected),
         says: "x".into(),
     }];
-    told.findings = assay_analysis::findings(&told.header, &told.summary);
-    let document = json(&told);
+    reported.findings = assay_analysis::findings(&reported.header, &reported.summary);
+    let document = json(&reported);
     check(&document);
     assert_eq!(document["findings"][0]["severity"], "critical");
 }

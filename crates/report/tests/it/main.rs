@@ -15,26 +15,26 @@ use assay_spec::Plan;
 use assay_testkit::synthetic;
 
 /// A run with all that is said of it.
-struct Told {
+struct Reported {
     header: RunHeader,
     summary: RunSummary,
     findings: Vec<Finding>,
 }
 
 /// What the header's run amounts to when `events` is all there is of it.
-fn told(header: RunHeader, events: &[Event]) -> Told {
+fn reported(header: RunHeader, events: &[Event]) -> Reported {
     let mut collector = Collector::new(&header);
     events.iter().for_each(|e| collector.add(e));
     let summary = collector.summary();
     let findings = findings(&header, &summary);
-    Told { header, summary, findings }
+    Reported { header, summary, findings }
 }
 
 /// A run of `plan` on the default target.
-fn run(plan: Plan) -> Told {
+fn run(plan: Plan) -> Reported {
     let header = synthetic::header(plan);
     let events = synthetic::events(&header, synthetic::Target::default());
-    told(header, &events)
+    reported(header, &events)
 }
 
 const TWO_JOBS: &str = "name = \"side by side\"\n[[test]]\nname = \"two loads at once\"\nrun = \"3s\"\n\

@@ -6,7 +6,7 @@ use assay_record::{
 use assay_report::network::{LinkUse, path_groups};
 use assay_report::text::{TextOptions, table};
 
-use crate::{Told, run, synthetic};
+use crate::{Reported, run, synthetic};
 
 /// A path over its own gigabit cable.
 fn path(number: u32) -> PathFacts {
@@ -37,8 +37,8 @@ fn path(number: u32) -> PathFacts {
 }
 
 /// The forum's suite on a LUN with these paths, its first test over them in equal shares.
-fn on_lun(paths: Vec<PathFacts>) -> Told {
-    let mut told = run(synthetic::suite("vmware", 3));
+fn on_lun(paths: Vec<PathFacts>) -> Reported {
+    let mut reported = run(synthetic::suite("vmware", 3));
     let ends = (0..).zip(&paths).map(|(index, facts)| PathEnd {
         job: 0,
         member: "lun".into(),
@@ -56,13 +56,13 @@ fn on_lun(paths: Vec<PathFacts>) -> Told {
         ping: Latency::default(),
         tcp: None,
     });
-    told.summary.steps[0].paths = ends.collect();
-    told.header.targets[0].member.lun = Some(Box::new(LunFacts { paths, ..LunFacts::default() }));
-    told
+    reported.summary.steps[0].paths = ends.collect();
+    reported.header.targets[0].member.lun = Some(Box::new(LunFacts { paths, ..LunFacts::default() }));
+    reported
 }
 
 #[test]
-fn what_paths_have_in_common_is_told_once() {
+fn what_paths_have_in_common_is_reported_once() {
     let mut paths: Vec<PathFacts> = (1..=4).map(path).collect();
     let groups = path_groups(&paths);
     assert_eq!(groups[0].paths, [0, 1, 2, 3]);
@@ -82,7 +82,7 @@ fn what_paths_have_in_common_is_told_once() {
 
 #[test]
 fn a_row_of_a_path_keeps_its_number_and_portal_at_80_columns() {
-    let Told { header, summary, findings } = on_lun(vec![path(1), path(2)]);
+    let Reported { header, summary, findings } = on_lun(vec![path(1), path(2)]);
     let shown = table(&header, &summary, &findings, TextOptions { width: 80, ..TextOptions::default() });
     for (number, portal) in [(0, "192.168.1.200"), (1, "192.168.2.200")] {
         let row = format!("  path {number} {portal} 50.0 %\n");
@@ -92,8 +92,8 @@ fn a_row_of_a_path_keeps_its_number_and_portal_at_80_columns() {
 }
 
 #[test]
-fn a_run_over_the_network_is_held_against_its_ceiling() {
-    let Told { header, mut summary, findings } = on_lun(vec![path(1), path(2)]);
+fn a_run_over_the_network_is_compared_with_its_ceiling() {
+    let Reported { header, mut summary, findings } = on_lun(vec![path(1), path(2)]);
     let ceiling = 2.0 * 125.0 * 1448.0 / 1538.0 * 32_768.0 / 32_816.0;
     summary.steps[0].read.mb_per_s = ceiling * 0.9;
     summary.steps[0].write.mb_per_s = ceiling * 0.5;
@@ -110,6 +110,6 @@ fn a_run_over_the_network_is_held_against_its_ceiling() {
     assert_eq!(LinkUse::of_step(&file.header, &file.summary.steps[0]), None, "a file is not on the network");
     let mut unknown = path(1);
     unknown.net.as_mut().unwrap().interface.as_mut().unwrap().speed_mbit_s = None;
-    let Told { header, summary, .. } = on_lun(vec![unknown]);
+    let Reported { header, summary, .. } = on_lun(vec![unknown]);
     assert_eq!(LinkUse::of_step(&header, &summary.steps[0]), None);
 }

@@ -3,10 +3,10 @@
 use assay_analysis::RunStatus;
 use assay_report::text::{Color, Detail, TextOptions, table};
 
-use crate::{OPEN, TWO_JOBS, Told, run, synthetic, told};
+use crate::{OPEN, Reported, TWO_JOBS, reported, run, synthetic};
 
-fn text(told: &Told, options: TextOptions) -> String {
-    table(&told.header, &told.summary, &told.findings, options)
+fn text(reported: &Reported, options: TextOptions) -> String {
+    table(&reported.header, &reported.summary, &reported.findings, options)
 }
 
 #[test]
@@ -16,9 +16,9 @@ fn the_forum_table() {
 
 #[test]
 fn a_sweep_has_a_row_per_step() {
-    let mut told = run(synthetic::suite("super-atto", 1));
-    told.summary.steps[0].skipped = Some("0.5KiB is below the smallest direct I/O of 4KiB".into());
-    insta::assert_snapshot!(text(&told, TextOptions::default()));
+    let mut reported = run(synthetic::suite("super-atto", 1));
+    reported.summary.steps[0].skipped = Some("0.5KiB is below the smallest direct I/O of 4KiB".into());
+    insta::assert_snapshot!(text(&reported, TextOptions::default()));
 }
 
 #[test]
@@ -49,9 +49,9 @@ fn no_line_is_wider_than_asked_for() {
 
 #[test]
 fn colours_come_only_when_asked_for() {
-    let told = run(synthetic::suite("vmware", 1));
-    let plain = text(&told, TextOptions::default());
-    let painted = text(&told, TextOptions { color: Color::Ansi, ..TextOptions::default() });
+    let reported = run(synthetic::suite("vmware", 1));
+    let plain = text(&reported, TextOptions::default());
+    let painted = text(&reported, TextOptions { color: Color::Ansi, ..TextOptions::default() });
     assert!(!plain.contains('\u{1b}') && painted.contains("\u{1b}[33mWarning\u{1b}[0m"), "{painted}");
 }
 
@@ -59,27 +59,27 @@ fn colours_come_only_when_asked_for() {
 fn a_run_that_was_killed_is_readable_and_says_so() {
     let header = synthetic::header(synthetic::suite("vmware", 3));
     let events = synthetic::events(&header, synthetic::Target::default());
-    let cut = told(header, &events[..events.len() / 2]);
+    let cut = reported(header, &events[..events.len() / 2]);
     assert_eq!(cut.summary.status, RunStatus::Partial);
     let shown = text(&cut, TextOptions::default());
     assert!(shown.contains("(PARTIAL)") && shown.contains("[partial] The run has no end"), "{shown}");
-    let nothing = told(cut.header, &events[..1]);
+    let nothing = reported(cut.header, &events[..1]);
     assert!(text(&nothing, TextOptions::default()).contains("0 of 4 steps are complete"));
 }
 
 #[test]
 fn below_the_table_stand_warnings_in_a_sentence_and_the_names_of_the_rest() {
-    let told = run(synthetic::suite("vmware", 1));
-    let brief = text(&told, TextOptions { detail: Detail::Brief, width: 80, ..TextOptions::default() });
+    let reported = run(synthetic::suite("vmware", 1));
+    let brief = text(&reported, TextOptions { detail: Detail::Brief, width: 80, ..TextOptions::default() });
     insta::assert_snapshot!(brief);
-    let full = text(&told, TextOptions { width: 80, ..TextOptions::default() });
+    let full = text(&reported, TextOptions { width: 80, ..TextOptions::default() });
     assert!(brief.lines().count() < full.lines().count() && !brief.contains("2^20"), "{brief}");
 }
 
 #[test]
 fn a_narrow_terminal_gets_fewer_columns_and_hears_which() {
-    let told = run(synthetic::suite("vmware", 1));
-    let narrow = text(&told, TextOptions { detail: Detail::Brief, width: 60, ..TextOptions::default() });
+    let reported = run(synthetic::suite("vmware", 1));
+    let narrow = text(&reported, TextOptions { detail: Detail::Brief, width: 60, ..TextOptions::default() });
     assert!(narrow.contains("RealLife-60%Rand-65%Read"), "{narrow}");
     assert!(narrow.contains("A wider terminal also shows"), "{narrow}");
 }

@@ -1,4 +1,5 @@
-//! An allocator that counts, for tests of what allocates nothing (design invariant 1). Shared by path, as only this room may hold unsafe code.
+//! An allocator that counts, for tests of what allocates nothing (design invariant 1). Shared by path, as only this
+//! room may hold unsafe code.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

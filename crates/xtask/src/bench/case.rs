@@ -61,7 +61,7 @@ pub(crate) fn cases(options: &Options) -> Vec<Case> {
             cases.push(Case::File { name, folder, load, medium });
         }
     }
-    // One I/O at a time shows where a tester runs: neither is told.
+    // One I/O at a time shows where a tester runs: neither is given a CPU.
     let free = [
         ("disk 4k random read QD1, CPUs free", Load { cpu: CpuUse::Free, ..Load::new("randread", 4096, 1) }),
         (

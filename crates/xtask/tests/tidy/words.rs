@@ -4,7 +4,7 @@ use crate::{Source, none, sources};
 
 /// What to look for, in lower case, and what to write instead. Written in two parts, so that this file is not its own
 /// offender.
-const ODD: [(&str, &str); 10] = [
+const ODD: [(&str, &str); 18] = [
     (concat!("hur", "ts"), "costs, slows, limits"),
     (concat!("what o", "f it"), "name the thing"),
     (concat!("speaks aga", "inst"), "prevents, rules out"),
@@ -15,30 +15,30 @@ const ODD: [(&str, &str); 10] = [
     (concat!("stands bet", "ween"), "is on the path"),
     (concat!("of ou", "rs"), "of Assay, of this host"),
     (concat!("what beca", "me of"), "the fate of, how it ended"),
+    (concat!("to", "ld"), "reported; of two things: distinguished"),
+    (concat!("carries in the e", "nd"), "is the physical link of"),
+    (concat!("carry in the e", "nd"), "are the physical links of"),
+    (concat!("held aga", "inst"), "compared with"),
+    (concat!("hold aga", "inst"), "compare with"),
+    (concat!("holds aga", "inst"), "compares with; takes precedence over"),
+    (concat!("hold it aga", "inst"), "compare it with"),
+    (concat!("hold them aga", "inst"), "compare them with"),
 ];
 
-/// Rooms and folders whose words were not gone through yet; goes when it is empty.
-const NOT_YET: [&str; 13] = [
-    "crates/analysis/",
-    "crates/cli/",
-    "crates/engine/",
-    "crates/host/",
-    "crates/iscsi/",
-    "crates/nfs/",
-    "crates/prepare/",
-    "crates/report/",
-    "crates/target/",
-    "crates/tcp/",
-    "docs/",
-    "CHANGELOG.md",
-    "README.md",
-];
+/// Names that programs read, with the room that has them: a change would break those programs. This is a key in
+/// the JSON of `assay check`.
+const MACHINE_READ: [(&str, &str); 1] = [("crates/cli/", concat!("\"hur", "ts\""))];
 
 const TEXTS: [&str; 5] = [".rs", ".md", ".toml", ".sh", "Makefile"];
 
 fn is_read_by_people(source: &Source) -> bool {
     TEXTS.iter().any(|end| source.path.ends_with(end))
-        && !NOT_YET.iter().any(|start| source.path.starts_with(start))
+}
+
+/// The line in lower case, without names that programs read.
+fn words_of(source: &Source, line: &str) -> String {
+    let names = MACHINE_READ.iter().filter(|(room, _)| source.path.starts_with(room));
+    names.fold(line.to_lowercase(), |line, (_, name)| line.replace(name, ""))
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn odd_words_do_not_come_back() {
     let mut offenders = Vec::new();
     for source in sources().iter().filter(|source| is_read_by_people(source)) {
         for (number, line) in (1..).zip(source.text.lines()) {
-            let line = line.to_lowercase();
+            let line = words_of(source, line);
             let found = ODD.iter().filter(|(words, _)| has_words(&line, words));
             offenders.extend(found.map(|(words, instead)| {
                 format!("{}:{number}: `{words}`; for example: {instead}", source.path)
