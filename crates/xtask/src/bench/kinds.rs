@@ -18,7 +18,7 @@ use super::{BenchFolders, Options, servers};
 /// I/Os that both testers are asked to keep in flight.
 const DEPTH: u32 = 64;
 /// Size of a loop device, MiB.
-const DEVICE_MIB: u64 = 256;
+const DEVICE_MIB: u64 = 512;
 
 /// What one run came to.
 struct Seen {
