@@ -50,6 +50,45 @@ fn a_file_is_written_as_its_ending_says_and_only_over_one_of_its_kind() {
     story.assay(&["report", "one", "-o", "r.docx"]).refused(&["r.docx"]);
 }
 
+/// A run that was removed from the store lives on in such a file only.
+#[test]
+fn a_file_that_holds_another_run_or_somebodys_notes_is_not_replaced() {
+    let story = Story::new();
+    a_run(&story, "one");
+    a_run(&story, "two");
+    story.assay(&["report", "one", "-o", "r.json"]).ends(DONE);
+    story.assay(&["export", "one", "-o", "r.assay"]).ends(DONE);
+    story.write("notes.md", "# Notes\n\nBefore the change:\n\n| Test | MiB/s | IOPS |\n");
+    let before = ["r.json", "r.assay", "notes.md"].map(|name| story.read(name));
+    for args in [
+        &["report", "two", "-o", "r.json"][..],
+        &["compare", "one", "two", "-o", "r.json"],
+        &["run", "vmware", "null:", "--set", "run=1s", "--only", "Random", "-o", "r.json"],
+        &["export", "two", "-o", "r.assay"],
+    ] {
+        story.assay(args).refused(&["holds run"]);
+    }
+    story.assay(&["report", "two", "-o", "notes.md"]).refused(&["notes.md exists", "Assay did not write it"]);
+    assert_eq!(["r.json", "r.assay", "notes.md"].map(|name| story.read(name)), before);
+}
+
+#[test]
+fn an_export_that_somebody_changed_is_refused() {
+    let story = Story::new();
+    a_run(&story, "one");
+    story.assay(&["export", "one", "-o", "r.assay"]).ends(DONE);
+    let text = String::from_utf8(story.read("r.assay")).unwrap();
+    let count = text.lines().count() - 1;
+    let run = text.split("\"run\":\"").nth(1).unwrap().split('"').next().unwrap();
+    for (from, to, word) in [
+        (format!("\"events\":{count}"), "\"events\":18446744073709551615".to_owned(), "cut off"),
+        (run.to_owned(), "../../x".to_owned(), "id is none of Assay's"),
+    ] {
+        story.write("changed.assay", text.replace(&from, &to));
+        story.assay(&["import", "changed.assay"]).refused(&[word]);
+    }
+}
+
 #[test]
 fn a_colleague_can_show_report_and_compare_an_exported_run() {
     let (story, colleague) = (Story::new(), Story::new());
