@@ -85,7 +85,7 @@ fn job_row(job: &JobSummary, unit: TimeUnit) -> Row {
 
 /// Share and portal in the name; rates over the window of the path's job.
 fn path_row(path: &PathEnd, step: &StepSummary, unit: TimeUnit) -> Row {
-    let ops_of = crate::json::path_ops;
+    let ops_of = crate::network::path_ops;
     let of_job: u64 = step.paths.iter().filter(|p| p.job == path.job).map(ops_of).sum();
     let seconds = step.jobs.get(path.job as usize).map_or(step.seconds, |job| job.seconds);
     let ops = ops_of(path) as f64;
@@ -94,7 +94,7 @@ fn path_row(path: &PathEnd, step: &StepSummary, unit: TimeUnit) -> Row {
     let portal = path.portal.strip_suffix(DEFAULT_PORT).unwrap_or(&path.portal);
     let mut cells: Vec<Cell> = vec![
         format!("  path {} {portal} {share:.1} %{state}", path.path).into(),
-        (crate::json::path_bytes(path) as f64 / f64::from(1 << 20) / seconds).into(),
+        (crate::network::path_bytes(path) as f64 / f64::from(1 << 20) / seconds).into(),
         (ops / seconds).into(),
     ];
     cells.extend(times(&path.latency, unit));

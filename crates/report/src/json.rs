@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::Meta;
 use crate::expected::step_json;
-use crate::network::LinkUse;
+use crate::network::{LinkUse, path_bytes, path_ops};
 use crate::number::{iso, rounded};
 
 /// Name and version of the document's form. Fields may be added to it; none changes its meaning or goes away.
@@ -116,14 +116,6 @@ fn path(path: &PathEnd, step: &StepSummary) -> Value {
         "ping_us": latency(&path.ping),
         "tcp": path.tcp,
     })
-}
-
-pub(crate) fn path_ops(path: &PathEnd) -> u64 {
-    path.reads + path.writes
-}
-
-pub(crate) fn path_bytes(path: &PathEnd) -> u64 {
-    path.read_bytes + path.write_bytes
 }
 
 /// Jobs with what to expect of each beside the others.

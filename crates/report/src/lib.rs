@@ -15,6 +15,7 @@ mod layout;
 mod listing;
 pub mod network;
 mod number;
+mod options;
 pub mod prediction;
 pub mod reading;
 mod svg;

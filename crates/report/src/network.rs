@@ -2,13 +2,23 @@
 
 use assay_analysis::{Ceiling, StepSummary};
 use assay_record::{
-    Agreed, FrameFacts, FrameHop, FrameOutcome, FrameProbe, InterfaceFacts, LinkState, PathFacts, RouteFacts,
-    RunHeader,
+    Agreed, FrameFacts, FrameHop, FrameOutcome, FrameProbe, InterfaceFacts, LinkState, PathEnd, PathFacts,
+    RouteFacts, RunHeader,
 };
 use assay_spec::units::{Bytes, MIB};
 
 /// From this share of their ceiling on, links are full: acknowledgements and pauses take the rest.
 const FULL: f64 = 0.95;
+
+/// Returns the I/Os that went over a path.
+pub(crate) fn path_ops(path: &PathEnd) -> u64 {
+    path.reads + path.writes
+}
+
+/// Returns the bytes that went over a path.
+pub(crate) fn path_bytes(path: &PathEnd) -> u64 {
+    path.read_bytes + path.write_bytes
+}
 
 /// Everything known of a path, each with its name, in the order in which packets meet it.
 #[must_use]

@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 
 use crate::layout::wrap;
 use crate::number::{rounded, short, size};
+use crate::options::{Detail, TextOptions};
 use crate::table::{Align, Cell, Column, Format, Narrow, Row, Table};
-use crate::text::{Detail, TextOptions};
 
 /// Name and version of the JSON document's form.
 pub const SCHEMA: &str = "assay.predict/1";
