@@ -1,5 +1,6 @@
 //! The store: one file that holds runs, their labels and notes, and the arrays of targets.
 
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -252,6 +253,7 @@ impl Store {
 
 /// Opens and prepares a connection of its own.
 fn connect(path: &Path) -> Result<Connection, StoreError> {
+    refuse_what_is_no_database(path)?;
     let open = |source| StoreError::opening(path, source);
     let mut connection = Connection::open(path).map_err(open)?;
     connection.busy_timeout(BUSY_TIMEOUT).map_err(open)?;
@@ -262,6 +264,29 @@ fn connect(path: &Path) -> Result<Connection, StoreError> {
     connection.pragma_update(None, "foreign_keys", true).map_err(open)?;
     Ok(connection)
 }
+
+/// Refuses a path that SQLite must never be given: it takes a block device for an empty database and writes to it.
+fn refuse_what_is_no_database(path: &Path) -> Result<(), StoreError> {
+    let refuse = |why: &str| Err(StoreError::NotAllowed { path: path.to_owned(), why: why.to_owned() });
+    // A file that does not exist yet is created.
+    let Ok(metadata) = std::fs::metadata(path) else { return Ok(()) };
+    if !metadata.is_file() {
+        return refuse("it is not a regular file, and nothing was written to it");
+    }
+    let mut head = Vec::new();
+    let read =
+        std::fs::File::open(path).and_then(|file| file.take(MAGIC.len() as u64).read_to_end(&mut head));
+    match read {
+        Ok(_) if !head.is_empty() && head != MAGIC => {
+            refuse("it is not a database, and nothing was written to it")
+        }
+        // What cannot be read is reported by the attempt to open it.
+        _ => Ok(()),
+    }
+}
+
+/// How every SQLite database begins.
+const MAGIC: &[u8] = b"SQLite format 3\0";
 
 /// Returns the error where this user lacks a permission, which SQLite's own message does not say.
 fn not_allowed(path: &Path) -> Option<StoreError> {

@@ -25,6 +25,27 @@ fn write(store: &Store, header: &RunHeader, label: Option<&str>) -> Vec<Event> {
     events
 }
 
+/// `assay runs --store /dev/loop1` destroyed the file system on it: SQLite takes a device for an empty database.
+#[test]
+fn what_is_no_regular_file_and_no_database_is_never_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = folder.path().join("letter.txt");
+    std::fs::write(&text, "dear reader, this is no database").unwrap();
+    let pipe = folder.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let mut paths = vec![text, pipe, "/dev/null".into(), folder.path().to_owned()];
+    let device = assay_testkit::loop_device::LoopDevice::over_empty(8 << 20);
+    let before = device.as_ref().map(|device| std::fs::read(device.text()).unwrap());
+    paths.extend(device.as_ref().map(|device| device.text().into()));
+    for path in &paths {
+        let error = Store::open(path).unwrap_err();
+        assert!(matches!(error, StoreError::NotAllowed { .. }), "{}: {error}", path.display());
+    }
+    let after = device.as_ref().map(|device| std::fs::read(device.text()).unwrap());
+    assert!(after == before, "the device was written to");
+    assert_eq!(std::fs::read_to_string(&paths[0]).unwrap(), "dear reader, this is no database");
+}
+
 /// The message with its chain, as the program prints it.
 fn message(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
@@ -137,7 +158,7 @@ fn a_store_that_cannot_be_made_names_its_path_and_the_way_out() {
     let refused = message(&Store::open(folder.path().join("file/runs.sqlite")).unwrap_err());
     assert!(refused.contains("file/runs.sqlite") && refused.contains("--store PATH"), "{refused}");
     let refused = message(&Store::open(folder.path()).unwrap_err());
-    assert!(refused.contains("cannot open the store"), "{refused}");
+    assert!(refused.contains("is not a regular file"), "{refused}");
 }
 
 #[test]
