@@ -96,7 +96,9 @@ pub(crate) fn execute(
     // A target that fails now must not keep the results from being printed.
     match targets.close() {
         Ok(closed) => tidy(closed, io)?,
-        Err(error) => note!("{}; the next run refuses the file or fills it again", error_line(&error)),
+        Err(error) => {
+            note!("{:#}; the next run refuses the file or fills it again", anyhow::Error::new(error));
+        }
     }
     Ok(Done { header, collector, truths: simulated.truths(), failed })
 }
@@ -112,12 +114,6 @@ fn tidy(closed: Closed, io: &IoArgs) -> anyhow::Result<()> {
         }
     }
     Ok(())
-}
-
-/// Returns an error with its causes on one line.
-fn error_line(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(error.source(), |cause| cause.source());
-    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
 /// Reads the arrays of all simulated targets, so that a mistake in a file is reported before anything runs.
