@@ -9,6 +9,7 @@
 
 mod address;
 mod address_part;
+mod address_word;
 mod engine;
 mod file;
 mod iscsi_address;
