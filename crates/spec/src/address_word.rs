@@ -89,7 +89,7 @@ fn of_ipv6(word: &str) -> Option<Meant> {
     };
     let address = inside.split('%').next().unwrap_or_default();
     let is_address = address.parse::<std::net::Ipv6Addr>().is_ok();
-    if !is_address && !(first.starts_with('[') && first.contains(':')) {
+    if !(is_address || first.starts_with('[') && first.contains(':')) {
         return None;
     }
     match word.split_once("]:/").filter(|(host, _)| !host.contains('/')) {

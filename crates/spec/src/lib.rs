@@ -13,6 +13,7 @@ mod address_word;
 mod engine;
 mod file;
 mod iscsi_address;
+pub mod limits;
 mod nfs_address;
 mod plan;
 mod reader;
