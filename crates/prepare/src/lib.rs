@@ -29,6 +29,7 @@ mod path;
 mod permission;
 mod placement;
 mod plan;
+mod same;
 mod sim;
 mod space;
 mod span;
@@ -80,6 +81,7 @@ pub fn open<'p>(
 ) -> Result<OpenTargets<'p>, PrepareError> {
     let (io, warnings) = options.engine()?;
     plan::check(plan, addresses)?;
+    same::check(addresses)?;
     let context = InspectContext { plan, options, host };
     let inspected =
         addresses.iter().zip(0..).map(|(address, index)| Inspected::look(&context, index, address));

@@ -3,6 +3,7 @@
 
 mod making;
 mod marks;
+mod same;
 mod window;
 
 use std::io::{Read, Write};
