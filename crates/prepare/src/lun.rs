@@ -30,7 +30,11 @@ pub(crate) struct InspectedLun {
     facts: MemberFacts,
     /// Paths that did not come up, in words.
     troubles: Vec<String>,
+    lock: Option<LunLock>,
 }
+
+/// Keeps other runs on this machine away; the error where there is no place for locks.
+type LunLock = Result<File, std::io::Error>;
 
 /// A LUN that is locked; each worker logs in by itself.
 pub(crate) struct LunTarget {
@@ -132,7 +136,7 @@ pub(crate) fn inspect(
         transfer_bytes_max: looked.transfer_bytes_max,
         looked: Some(looked.identity),
     };
-    Ok(InspectedLun { address: name, member, facts, troubles: looked.path_events })
+    Ok(InspectedLun { address: name, member, facts, troubles: looked.path_events, lock: None })
 }
 
 /// Reasons not to write, a clause each.
@@ -152,25 +156,29 @@ impl InspectedLun {
         Some(Nameable::by_identity(self.facts.device.as_ref()?, &self.address))
     }
 
-    /// Refuses a unit that is not as it was looked at. One that is only read may be somebody's who writes to it; each
-    /// login checks that it is still the same.
-    pub(crate) fn confirm(&self) -> Result<(), PrepareError> {
-        confirm_writable(&self.member)
-    }
-
-    /// Locks it, and reports which paths are missing.
-    pub(crate) fn open(self, context: &mut OpenContext<'_>) -> Result<LunTarget, PrepareError> {
+    /// Locks it, and refuses a unit that is not as it was looked at. One that is only read may be somebody's who writes
+    /// to it; each login checks that it is still the same.
+    pub(crate) fn confirm(&mut self) -> Result<(), PrepareError> {
         let lock = match self.member.access {
             AccessMode::ReadWrite => Lock::Exclusive,
             AccessMode::ReadOnly => Lock::Shared,
         };
-        let lock = match lun::hold(&self.member.address, lock) {
-            Ok(Some(file)) => Some(file),
-            Ok(None) => return Err(PrepareError::LunInUse { lun: self.address }),
-            Err(error) => {
+        self.lock = Some(match lun::hold(&self.member.address, lock) {
+            Ok(Some(file)) => Ok(file),
+            Ok(None) => return Err(PrepareError::LunInUse { lun: self.address.clone() }),
+            Err(error) => Err(error),
+        });
+        confirm_writable(&self.member)
+    }
+
+    /// Reports which paths are missing.
+    pub(crate) fn open(self, context: &mut OpenContext<'_>) -> Result<LunTarget, PrepareError> {
+        let lock = match self.lock {
+            Some(Err(error)) => {
                 context.warn_unlocked(&self.address, &error);
                 None
             }
+            lock => lock.and_then(Result::ok),
         };
         context.warnings.extend(self.troubles.into_iter().map(|trouble| Warning {
             rule: "path".into(),

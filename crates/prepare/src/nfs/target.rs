@@ -41,8 +41,14 @@ enum Whose {
 }
 
 impl InspectedNfs {
-    /// Refuses a file that is not as it was looked at. Somebody may write to what is only read.
+    /// Refuses a file that another run uses or that is not as it was looked at. Somebody may write to what is only read.
     pub(crate) fn confirm(&mut self) -> Result<(), PrepareError> {
+        let mark_id = self.place.mark_id().map(str::to_owned);
+        let lock = if self.state == FileState::Foreign { Lock::Shared } else { Lock::Exclusive };
+        // The lock itself is taken with the mark that the file is to have.
+        if matches!(self.place.hold(lock, mark_id.as_deref()), Ok(None)) {
+            return Err(PrepareError::InUse { path: self.place.address.to_string() });
+        }
         let looked = self.place.file.map(|file| file.attributes).filter(|_| self.state != FileState::Foreign);
         Ok(self.place.confirm(looked.as_ref())?)
     }
