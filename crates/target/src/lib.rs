@@ -19,6 +19,7 @@ mod member;
 pub mod nfs;
 mod null;
 mod open;
+pub mod own_data;
 mod psync;
 pub mod remote;
 pub mod rng;
