@@ -11,6 +11,7 @@ use assay_target::file::{self, Lock, Marker, PathKind};
 use assay_target::stamp::{UNIT_BYTES, has_stamp};
 use assay_target::{AccessMode, Caching, FileIdentity, FileMember, Member};
 
+use crate::blank::{self, Examination};
 use crate::closed::{Closed, Removable};
 use crate::content::{self, Fill, Holes};
 use crate::context::{FillContext, InspectContext, OpenContext};
@@ -18,7 +19,7 @@ use crate::device::{block_bytes, member_facts, warn_cached_loops};
 use crate::error::{PrepareError, io_error, text};
 use crate::options::FillChoice;
 use crate::path::{FILE_IN_DIRECTORY, directory_of, real_path};
-use crate::permission::{Nameable, check_foreign_file};
+use crate::permission::{Nameable, check_foreign_file, check_used_since};
 use crate::placement::placement;
 use crate::space::Need;
 use crate::span::{self, FileState};
@@ -97,7 +98,14 @@ fn state_of(
     match existing(path)? {
         None => Ok((FileState::New, 0)),
         // Leave to overwrite a foreign file was given once, not for ever.
-        Some((Some(marker), length)) if marker.created => Ok((FileState::Ours(marker), length)),
+        Some((Some(marker), length)) if marker.created => match used_since(path, &marker, length)? {
+            None => Ok((FileState::Ours(marker), length)),
+            Some(_) if is_allowed => Ok((FileState::Allowed, length)),
+            Some(holds) => {
+                check_used_since(text(path), writer, holds)?;
+                Ok((FileState::Foreign, length))
+            }
+        },
         Some((_, length)) if is_allowed => Ok((FileState::Allowed, length)),
         Some((_, length)) => {
             check_foreign_file(path, writer, length)?;
@@ -119,6 +127,15 @@ fn existing(path: &Path) -> Result<Option<(Option<Marker>, u64)>, PrepareError> 
     let length = file.metadata().map_err(io_error("look at", path))?.len();
     let marker = Marker::read(path, &file).map_err(io_error("read the marker of", path))?;
     Ok(Some((marker, length)))
+}
+
+/// Returns what a file with Assay's mark holds that Assay did not write, in words.
+pub(crate) fn used_since(path: &Path, marker: &Marker, length: u64) -> Result<Option<String>, PrepareError> {
+    let file = File::open(path).map_err(io_error("open", path))?;
+    let examination = Examination::local(length);
+    let found =
+        examination.of_marked_file(content::seals(marker), Some(&file), path, &mut *blank::reader(&file));
+    found.map_err(|why| PrepareError::Probe { path: text(path), why })
 }
 
 /// A file that is some device's disk, or swap, must not change under its user; not even one that Assay made.
