@@ -180,6 +180,23 @@ fn is_right(plan: &Plan, kind: DataKind) -> bool {
     }
 }
 
+/// Whether every sector of a file with that mark carries a seal or a stamp of Assay.
+pub(crate) fn seals(marker: &Marker) -> Seals {
+    let carries_none = |kind: DataKind| match kind {
+        // Of a few bytes, or with few of them random: too short for a seal.
+        DataKind::Written(Data::Reducible { .. } | Data::IometerRepeating) | DataKind::Unknown => true,
+        DataKind::Unique | DataKind::Stamped | DataKind::Written(_) => false,
+    };
+    if marker.kinds.iter().any(|name| carries_none(DataKind::parse(name))) { Seals::Some } else { Seals::All }
+}
+
+/// How many sectors of what Assay wrote carry a seal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Seals {
+    All,
+    Some,
+}
+
 /// Returns true if a file with that mark holds nothing but stamped data.
 pub(crate) fn is_stamped(marker: &Marker) -> bool {
     !marker.kinds.is_empty() && marker.kinds.iter().all(|name| DataKind::parse(name) == DataKind::Stamped)

@@ -21,6 +21,7 @@ mod member;
 pub mod nfs;
 mod null;
 mod open;
+pub mod own_data;
 mod psync;
 pub mod remote;
 pub mod rng;

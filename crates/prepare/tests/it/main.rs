@@ -4,13 +4,16 @@
 mod making;
 mod marks;
 mod same;
+mod signatures;
 mod window;
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 
-use assay_prepare::{FillChoice, IoChoice, PrepareError, PrepareOptions, PreparedTargets, TooSmall};
+use assay_prepare::{
+    BlankChoice, FillChoice, IoChoice, PrepareError, PrepareOptions, PreparedTargets, TooSmall,
+};
 use assay_spec::{Address, Overrides, Plan, PlanFile};
 use assay_target::{Caching, Durability};
 
@@ -32,6 +35,7 @@ pub(crate) fn options(overwrite: &[&str]) -> PrepareOptions {
         caching: Caching::Cached,
         durability: Durability::Device,
         overwrite: overwrite.iter().map(ToString::to_string).collect(),
+        blank: BlankChoice::Required,
         fill: FillChoice::WhereNeeded,
         too_small: TooSmall::UseAll,
         chap_secret: None,

@@ -28,7 +28,7 @@ pub use assay_iscsi::{DiscoveredPortal, DiscoveredTarget, resolve};
 pub use hold::hold;
 pub(crate) use hold::hold_name;
 pub use identity::{LunIdentity, confirm};
-pub use look::{LunLook, Provision, access_words, look, unmapped_bytes};
+pub use look::{LunLook, LunReader, Provision, access_words, look, unmapped_bytes};
 pub use portals::{targets_at, with_all_portals};
 pub use secret::{Credentials, Secret, SecretError, credentials, needs_prompt};
 
