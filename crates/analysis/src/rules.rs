@@ -9,6 +9,7 @@
 mod cache;
 pub(crate) mod catalogue;
 mod cost;
+pub(crate) mod gaps;
 mod host;
 mod identity;
 mod link;

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
-use assay_analysis::{Collector, Finding, Judgement, RunStatus, RunSummary, findings};
+use assay_analysis::{Collector, Finding, Judgement, RunStatus, RunSummary, findings, gap_in_fill};
 use assay_engine::{RunRequest, RunTargets, StopSignal};
-use assay_host::AwakeGuard;
+use assay_host::{AwakeGuard, Sampler, Watched};
 use assay_prepare::{Closed, FillChoice, IoChoice, PrepareError, PrepareOptions, PreparedTargets, TooSmall};
 use assay_record::{Event, MemberKind, RunHeader};
 use assay_sim::{SimulatedArrays, Truth};
@@ -268,7 +268,11 @@ fn prepare(
         open.abandon();
         return Err(misfit.into());
     }
-    let filled = open.fill(&|| stop.is_set(), &mut |p| progress.fill(p));
+    let watch = Sampler::start(Watched::default(), Instant::now(), Duration::from_secs(1));
+    let filled = open.fill(&|| stop.is_set(), &mut |p| progress.fill(p)).map(|mut targets| {
+        targets.warnings.extend(gap_in_fill(&watch.gaps()));
+        targets
+    });
     progress.filled();
     filled.map_err(|error| match error {
         PrepareError::Interrupted { .. } => Failed::new(Exit::Interrupted, error).into(),

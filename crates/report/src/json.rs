@@ -1,7 +1,7 @@
 //! The document `assay run --json` prints: `docs/assay.run-1.schema.json`.
 
-use assay_analysis::{Finding, JobSummary, Judgement, OpSummary, Point, RunSummary, StepSummary};
-use assay_record::{Latency, PathEnd, RunHeader};
+use assay_analysis::{DiskUse, Finding, JobSummary, Judgement, OpSummary, Point, RunSummary, StepSummary};
+use assay_record::{Gap, Latency, PathEnd, RunHeader};
 use serde_json::{Map, Value, json};
 
 use crate::Meta;
@@ -75,8 +75,23 @@ fn step(header: &RunHeader, step: &StepSummary, judgement: Option<&Judgement>) -
         "interfaces": step.links,
         "writes": step.writes,
         "workers": step.workers,
+        "gaps": step.gaps.iter().map(gap).collect::<Vec<_>>(),
+        "device_queues": step.host.disks.iter().filter_map(queue).collect::<Vec<_>>(),
         "series": step.series.iter().map(point).collect::<Vec<_>>(),
     })
+}
+
+fn gap(gap: &Gap) -> Value {
+    json!({
+        "kind": gap.kind,
+        "place": gap.place,
+        "seconds": rounded(gap.length_ns as f64 / 1e9),
+        "since_window_s": gap.since_window_ns.and_then(|ns| rounded(ns as f64 / 1e9)),
+    })
+}
+
+fn queue(disk: &DiskUse) -> Option<Value> {
+    Some(json!({ "device": disk.device, "mean": rounded(disk.queue_mean?) }))
 }
 
 /// The fuller direction, and what the links carry in it.
