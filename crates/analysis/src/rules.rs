@@ -59,6 +59,13 @@ pub(crate) struct Fired {
     pub(crate) weight: f64,
 }
 
+impl Fired {
+    /// A contradiction or an explanation with two numbers and nothing to do.
+    fn remark(severity: Severity, says: String, evidence: [Evidence; 2]) -> Self {
+        Self { severity, says, evidence: evidence.into(), next: "", weight: 0.0 }
+    }
+}
+
 /// A finding and the indices of the cases it is about.
 pub(crate) struct Found {
     pub(crate) finding: Finding,

@@ -22,7 +22,7 @@ use crate::look::looks_like_target;
 use crate::open_store::open_store;
 use crate::output::{check_report_path, check_same_run, error_options, is_same, note};
 use crate::progress::{Progress, note_above};
-use crate::render::Page;
+use crate::render::{Page, Rendered as _};
 use crate::suites::plan_file;
 use crate::targets::array_of_run;
 use crate::truth;
@@ -366,7 +366,7 @@ fn tell(args: &RunArgs, done: &Done) -> anyhow::Result<Exit> {
     };
     let page = Page { header, summary: &summary, findings: &findings, meta };
     if let Some(path) = &args.output {
-        page.write(path)?;
+        page.write(path, "report")?;
     }
     match args.form.form() {
         Form::Json => {
@@ -377,7 +377,7 @@ fn tell(args: &RunArgs, done: &Done) -> anyhow::Result<Exit> {
             say(&format!("{document:#}\n"))?;
         }
         form => {
-            let mut text = page.print(form, args.explain.options());
+            let mut text = page.printed(form, args.explain.options());
             if form == Form::Text {
                 text.push_str(&truth::text(header, &summary, truths));
             }
