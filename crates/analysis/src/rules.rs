@@ -21,6 +21,7 @@ mod queue;
 mod run;
 mod serial;
 pub(crate) mod settings;
+mod shape;
 mod steps;
 mod target;
 

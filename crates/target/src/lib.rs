@@ -14,9 +14,11 @@
 mod buffer;
 mod fiemap;
 pub mod file;
+mod fingerprint;
 mod inline;
 pub mod input;
 pub mod lun;
+mod mark;
 mod member;
 pub mod nfs;
 mod null;
@@ -33,11 +35,13 @@ use assay_spec::Engine;
 use thiserror::Error;
 
 pub use buffer::{ALIGNMENT, IoBuf};
+pub use file::FileIdentity;
+pub use fingerprint::{END_BYTES, Fingerprint};
 pub use inline::{InlineTarget, is_in_memory};
 pub use member::Member;
 pub use null::NullTarget;
 pub use open::{
-    AccessMode, AnyTarget, Caching, Durability, FileIdentity, FileMember, IoEngine, OpenError, OpenRequest,
+    AccessMode, AnyTarget, Binding, Caching, Durability, FileMember, IoEngine, OpenError, OpenRequest,
     SimulatedMember, open, uring_refused,
 };
 pub use psync::PsyncTarget;
