@@ -34,11 +34,12 @@ pub use network::{
     step_ceiling, unreachable,
 };
 pub use precision::{Precision, precision};
+pub use rules::gaps::gap_in_fill;
 pub use rules::settings::{SlowSetting, slow_lun_settings, slow_nfs_settings};
 pub use rules::{disturbed_steps, findings, rule_name};
 pub use series::Point;
 pub use summary::{
-    Cpu, DiskBytes, HostView, JobSummary, Load, OpSummary, RunStatus, RunSummary, StepSummary, TcpPoint,
+    Cpu, DiskUse, HostView, JobSummary, Load, OpSummary, RunStatus, RunSummary, StepSummary, TcpPoint,
     TcpSummary,
 };
 pub use verdict::{Agreement, RunVerdict, Verdict};
