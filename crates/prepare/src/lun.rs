@@ -130,6 +130,7 @@ pub(crate) fn inspect(
         span_bytes: facts.span_bytes,
         block_bytes: looked.block_bytes,
         transfer_bytes_max: looked.transfer_bytes_max,
+        proof: looked.proof,
     };
     Ok(InspectedLun { address: name, member, facts, troubles: looked.path_events })
 }

@@ -1,5 +1,6 @@
 //! Inspects a logical unit without changing it: identity, size, content, reservations.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use assay_iscsi::scsi::cdb::Fua;
@@ -8,7 +9,7 @@ use assay_iscsi::{Command, CommandError, Initiator, IoError, Kind};
 use assay_spec::IscsiAddress;
 
 use super::alternatives::explained;
-use super::{Credentials, config};
+use super::{Credentials, UnitProof, config};
 use crate::OpenError;
 use crate::remote::{PathChange, PathReport};
 
@@ -70,6 +71,8 @@ pub struct LunLook {
     pub path_events: Vec<String>,
     /// Name of this initiator, as sent to the target.
     pub initiator: String,
+    /// By which every later login recognises the unit.
+    pub proof: Arc<UnitProof>,
 }
 
 /// How blocks are provided.
@@ -91,15 +94,16 @@ pub fn look(
     let failed = |why: String| OpenError::Lun { lun: address.to_string(), why };
     let mut config = config(address, credentials, 64);
     config.timeouts.ping_interval = PING_EVERY;
-    let initiator_name = config.initiator_name.clone();
+    let (initiator_name, proof) = (config.initiator_name.clone(), Arc::clone(&config.proof));
     let mut initiator = Initiator::<Vec<u8>>::connect(config)
         .map_err(|error| failed(explained(address, credentials, &error)))?;
-    look_with(&mut initiator, initiator_name, patience).map_err(failed)
+    look_with(&mut initiator, initiator_name, proof, patience).map_err(failed)
 }
 
 fn look_with(
     initiator: &mut Initiator<Vec<u8>>,
     initiator_name: String,
+    proof: Arc<UnitProof>,
     patience: Duration,
 ) -> Result<LunLook, String> {
     let words = |error: CommandError| error.to_string();
@@ -123,7 +127,7 @@ fn look_with(
     let path_events = initiator
         .events()
         .into_iter()
-        .map(super::event)
+        .filter_map(super::event)
         .filter(|event| event.change != PathChange::Up)
         .map(|event| event.says)
         .collect();
@@ -152,6 +156,7 @@ fn look_with(
         paths: initiator.stats().into_iter().map(PathReport::from).collect(),
         path_events,
         initiator: initiator_name,
+        proof,
     })
 }
 
