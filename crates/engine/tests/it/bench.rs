@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use assay_engine::{RunError, RunRequest, RunTargets, Sink, StopSignal, run_with};
 use assay_record::{
@@ -38,6 +39,8 @@ pub struct Faults {
     pub lost_after: Option<u64>,
     /// After so many operations none is answered any more.
     pub hangs_after: Option<u64>,
+    /// Nothing completes sooner than this.
+    pub slow: Option<Duration>,
 }
 
 /// Completes what is in flight in an order of its own, last in first out.
@@ -92,6 +95,9 @@ impl Target for WatchedTarget {
             self.faults.hangs_after.is_some_and(|after| self.seen.submitted.load(Ordering::Relaxed) >= after);
         if self.held.is_empty() || is_hanging {
             return self.inner.poll(wait, done);
+        }
+        if let Some(slow) = self.faults.slow {
+            std::thread::sleep(slow);
         }
         for _ in 0..3 {
             let Some(mut completion) = self.held.pop() else { break };

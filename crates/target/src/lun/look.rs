@@ -1,6 +1,5 @@
 //! Inspects a logical unit without changing it: identity, size, content, reservations.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use assay_iscsi::scsi::cdb::Fua;
@@ -9,7 +8,8 @@ use assay_iscsi::{Command, CommandError, Initiator, IoError, Kind};
 use assay_spec::IscsiAddress;
 
 use super::alternatives::explained;
-use super::{Credentials, UnitProof, config};
+use super::identity::{LunIdentity, ends};
+use super::{Credentials, config};
 use crate::OpenError;
 use crate::remote::{PathChange, PathReport};
 
@@ -37,12 +37,8 @@ pub struct LunLook {
     pub product: String,
     /// From INQUIRY.
     pub revision: String,
-    /// Unit serial number, where it has one.
-    pub serial: Option<String>,
-    /// World-wide name, where it has one.
-    pub wwid: Option<String>,
-    /// Size, bytes.
-    pub capacity_bytes: u64,
+    /// Serial number, WWID, size, and the data at its ends.
+    pub identity: LunIdentity,
     /// Logical block, bytes.
     pub block_bytes: u32,
     /// Physical block, bytes.
@@ -71,8 +67,6 @@ pub struct LunLook {
     pub path_events: Vec<String>,
     /// Name of this initiator, as sent to the target.
     pub initiator: String,
-    /// By which every later login recognises the unit.
-    pub proof: Arc<UnitProof>,
 }
 
 /// How blocks are provided.
@@ -94,22 +88,20 @@ pub fn look(
     let failed = |why: String| OpenError::Lun { lun: address.to_string(), why };
     let mut config = config(address, credentials, 64);
     config.timeouts.ping_interval = PING_EVERY;
-    let (initiator_name, proof) = (config.initiator_name.clone(), Arc::clone(&config.proof));
+    let initiator_name = config.initiator_name.clone();
     let mut initiator = Initiator::<Vec<u8>>::connect(config)
         .map_err(|error| failed(explained(address, credentials, &error)))?;
-    look_with(&mut initiator, initiator_name, proof, patience).map_err(failed)
+    look_with(&mut initiator, initiator_name, patience).map_err(failed)
 }
 
 fn look_with(
     initiator: &mut Initiator<Vec<u8>>,
     initiator_name: String,
-    proof: Arc<UnitProof>,
     patience: Duration,
 ) -> Result<LunLook, String> {
     let words = |error: CommandError| error.to_string();
     let inquiry = initiator.inquiry().map_err(words)?;
     let pages = initiator.supported_pages().unwrap_or_default();
-    let serial = initiator.serial().ok().flatten();
     let capacity = initiator.capacity();
     let block = u64::from(capacity.block_bytes);
     let limits = if pages.contains(&0xb0) { initiator.block_limits().ok() } else { None };
@@ -123,6 +115,8 @@ fn look_with(
     let head = read(initiator, 0, HEAD_BYTES.min(bytes), patience)?;
     let tail_bytes = TAIL_BYTES.min(bytes);
     let tail = read(initiator, bytes - tail_bytes, tail_bytes, patience)?;
+    let ends = ends(initiator).map_err(words)?;
+    let identity = LunIdentity::of(initiator, ends);
     ping(initiator)?;
     let path_events = initiator
         .events()
@@ -135,9 +129,7 @@ fn look_with(
         vendor: inquiry.vendor,
         product: inquiry.product,
         revision: inquiry.revision,
-        serial,
-        wwid: initiator.wwid().map(str::to_owned),
-        capacity_bytes: bytes,
+        identity,
         block_bytes: capacity.block_bytes,
         physical_block_bytes: capacity.physical_block_bytes,
         aligned_lba: capacity.aligned_lba,
@@ -156,7 +148,6 @@ fn look_with(
         paths: initiator.stats().into_iter().map(PathReport::from).collect(),
         path_events,
         initiator: initiator_name,
-        proof,
     })
 }
 
