@@ -18,6 +18,7 @@ use assay_iscsi::scsi::{cdb::Fua, key, status};
 use assay_iscsi::{Command, Config, EventKind, FencedBy, Initiator, IoError, Kind, Policy, Timeouts};
 use assay_spec::{IscsiAddress, PathPolicy};
 
+use crate::fingerprint::HeadCheck;
 use crate::remote::{CompletionQueue, Moment, PathChange, PathEvent, PathReport, RemoteReport};
 use crate::{
     AccessMode, Completion, Durability, Geometry, IoBuf, IoFailure, Op, OpKind, OpenError, Target,
@@ -29,7 +30,7 @@ pub use assay_iscsi::{DiscoveredPortal, DiscoveredTarget, UnitProof, resolve};
 pub use hold::hold;
 pub(crate) use hold::hold_name;
 pub use identity::{LunIdentity, confirm};
-pub use look::{LunLook, Provision, access_words, look, unmapped_bytes};
+pub use look::{LunLook, LunReader, Provision, access_words, look, unmapped_bytes};
 pub use portals::{targets_at, with_all_portals};
 pub use secret::{Credentials, Secret, SecretError, credentials, needs_prompt};
 
@@ -63,6 +64,8 @@ pub struct LunMember {
     pub proof: Arc<UnitProof>,
     /// The unit that was looked at, which every login must lead to; `None`: whichever is there.
     pub looked: Option<LunIdentity>,
+    /// What it must hold at every login.
+    pub head: HeadCheck,
 }
 
 /// Returns the configuration of the initiator for an address. What the address leaves out has the initiator's default.
