@@ -6,6 +6,7 @@
 mod behaviour;
 mod deadlines;
 mod faults;
+mod lies;
 mod proxy;
 mod quirks;
 mod remap;
