@@ -7,12 +7,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use assay_record::{Event, RunEvent, RunHeader};
+use assay_spec::suites::suite;
 use assay_store::Store;
 use serde::{Deserialize, Serialize};
 
-use crate::args::{ExportArgs, ImportArgs};
-use crate::open_store::{existing_store, open_store};
+use crate::args::{ExportArgs, ExportFormat, ImportArgs};
+use crate::open_store::{existing_store, open_store, store_path};
 use crate::output::{OutputKind, check_output_path, note, write_file};
+use crate::run::Choice;
+use crate::runs::Stored;
 use crate::{Exit, say};
 
 /// Name and version of the file's form, its first words.
@@ -40,6 +43,40 @@ pub(crate) struct Exported {
 }
 
 pub(crate) fn export(args: &ExportArgs) -> anyhow::Result<Exit> {
+    match args.format {
+        ExportFormat::Assay => export_events(args),
+        ExportFormat::Icf => export_plan(args),
+    }
+}
+
+/// Writes the plan of a run, a suite or a plan file for Iometer.
+fn export_plan(args: &ExportArgs) -> anyhow::Result<Exit> {
+    let is_plan = suite(&args.run).is_some() || Path::new(&args.run).is_file();
+    let (plan, targets) = if is_plan && !is_export(Path::new(&args.run)) {
+        (crate::run::resolve(&args.run, &Choice::default())?, Vec::new())
+    } else {
+        let stored = Stored::named(&args.store, &args.run)?;
+        let targets = stored.header.targets.iter().map(|target| target.address.clone()).collect();
+        (stored.header.plan, targets)
+    };
+    let exported = assay_interop::icf::export(&plan, &targets);
+    write_text(args, &exported.text)?;
+    exported.notes.iter().for_each(|says| note!("note: {says}"));
+    Ok(Exit::Done)
+}
+
+/// Writes an export that is no run of Assay's: to standard output, or to a file that does not exist yet.
+fn write_text(args: &ExportArgs, text: &str) -> anyhow::Result<()> {
+    let Some(path) = args.output.as_deref().filter(|path| *path != Path::new("-")) else {
+        return say(text);
+    };
+    check_output_path(path, OutputKind::Text, &[store_path(&args.store)?])?;
+    write_file(path, text)?;
+    note!("written to {}", path.display());
+    Ok(())
+}
+
+fn export_events(args: &ExportArgs) -> anyhow::Result<Exit> {
     let store = existing_store(&args.store)?;
     let run = store.find(&args.run)?;
     let row = store.row(&run)?;

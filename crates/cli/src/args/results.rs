@@ -212,12 +212,33 @@ pub(crate) struct RmArgs {
     pub(crate) store: StoreArgs,
 }
 
+/// The form of an export.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// The run with all its events, for another Assay.
+    #[default]
+    Assay,
+    /// The plan, as a configuration of Iometer 1.1.0.
+    Icf,
+}
+
+const EXPORT_EXAMPLES: &str = "\
+Examples:
+  The last run, for a colleague:
+    assay export
+  A plan for Iometer:
+    assay export vmware --format icf -o vmware.icf";
+
 #[derive(Debug, Args)]
+#[command(after_help = EXPORT_EXAMPLES)]
 pub(crate) struct ExportArgs {
-    /// Id of the run or a part of it, its label, `last`, `last~1`.
+    /// Id of the run or a part of it, its label, `last`, `last~1`; with --format icf also a suite or a plan file.
     #[arg(default_value = "last")]
     pub(crate) run: String,
-    /// Where to write; `-` is standard output. [default: RUN.assay]
+    /// What to write.
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = ExportFormat::Assay)]
+    pub(crate) format: ExportFormat,
+    /// Where to write; `-` is standard output. [default: RUN.assay; other formats: standard output]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]

@@ -13,6 +13,7 @@ mod errors;
 mod exchange;
 mod files;
 mod first_contact;
+mod foreign_plans;
 mod forum;
 mod interrupted;
 mod kinds;
