@@ -59,9 +59,9 @@ pub(crate) enum Verb {
     Label(LabelArgs),
     /// Remove stored runs.
     Rm(RmArgs),
-    /// Write a stored run with all its events to one file, for another machine.
+    /// Write a stored run to a file for another machine or another tool: Iometer, fio, Prometheus, HdrHistogram.
     Export(ExportArgs),
-    /// Add runs from files of assay export to the store.
+    /// Add runs to the store: files of assay export, and results of fio and Iometer.
     Import(ImportArgs),
     /// Convert a plan of another tool (Iometer, fio, DiskSpd, SQLIO) to a plan file, to see what it means.
     Convert(ConvertArgs),

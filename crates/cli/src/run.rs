@@ -312,6 +312,7 @@ fn header(store: &Store, plan: Plan, targets: &PreparedTargets) -> anyhow::Resul
         targets: targets.facts(),
         host: assay_host::host_facts(),
         array: None,
+        imported: None,
     })
 }
 

@@ -9,10 +9,12 @@
 #![forbid(unsafe_code)]
 
 pub mod command;
+mod dates;
 mod draft;
 pub mod fio;
 pub mod icf;
 mod names;
+pub mod results;
 mod targets;
 mod text;
 

@@ -14,6 +14,7 @@ mod exchange;
 mod files;
 mod first_contact;
 mod foreign_plans;
+mod foreign_results;
 mod forum;
 mod interrupted;
 mod kinds;

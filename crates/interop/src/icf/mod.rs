@@ -18,6 +18,11 @@ pub use plan::import;
 /// Size of a sector in `.icf` files, bytes: Iometer on Windows.
 const SECTOR_BYTES: u64 = 512;
 
+/// A line of an access specification, as in a results file; `None` for what is none.
+pub(crate) fn spec_line(text: &str) -> Option<assay_spec::Access> {
+    read::access("", 0, text).ok().flatten()
+}
+
 /// Whether a text looks like an `.icf` file.
 #[must_use]
 pub fn is_icf(text: &str) -> bool {

@@ -203,17 +203,8 @@ impl Reader<'_> {
         complain(self.origin, line, message)
     }
 
-    /// The numbers of a value, each checked to fit.
     fn numbers(&self, line: usize, text: &str) -> Result<Vec<u64>, ImportError> {
-        numbers(text)
-            .map(|n| match n {
-                Some(n) if n < 0 => Err(self.complain(line, format!("{n} must not be negative"))),
-                Some(n) => Ok(u64::try_from(n).unwrap_or(u64::MAX)),
-                None => {
-                    Err(self.complain(line, format!("`{}` has a number that is too large", shortened(text))))
-                }
-            })
-            .collect()
+        checked_numbers(self.origin, line, text)
     }
 
     fn run_time(&self, entry: &Entry<'_>) -> Result<Nanos, ImportError> {
@@ -324,44 +315,8 @@ impl Reader<'_> {
         }
     }
 
-    /// A line of a specification; `None` if its weight is zero.
     fn access(&self, line: usize, text: &str) -> Result<Option<Access>, ImportError> {
-        let parts = self.numbers(line, text)?;
-        let at = |index: usize, or: u64| parts.get(index).copied().unwrap_or(or);
-        let (size, weight) = (at(0, 0), at(1, 0));
-        if weight == 0 {
-            return Ok(None);
-        }
-        for (value, what) in [(weight, "% of size"), (at(2, 100), "% reads"), (at(3, 0), "% random")] {
-            if value > 100 {
-                return Err(self.complain(line, format!("{what} is {value}; it must be from 0 to 100")));
-            }
-        }
-        if size == 0 || size > IO_BYTES_MAX {
-            let most = Bytes(IO_BYTES_MAX);
-            return Err(
-                self.complain(line, format!("the size of an I/O is {size} B; it must be from 1 B to {most}"))
-            );
-        }
-        let delay_ms = at(4, 0);
-        if delay_ms > 86_400_000
-            || at(6, 0) > IO_BYTES_MAX
-            || at(7, 0) > IO_BYTES_MAX
-            || at(5, 1) > 1_000_000_000
-        {
-            return Err(self.complain(line, "delay, burst, align or reply is larger than Assay allows"));
-        }
-        let percent = |value: u64| f64::from(u32::try_from(value).unwrap_or(100));
-        Ok(Some(Access {
-            weight: u32::try_from(weight).unwrap_or(100),
-            size: Bytes(size),
-            read: percent(at(2, 100)),
-            random: percent(at(3, 0)),
-            align: Bytes(at(6, 0)),
-            delay: Nanos::from_millis(delay_ms),
-            burst: u32::try_from(at(5, 1).max(1)).unwrap_or(1),
-            reply: Bytes(at(7, 0)),
-        }))
+        access(self.origin, line, text)
     }
 
     fn add_spec(&mut self, spec: Spec) -> Result<(), ImportError> {
@@ -498,6 +453,58 @@ impl Reader<'_> {
         }
         Ok(())
     }
+}
+
+/// The numbers of a value, each checked to fit.
+fn checked_numbers(origin: &str, line: usize, text: &str) -> Result<Vec<u64>, ImportError> {
+    numbers(text)
+        .map(|n| match n {
+            Some(n) if n < 0 => Err(complain(origin, line, format!("{n} must not be negative"))),
+            Some(n) => Ok(u64::try_from(n).unwrap_or(u64::MAX)),
+            None => {
+                Err(complain(origin, line, format!("`{}` has a number that is too large", shortened(text))))
+            }
+        })
+        .collect()
+}
+
+/// A line of a specification; `None` if its weight is zero.
+pub(super) fn access(origin: &str, line: usize, text: &str) -> Result<Option<Access>, ImportError> {
+    let parts = checked_numbers(origin, line, text)?;
+    let at = |index: usize, or: u64| parts.get(index).copied().unwrap_or(or);
+    let (size, weight) = (at(0, 0), at(1, 0));
+    if weight == 0 {
+        return Ok(None);
+    }
+    for (value, what) in [(weight, "% of size"), (at(2, 100), "% reads"), (at(3, 0), "% random")] {
+        if value > 100 {
+            return Err(complain(origin, line, format!("{what} is {value}; it must be from 0 to 100")));
+        }
+    }
+    if size == 0 || size > IO_BYTES_MAX {
+        let most = Bytes(IO_BYTES_MAX);
+        return Err(complain(
+            origin,
+            line,
+            format!("the size of an I/O is {size} B; it must be from 1 B to {most}"),
+        ));
+    }
+    let delay_ms = at(4, 0);
+    if delay_ms > 86_400_000 || at(6, 0) > IO_BYTES_MAX || at(7, 0) > IO_BYTES_MAX || at(5, 1) > 1_000_000_000
+    {
+        return Err(complain(origin, line, "delay, burst, align or reply is larger than Assay allows"));
+    }
+    let percent = |value: u64| f64::from(u32::try_from(value).unwrap_or(100));
+    Ok(Some(Access {
+        weight: u32::try_from(weight).unwrap_or(100),
+        size: Bytes(size),
+        read: percent(at(2, 100)),
+        random: percent(at(3, 0)),
+        align: Bytes(at(6, 0)),
+        delay: Nanos::from_millis(delay_ms),
+        burst: u32::try_from(at(5, 1).max(1)).unwrap_or(1),
+        reply: Bytes(at(7, 0)),
+    }))
 }
 
 /// Whether the line of a cycle says where it ends.
