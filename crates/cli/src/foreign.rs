@@ -1,6 +1,5 @@
 //! Plans of other tools: found by their content, explained, and run, converted or exported like a plan of Assay's.
 
-use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
@@ -11,9 +10,14 @@ use assay_report::text::wrap;
 use assay_spec::PlanFile;
 use assay_spec::suites::suite;
 
+use assay_target::input::{Input, open};
+
 use crate::args::{ConvertArgs, RunArgs};
 use crate::output::{OutputKind, check_output_path, error_options, note, write_file};
 use crate::{Exit, say};
+
+/// What is read here, for messages.
+const FOREIGN: Input = Input { name: "a file of another tool", bytes_max: TEXT_BYTES_MAX };
 
 /// Endings of plans that are not Assay's own.
 const ENDINGS: [&str; 3] = [".icf", ".fio", ".job"];
@@ -37,7 +41,7 @@ pub(crate) fn read(word: &str, options: &ImportOptions) -> anyhow::Result<Option
     if is_suite || !path.is_file() || (word.ends_with(".toml") && !is_foreign(word)) {
         return Ok(None);
     }
-    let bytes = bytes_of(path).with_context(|| format!("cannot read the plan {word}"))?;
+    let bytes = bytes_of(path)?;
     let text = match assay_interop::decode(word, &bytes) {
         Ok(text) => text,
         Err(error) if is_foreign(word) => return Err(error.into()),
@@ -53,9 +57,12 @@ pub(crate) fn read(word: &str, options: &ImportOptions) -> anyhow::Result<Option
 }
 
 /// The bytes of a regular file, one more than may be imported at most.
-pub(crate) fn bytes_of(path: &Path) -> std::io::Result<Vec<u8>> {
+pub(crate) fn bytes_of(path: &Path) -> anyhow::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(TEXT_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    open(path, FOREIGN)?
+        .take(TEXT_BYTES_MAX + 1)
+        .read_to_end(&mut bytes)
+        .with_context(|| format!("cannot read {}", path.display()))?;
     Ok(bytes)
 }
 
@@ -65,7 +72,7 @@ fn included(folder: &Path, name: &str) -> Result<String, String> {
     if !path.is_file() {
         return Err(format!("there is no file {}", path.display()));
     }
-    let bytes = bytes_of(&path).map_err(|error| error.to_string())?;
+    let bytes = bytes_of(&path).map_err(|error| format!("{error:#}"))?;
     assay_interop::decode(name, &bytes).map_err(|error| error.message)
 }
 
@@ -150,9 +157,7 @@ pub(crate) fn convert(args: &ConvertArgs) -> anyhow::Result<Exit> {
     let strictness = if args.lenient { Strictness::Lenient } else { Strictness::Strict };
     let options = ImportOptions { strictness, targets_given: None };
     let Some(imported) = read(&args.file, &options)? else {
-        if !Path::new(&args.file).is_file() {
-            bail!("cannot read {}: there is no such file", args.file);
-        }
+        open(Path::new(&args.file), FOREIGN)?;
         bail!(
             "{} is no file of a tool that Assay knows: Iometer (.icf), fio (job files), or a command line of \
              DiskSpd or SQLIO",

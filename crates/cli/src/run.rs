@@ -2,14 +2,16 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
-use assay_analysis::{Collector, Finding, Judgement, RunStatus, RunSummary, findings};
+use assay_analysis::{Collector, Finding, Judgement, RunStatus, RunSummary, findings, gap_in_fill};
 use assay_engine::{RunRequest, RunTargets, StopSignal};
-use assay_host::AwakeGuard;
+use assay_host::{AwakeGuard, Sampler, Watched};
 use assay_interop::ImportedPlan;
-use assay_prepare::{Closed, FillChoice, IoChoice, PrepareError, PrepareOptions, PreparedTargets, TooSmall};
+use assay_prepare::{
+    BlankChoice, Closed, FillChoice, IoChoice, PrepareError, PrepareOptions, PreparedTargets, TooSmall,
+};
 use assay_record::{Event, MemberKind, RunHeader};
 use assay_sim::{SimulatedArrays, Truth};
 use assay_spec::suites::suite;
@@ -24,7 +26,7 @@ use crate::look::looks_like_target;
 use crate::open_store::open_store;
 use crate::output::{check_report_path, check_same_run, error_options, is_same, note};
 use crate::progress::{Progress, note_above};
-use crate::render::Page;
+use crate::render::{Page, Rendered as _};
 use crate::suites::plan_file;
 use crate::targets::array_of_run;
 use crate::truth;
@@ -275,6 +277,7 @@ fn prepare(
         caching: if args.cached { Caching::Cached } else { Caching::Direct },
         durability: if args.sync { Durability::Sync } else { Durability::Device },
         overwrite: args.overwrite.clone(),
+        blank: if args.not_blank { BlankChoice::NotRequired } else { BlankChoice::Required },
         fill: if args.no_fill { FillChoice::Never } else { FillChoice::WhereNeeded },
         chap_secret: crate::secret::ask(addresses)?,
         too_small: order.too_small,
@@ -285,7 +288,11 @@ fn prepare(
         open.abandon();
         return Err(misfit.into());
     }
-    let filled = open.fill(&|| stop.is_set(), &mut |p| progress.fill(p));
+    let watch = Sampler::start(Watched::default(), Instant::now(), Duration::from_secs(1));
+    let filled = open.fill(&|| stop.is_set(), &mut |p| progress.fill(p)).map(|mut targets| {
+        targets.warnings.extend(gap_in_fill(&watch.gaps()));
+        targets
+    });
     progress.filled();
     filled.map_err(|error| match error {
         PrepareError::Interrupted { .. } => Failed::new(Exit::Interrupted, error).into(),
@@ -380,7 +387,7 @@ fn tell(args: &RunArgs, done: &Done) -> anyhow::Result<Exit> {
     };
     let page = Page { header, summary: &summary, findings: &findings, meta };
     if let Some(path) = &args.output {
-        page.write(path)?;
+        page.write(path, "report")?;
     }
     match args.form.form() {
         Form::Json => {
@@ -391,7 +398,7 @@ fn tell(args: &RunArgs, done: &Done) -> anyhow::Result<Exit> {
             say(&format!("{document:#}\n"))?;
         }
         form => {
-            let mut text = page.print(form, args.explain.options());
+            let mut text = page.printed(form, args.explain.options());
             if form == Form::Text {
                 text.push_str(&truth::text(header, &summary, truths));
             }

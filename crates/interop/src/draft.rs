@@ -65,7 +65,7 @@ impl Draft {
         let mut put = |key: &str, value: String| {
             let _ = writeln!(text, "{key} = {value}");
         };
-        put("name", quoted(&self.name));
+        put("name", quoted(&crate::names::shortened(&self.name)));
         for (key, value) in [("about", &self.about), ("source", &self.source)] {
             if !value.is_empty() {
                 put(key, quoted(value));

@@ -25,8 +25,7 @@ pub use text::{TEXT_BYTES_MAX, decode};
 /// Why a file could not be imported: its place (`old.icf:12`), and what to do.
 pub type ImportError = PlanError;
 
-/// The most load points that an imported plan may have; a day of ten-second steps is about 8,600.
-pub const STEPS_MAX: usize = 10_000;
+pub use assay_spec::limits::STEPS_MAX;
 
 /// A plan from another tool's file.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -27,3 +27,8 @@ pub(crate) fn base_name(name: &str, is_known: impl Fn(&str) -> bool) -> &str {
         _ => name,
     }
 }
+
+/// A name that a plan takes, with room for a number behind it.
+pub(crate) fn shortened(name: &str) -> String {
+    name.chars().take(assay_spec::limits::NAME_CHARS_MAX - 20).collect()
+}

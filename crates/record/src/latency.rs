@@ -35,6 +35,9 @@ impl Default for Latency {
 }
 
 impl Latency {
+    /// Memory of one, bytes, rounded up.
+    pub const BYTES: u64 = 40 << 10;
+
     /// Times of another tool of which only their count, their mean and the extremes are known. It has no percentiles. A
     /// mean of 0 and a maximum of 0 are unknown.
     #[must_use]
@@ -237,6 +240,12 @@ impl<'de> Deserialize<'de> for Latency {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_distribution_takes_as_much_memory_as_it_says() {
+        let bytes = Latency::default().histogram.distinct_values() as u64 * 8;
+        assert!(bytes <= Latency::BYTES && bytes > Latency::BYTES / 2, "{bytes}");
+    }
     use proptest::prelude::*;
 
     fn of(times: &[u64]) -> Latency {

@@ -120,7 +120,7 @@ fn test(group: &[(usize, &FioJob)], targets: &TargetNames, notes: &mut Vec<Note>
     differs("size", jobs().all(|job| job.bytes == first.bytes) || !is_bounded, notes);
     let mut drafts: Vec<DraftJob> = Vec::new();
     for (index, job) in group {
-        let name = unique(&job.name, |name| drafts.iter().any(|d| d.name == name));
+        let name = unique(&crate::names::shortened(&job.name), |name| drafts.iter().any(|d| d.name == name));
         drafts.push(DraftJob {
             name,
             targets: targets.of_user(*index, usize::MAX),
@@ -133,7 +133,7 @@ fn test(group: &[(usize, &FioJob)], targets: &TargetNames, notes: &mut Vec<Note>
         });
     }
     DraftTest {
-        name: names.join(" + ").chars().take(200).collect(),
+        name: crate::names::shortened(&names.join(" + ")),
         notes: String::new(),
         run: jobs().filter_map(|job| job.run).max(),
         bytes: if is_bounded { jobs().filter_map(|job| job.bytes).max().map(Bytes) } else { None },

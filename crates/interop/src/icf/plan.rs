@@ -265,7 +265,7 @@ fn test(icf: &Icf, jobs: Vec<DraftJob>) -> DraftTest {
         }
     }
     DraftTest {
-        name: names.join(" + "),
+        name: crate::names::shortened(&names.join(" + ")),
         run: (icf.run > Nanos(0)).then_some(icf.run),
         warmup: icf.ramp,
         jobs,
