@@ -180,6 +180,7 @@ impl ResultRow {
             paths: Vec::new(),
             writes: Vec::new(),
             workers: Vec::new(),
+            gaps: Vec::new(),
         };
         push(end_ns, RunEvent::StepEnded(Box::new(end)));
         end_ns
