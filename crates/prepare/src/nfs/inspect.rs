@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use assay_record::{FilesystemFacts, MemberFacts, MemberKind, NfsFacts, PathFacts};
 use assay_spec::{Address, NfsAddress, NfsSync};
-use assay_target::file::Marker;
+use assay_target::file::{Mark, Marker};
 use assay_target::nfs::{self, BLOCK_BYTES, Identity, NfsLocation, locate};
 use assay_target::own_data::SECTOR_BYTES;
 use assay_target::{Durability, OpenError};
@@ -15,7 +15,7 @@ use crate::content;
 use crate::context::InspectContext;
 use crate::error::PrepareError;
 use crate::file::check_stamps;
-use crate::permission::{Nameable, check_foreign_file, check_used_since};
+use crate::permission::{Nameable, WhyForeign, check_foreign_file, check_used_since};
 use crate::space::Need;
 use crate::span::{self, FileState};
 
@@ -118,13 +118,13 @@ pub(crate) fn inspect(
     let mut place = locate(address)?;
     let name = place.address.to_string();
     let path = Path::new(&name);
-    let marker = place.marker()?;
+    let mark = place.mark_of_file()?;
     let is_allowed = context.options.overwrite.iter().any(|given| names(given, address, &place));
     let holds_bytes = place.file.map_or(0, |file| file.attributes.size_bytes);
-    let state = match (place.file, marker) {
+    let state = match (place.file, mark) {
         (None, _) => FileState::New,
         // Leave to overwrite a foreign file was given once, not for ever.
-        (_, Some(marker)) if marker.created => match used_since(&mut place, &marker, holds_bytes)? {
+        (_, Mark::Valid(marker)) if marker.created => match used_since(&mut place, &marker, holds_bytes)? {
             None => FileState::Ours(marker),
             Some(_) if is_allowed => FileState::Allowed,
             Some(holds) => {
@@ -133,8 +133,8 @@ pub(crate) fn inspect(
             }
         },
         _ if is_allowed => FileState::Allowed,
-        _ => {
-            check_foreign_file(path, writer, holds_bytes)?;
+        (_, mark) => {
+            check_foreign_file(path, writer, WhyForeign::of(&mark), holds_bytes)?;
             FileState::Foreign
         }
     };
