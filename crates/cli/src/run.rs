@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
-use assay_analysis::{Collector, Finding, Judgement, RunStatus, RunSummary, findings};
+use assay_analysis::{Collector, Finding, Judgement, RunStatus, RunSummary, findings, gap_in_fill};
 use assay_engine::{RunRequest, RunTargets, StopSignal};
-use assay_host::AwakeGuard;
+use assay_host::{AwakeGuard, Sampler, Watched};
 use assay_prepare::{
     BlankChoice, Closed, FillChoice, IoChoice, PrepareError, PrepareOptions, PreparedTargets, TooSmall,
 };
@@ -24,7 +24,7 @@ use crate::look::looks_like_target;
 use crate::open_store::open_store;
 use crate::output::{check_report_path, check_same_run, error_options, is_same, note};
 use crate::progress::{Progress, note_above};
-use crate::render::Page;
+use crate::render::{Page, Rendered as _};
 use crate::suites::plan_file;
 use crate::targets::array_of_run;
 use crate::truth;
@@ -271,7 +271,11 @@ fn prepare(
         open.abandon();
         return Err(misfit.into());
     }
-    let filled = open.fill(&|| stop.is_set(), &mut |p| progress.fill(p));
+    let watch = Sampler::start(Watched::default(), Instant::now(), Duration::from_secs(1));
+    let filled = open.fill(&|| stop.is_set(), &mut |p| progress.fill(p)).map(|mut targets| {
+        targets.warnings.extend(gap_in_fill(&watch.gaps()));
+        targets
+    });
     progress.filled();
     filled.map_err(|error| match error {
         PrepareError::Interrupted { .. } => Failed::new(Exit::Interrupted, error).into(),
@@ -365,7 +369,7 @@ fn tell(args: &RunArgs, done: &Done) -> anyhow::Result<Exit> {
     };
     let page = Page { header, summary: &summary, findings: &findings, meta };
     if let Some(path) = &args.output {
-        page.write(path)?;
+        page.write(path, "report")?;
     }
     match args.form.form() {
         Form::Json => {
@@ -376,7 +380,7 @@ fn tell(args: &RunArgs, done: &Done) -> anyhow::Result<Exit> {
             say(&format!("{document:#}\n"))?;
         }
         form => {
-            let mut text = page.print(form, args.explain.options());
+            let mut text = page.printed(form, args.explain.options());
             if form == Form::Text {
                 text.push_str(&truth::text(header, &summary, truths));
             }

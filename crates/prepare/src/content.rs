@@ -6,6 +6,7 @@ use std::time::Duration;
 use assay_record::{Content, Warning};
 use assay_spec::units::Bytes;
 use assay_spec::{Data, Plan};
+use assay_target::HeadCheck;
 use assay_target::file::Marker;
 
 /// A kind of data in a file, as marks name it.
@@ -182,12 +183,25 @@ fn is_right(plan: &Plan, kind: DataKind) -> bool {
 
 /// Whether every sector of a file with that mark carries a seal or a stamp of Assay.
 pub(crate) fn seals(marker: &Marker) -> Seals {
-    let carries_none = |kind: DataKind| match kind {
-        // Of a few bytes, or with few of them random: too short for a seal.
+    if marker.kinds.iter().any(|name| carries_no_seals(DataKind::parse(name))) {
+        Seals::Some
+    } else {
+        Seals::All
+    }
+}
+
+/// Returns what the start of a device or LUN holds throughout a run with that plan that has filled it.
+pub(crate) fn head_check(plan: &Plan) -> HeadCheck {
+    let mut written = plan.jobs().filter(|job| job.writes()).map(|job| DataKind::of(job.data));
+    if plan.verifies() || !written.any(carries_no_seals) { HeadCheck::OwnData } else { HeadCheck::Nothing }
+}
+
+/// Whether data of a kind are of a few bytes, or with few of them random: too short for a seal.
+fn carries_no_seals(kind: DataKind) -> bool {
+    match kind {
         DataKind::Written(Data::Reducible { .. } | Data::IometerRepeating) | DataKind::Unknown => true,
         DataKind::Unique | DataKind::Stamped | DataKind::Written(_) => false,
-    };
-    if marker.kinds.iter().any(|name| carries_none(DataKind::parse(name))) { Seals::Some } else { Seals::All }
+    }
 }
 
 /// How many sectors of what Assay wrote carry a seal.

@@ -13,9 +13,10 @@ use assay_target::lun::{
     self, Credentials, DiscoveredTarget, LunLook, LunMember, LunReader, Provision, Secret, credentials, look,
     with_all_portals,
 };
-use assay_target::{AccessMode, Durability, Member, OpenError};
+use assay_target::{AccessMode, Durability, HeadCheck, Member, OpenError};
 
 use crate::blank::{Breadth, Examination, ForeignData};
+use crate::content;
 use crate::context::{FillContext, InspectContext, OpenContext};
 use crate::device::whole;
 use crate::error::PrepareError;
@@ -182,6 +183,7 @@ pub(crate) fn inspect(
         block_bytes: looked.block_bytes,
         transfer_bytes_max: looked.transfer_bytes_max,
         looked: Some(looked.identity),
+        head: HeadCheck::Nothing,
     };
     Ok(InspectedLun { address: name, member, facts, troubles: looked.path_events, lock: None })
 }
@@ -255,6 +257,7 @@ impl LunTarget {
             self.member.access == AccessMode::ReadWrite && context.options.fill == FillChoice::WhereNeeded;
         if is_filled {
             context.write(&self.member(), &whole(context))?;
+            self.member.head = content::head_check(context.plan);
             self.facts.member.content = Content::Prepared;
         }
         let LunMember { address, credentials, span_bytes, .. } = &self.member;

@@ -37,7 +37,7 @@ use thiserror::Error;
 
 pub use buffer::{ALIGNMENT, IoBuf};
 pub use file::FileIdentity;
-pub use fingerprint::{END_BYTES, Fingerprint};
+pub use fingerprint::{END_BYTES, Fingerprint, HeadCheck};
 pub use inline::{InlineTarget, is_in_memory};
 pub use member::Member;
 pub use null::NullTarget;

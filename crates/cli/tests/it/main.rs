@@ -15,6 +15,7 @@ mod exchange;
 mod files;
 mod first_contact;
 mod forum;
+mod gaps;
 mod interrupted;
 mod kinds;
 mod load;

@@ -52,7 +52,15 @@ pub(crate) fn prepare(
     overwrite: &[&str],
     between: impl FnOnce(),
 ) -> Result<PreparedTargets, PrepareError> {
-    let (plan, options) = (plan("1MiB", targets.len()), options(overwrite));
+    prepare_with(targets, options(overwrite), between)
+}
+
+pub(crate) fn prepare_with(
+    targets: &[&str],
+    options: PrepareOptions,
+    between: impl FnOnce(),
+) -> Result<PreparedTargets, PrepareError> {
+    let plan = plan("1MiB", targets.len());
     let addresses: Vec<Address> = targets.iter().map(|target| address(target)).collect();
     let open = assay_prepare::open(&plan, &addresses, &options, &assay_host::host_facts())?;
     between();
