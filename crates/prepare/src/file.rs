@@ -109,16 +109,14 @@ fn state_of(
     let length = file.metadata().map_err(io_error("look at", path))?.len();
     let why = match Mark::of(real, file).map_err(io_error("read the mark of", path))? {
         // Leave to overwrite a foreign file was given once, not for ever.
-        Mark::Valid(marker) if marker.created => {
-            return match used_since(path, file, &marker, length)? {
-                None => Ok((FileState::Ours(marker), length)),
-                Some(_) if is_allowed => Ok((FileState::Allowed, length)),
-                Some(holds) => {
-                    check_used_since(text(path), writer, holds)?;
-                    Ok((FileState::Foreign, length))
-                }
-            };
-        }
+        Mark::Valid(marker) if marker.created => match used_since(path, file, &marker)? {
+            None => return Ok((FileState::Ours(marker), length)),
+            Some(_) if is_allowed => return Ok((FileState::Allowed, length)),
+            Some(holds) => {
+                check_used_since(text(path), writer, holds)?;
+                return Ok((FileState::Foreign, length));
+            }
+        },
         mark => WhyForeign::of(&mark),
     };
     if is_allowed {
@@ -168,14 +166,9 @@ fn writable(path: &Path, real: &Path, file: &File) -> Result<File, PrepareError>
 }
 
 /// Returns what a file with Assay's mark holds that Assay did not write, in words.
-pub(crate) fn used_since(
-    path: &Path,
-    file: &File,
-    marker: &Marker,
-    length: u64,
-) -> Result<Option<String>, PrepareError> {
-    let examination = Examination::local(length);
-    let seals = content::seals(marker);
+pub(crate) fn used_since(path: &Path, file: &File, marker: &Marker) -> Result<Option<String>, PrepareError> {
+    let length = file.metadata().map_err(io_error("look at", path))?.len();
+    let (examination, seals) = (Examination::local(length), content::seals(marker));
     let found = examination.of_marked_file(seals, Some(file), path, &mut *blank::reader(file));
     found.map_err(|why| PrepareError::Probe { path: text(path), why })
 }
