@@ -34,7 +34,9 @@ pub enum IoError {
         last: String,
     },
     /// It did not end in the time that an I/O has.
-    #[error("not completed within {waited_s} s, in {attempts} attempts; last error: {last}")]
+    #[error(
+        "given up because it did not complete within {waited_s} s, in {attempts} attempts; last error: {last}"
+    )]
     Expired {
         /// The limit, seconds.
         waited_s: u64,
@@ -138,7 +140,7 @@ pub enum PathError {
         why: String,
     },
     /// The LUN behind this path is another one than before, or than behind the other paths.
-    #[error("the LUN behind {portal} is another one: {why}; nothing is written to it")]
+    #[error("LUN behind {portal} cannot be used: it is another unit: {why}; nothing is written to it")]
     Changed {
         /// Portal.
         portal: String,
@@ -146,7 +148,7 @@ pub enum PathError {
         why: String,
     },
     /// The LUN has another size than before.
-    #[error("the LUN behind {portal} changed its size from {before} to {now} bytes")]
+    #[error("LUN behind {portal} cannot be used: its size differs: {now} bytes, not {before}")]
     Resized {
         /// Portal.
         portal: String,

@@ -62,7 +62,7 @@ fn a_unit_that_changed_under_a_run_is_not_written() {
     let others = [
         ("WWID", Unit { wwid: 2, ..unit() }),
         ("serial number", Unit { serial: Some("S-2"), ..unit() }),
-        ("changed its size", Unit { blocks: BLOCKS * 2, ..unit() }),
+        ("size differs", Unit { blocks: BLOCKS * 2, ..unit() }),
         ("holds what was written", unit()),
     ];
     let news = [
@@ -118,7 +118,10 @@ fn a_path_that_leads_elsewhere_is_fenced_and_the_other_serves_on() {
         EventKind::PathDown { cause, .. } => Some(cause),
         _ => None,
     });
-    assert!(cause.as_ref().is_some_and(|cause| cause.contains("is another one: its WWID is")), "{cause:?}");
+    assert!(
+        cause.as_ref().is_some_and(|cause| cause.contains("it is another unit: its WWID is")),
+        "{cause:?}"
+    );
     assert!(first.stage.disk.lock().unwrap().iter().all(|byte| *byte == FOREIGN));
 }
 
