@@ -148,9 +148,13 @@ impl Collector {
     }
 
     fn interval(&mut self, interval: &Interval) {
+        let is_imported = self.header.imported.is_some();
         let state = self.step(StepId { test: interval.test, step: interval.step });
         let sum = interval.sum();
-        state.series.add(interval, &sum.total());
+        // Another tool's sum over a window says nothing of its seconds.
+        if !is_imported {
+            state.series.add(interval, &sum.total());
+        }
         let job = state.jobs.entry(interval.job as usize).or_default();
         job.stats.merge(&sum);
         job.end_ns = job.end_ns.max(interval.end_ns);

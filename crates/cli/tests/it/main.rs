@@ -14,6 +14,8 @@ mod errors;
 mod exchange;
 mod files;
 mod first_contact;
+mod foreign_plans;
+mod foreign_results;
 mod forum;
 mod gaps;
 mod interrupted;

@@ -144,6 +144,7 @@ pub fn run_on<T: Target>(
         targets: targets.facts.clone(),
         host: HostFacts::default(),
         array: None,
+        imported: None,
     };
     let request =
         RunRequest { header, targets: &targets, warnings: vec![], stop: stop.clone(), cpus: vec![] };
