@@ -162,7 +162,7 @@ fn a_device_that_is_formatted_after_the_look_is_not_written() {
     wipe();
     let mut options = options(&[&identity]);
     options.caching = Caching::Direct;
-    let prepared = prepare_with(&[&path], options, || {}).unwrap();
+    let prepared = prepare_with(&[&path], &options, || {}).unwrap();
     open_worker(&prepared).map(drop).unwrap();
     let sector: Vec<u8> = (0..=255).cycle().take(512).collect();
     device.write(0, &sector);
