@@ -20,6 +20,7 @@ mod content;
 mod cpu;
 mod device;
 mod facts;
+mod gap;
 mod interrupts;
 mod machine;
 mod mounts;
