@@ -13,6 +13,7 @@ pub mod images;
 pub mod istgt;
 pub mod lab;
 pub mod loop_device;
+pub mod lying;
 pub mod namespace;
 pub mod need;
 pub mod story;
