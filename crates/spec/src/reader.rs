@@ -1,4 +1,5 @@
-//! Reads TOML, plans and arrays alike, so that every complaint names the line, the field and, for a misspelt word, the nearest valid one.
+//! Reads TOML, plans and arrays alike, so that every complaint names the line, the field and, for a misspelt word, the
+//! nearest valid one.
 //!
 //! A [`Table`] hands out its values by key and remembers which were asked for; [`Table::finish`] refuses what
 //! nobody asked for. That is all the schema there is: the reading code lists each key once.
