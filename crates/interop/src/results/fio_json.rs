@@ -9,7 +9,7 @@ use super::fio_bins::{bin, bins, percentile};
 use super::{ImportedResult, MeasuredJob, ROWS_MAX, ResultRow, RowJob, access, measured, whole};
 use crate::{ImportError, complain};
 
-/// The percentiles that fio prints unless told otherwise.
+/// The percentiles that fio prints by default.
 const PERCENTILES: [f64; 17] =
     [1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99];
 /// The most buckets of one histogram; fio's has 1,856.
@@ -52,8 +52,6 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
                 row.jobs.push(job_row);
             }
             None => {
-                let cpu = job["usr_cpu"].as_f64().zip(job["sys_cpu"].as_f64());
-                let _ = cpu;
                 rows.push(ResultRow { test: name, swept: Vec::new(), jobs: vec![job_row], cpu_busy: None });
                 groups.push(group);
             }
