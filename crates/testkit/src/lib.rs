@@ -12,6 +12,7 @@ pub mod ganesha;
 pub mod images;
 pub mod istgt;
 pub mod lab;
+pub mod lying;
 pub mod loop_device;
 pub mod namespace;
 pub mod need;
