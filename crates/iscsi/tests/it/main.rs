@@ -5,7 +5,7 @@
 
 mod behaviour;
 mod faults;
-mod proxy;
+mod lies;
 mod quirks;
 mod scripted;
 mod session;

@@ -4,6 +4,7 @@
 
 mod behaviour;
 mod faults;
+mod lies;
 mod scripted;
 mod work;
 
