@@ -8,7 +8,9 @@ use anyhow::{Context as _, bail};
 use assay_analysis::{Collector, Finding, Judgement, RunStatus, RunSummary, findings};
 use assay_engine::{RunRequest, RunTargets, StopSignal};
 use assay_host::AwakeGuard;
-use assay_prepare::{Closed, FillChoice, IoChoice, PrepareError, PrepareOptions, PreparedTargets, TooSmall};
+use assay_prepare::{
+    BlankChoice, Closed, FillChoice, IoChoice, PrepareError, PrepareOptions, PreparedTargets, TooSmall,
+};
 use assay_record::{Event, MemberKind, RunHeader};
 use assay_sim::{SimulatedArrays, Truth};
 use assay_spec::suites::suite;
@@ -258,6 +260,7 @@ fn prepare(
         caching: if args.cached { Caching::Cached } else { Caching::Direct },
         durability: if args.sync { Durability::Sync } else { Durability::Device },
         overwrite: args.overwrite.clone(),
+        blank: if args.not_blank { BlankChoice::NotRequired } else { BlankChoice::Required },
         fill: if args.no_fill { FillChoice::Never } else { FillChoice::WhereNeeded },
         chap_secret: crate::secret::ask(addresses)?,
         too_small: order.too_small,

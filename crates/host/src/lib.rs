@@ -31,13 +31,13 @@ mod sampler;
 mod shared;
 
 pub use awake::{AwakeError, AwakeGuard, allowed_cpus, pin_current_thread};
-pub use content::content_of;
+pub use content::signature_places;
 pub use cpu::{CpuSnapshot, cpu_snapshot};
 pub use device::{PlaceOnDisk, cached_loops, device_of, identities, is_identity_of, place_on_disk};
 pub use facts::host_facts;
 pub use interrupts::{DeviceInterrupts, cpu_list, interrupts_of};
 pub use mounts::{filesystem_of, may_write};
 pub use path::{Flow, NetProbe, tcp_facts, tcp_path};
-pub use probe::{Hold, HoldKind, ProbeError, file_users, probe};
+pub use probe::{Hold, HoldKind, ProbeError, contents, file_users, probe};
 pub use sampler::{Sampler, Watched};
 pub use shared::{SharedStorage, shared_storage};

@@ -10,6 +10,7 @@
 
 pub mod faults;
 pub mod ganesha;
+pub mod images;
 pub mod istgt;
 pub mod lab;
 pub mod loop_device;
