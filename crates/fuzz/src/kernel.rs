@@ -1,5 +1,5 @@
 //! What the kernel and other programs say of this host: files of /proc, netlink and ethtool messages, and the
-//! first and last bytes of a device.
+//! size of a device.
 
 use assay_host::fuzzing;
 
@@ -17,21 +17,12 @@ pub(crate) fn netlink(bytes: &[u8]) {
     fuzzing::netlink(kind, input.rest());
 }
 
-/// What is on a device, by its bytes: a short input is laid at the places where signatures are.
-pub(crate) fn signatures(bytes: &[u8]) {
-    const PLACES: [usize; 12] =
-        [0, 510, 512, 1024, 1080, 4096, 4086, 32_768, 65_536, 65_600, 0x10_0000, 0x20_0000];
+/// The places of a device that are examined for signatures, for a device of any size.
+pub(crate) fn places(bytes: &[u8]) {
     let mut input = Input::new(bytes);
-    let size_bytes = u64::from(input.word()) << input.below(40);
-    let mut head = vec![0; 0x20_1000.min(usize::try_from(size_bytes).unwrap_or(usize::MAX))];
-    let mut tail = vec![0; head.len().min(0x1_0000)];
-    while !input.is_empty() {
-        let (is_tail, at) = (input.byte() & 1 == 1, PLACES[input.below(PLACES.len())]);
-        let piece = input.piece();
-        let place = if is_tail { &mut tail } else { &mut head };
-        for (place, byte) in place.iter_mut().skip(at).zip(piece) {
-            *place = *byte;
-        }
+    let size_bytes = (u64::from(input.word()) << 32 | u64::from(input.word())) >> (input.byte() % 64);
+    for (at, bytes) in assay_host::signature_places(size_bytes) {
+        let is_inside = at.checked_add(bytes).is_some_and(|end| end <= size_bytes);
+        assert!(is_inside, "{bytes} bytes at {at} lie on a device of {size_bytes} bytes");
     }
-    let _ = assay_host::content_of(&head, &tail, size_bytes);
 }

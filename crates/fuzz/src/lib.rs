@@ -59,7 +59,7 @@ pub const TARGETS: &[Target] = &[
     target("nfs-results", 1024, wire::nfs_results),
     target("procfs", 4096, kernel::procfs),
     target("netlink", 4096, kernel::netlink),
-    target("signatures", 4096, kernel::signatures),
+    target("places", 16, kernel::places),
     target("login", 4096, machine::login),
     target("session", 4096, machine::session),
     target("iscsi-conversation", 2048, conversation::iscsi),

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use assay_testkit::lying::nfs::LyingNfs;
-use assay_testkit::lying::target::{LyingTarget, NAME};
+use assay_testkit::lying::target::{LyingTarget, NAME, serial};
 use assay_testkit::lying::{nfs_lies, target_lies};
 
 use crate::story::{DONE, ProgramOutput, Story};
@@ -61,9 +61,10 @@ fn a_target_that_lies_gets_a_message_and_an_exit_code() {
                 let target = LyingTarget::start(lie.digests, move |asked, honest| lie.tell(asked, honest));
                 let story = Story::new();
                 story.write("plan.toml", PLAN);
+                let serial = serial(target.portal.rsplit(':').next().unwrap().parse().unwrap());
                 let address = format!("iscsi://{}/{NAME}/0", target.portal);
                 check(lie.name, &story, &["check", &address]);
-                check(lie.name, &story, &["run", "plan.toml", &address, "--overwrite", "LIAR-0001"]);
+                check(lie.name, &story, &["run", "plan.toml", &address, "--overwrite", &serial]);
                 check(lie.name, &story, &["runs"]);
             });
         }

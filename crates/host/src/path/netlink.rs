@@ -85,8 +85,12 @@ pub(super) fn take<M: NetlinkDeserializable>(
         }
         match message.payload {
             NetlinkPayload::InnerMessage(inner) => answer.push(inner),
-            NetlinkPayload::Error(error) if error.code.is_some() => return Err(error.to_io()),
-            NetlinkPayload::Error(_) | NetlinkPayload::Done(_) => return Ok(true),
+            NetlinkPayload::Error(error) => match error.code {
+                // Negated here: the library's own way overflows at the smallest number.
+                Some(code) => return Err(io::Error::from_raw_os_error(code.get().saturating_neg())),
+                None => return Ok(true),
+            },
+            NetlinkPayload::Done(_) => return Ok(true),
             _ => {}
         }
         if is_single {

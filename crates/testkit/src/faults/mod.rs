@@ -169,7 +169,8 @@ pub fn run(cell: Cell, program: &str, jitter: Duration) -> Option<Ending> {
         broken.push("the file that took the target's place changed".into());
     }
     if cell.fault != Fault::Replace && output.code == Some(2) && before.target != after.target {
-        broken.push("exit code 2, and the target changed".into());
+        let message = output.err.lines().last().unwrap_or_default();
+        broken.push(format!("exit code 2, and the target changed: {message}"));
     }
     place.undo();
     check_store(&place.story, &output, &seen, &mut broken);
@@ -210,6 +211,10 @@ fn check_words(cell: Cell, output: &ProgramOutput, broken: &mut Vec<String>) {
 
 /// The store is readable, and has what could be seen of the run before the fault.
 fn check_store(story: &Story, output: &ProgramOutput, seen: &Played, broken: &mut Vec<String>) {
+    if seen.intervals == 0 && output.code != Some(DONE) && !story.path("store.sqlite").exists() {
+        // It ended before there was anything to store.
+        return;
+    }
     let listed = story.assay(&["runs", "--json"]);
     if listed.code != Some(DONE) {
         broken.push(format!("the store cannot be listed: {}", listed.err.trim()));

@@ -29,7 +29,8 @@ pub(super) fn wait_for(phase: Phase, place: &mut Place, running: &mut Running, j
         Phase::Measure => WARM_UP + Duration::from_millis(1200),
         // Workers reconnect, and drain before it, many times a second.
         Phase::Drain => WARM_UP + Duration::from_millis(600) + jitter * 4,
-        Phase::Close => WARM_UP + MEASURED,
+        // The look above takes a while, so most of these moments are about the end of the last step.
+        Phase::Close => WARM_UP + MEASURED - Duration::from_millis(150),
     };
     let deadline = Instant::now() + PATIENCE;
     while place::played(&place.story).status.is_none() && is_going_on(running, deadline) {

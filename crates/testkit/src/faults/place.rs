@@ -126,12 +126,12 @@ fn words(line: &str) -> bool {
 impl Place {
     pub(super) fn new(cell: Cell, program: &str) -> Option<Self> {
         let own_file_system = match (cell.fault, cell.kind) {
-            (Fault::Full, _) | (Fault::ReadOnly, Kind::File) => Some(file_system()?),
+            (Fault::Full, _) | (_, Kind::File) => Some(file_system()?),
             _ => None,
         };
         let folder = match &own_file_system {
             Some(device) => tempfile::tempdir_in(device.folder.path().join("mounted")),
-            None => tempfile::tempdir(),
+            None => tempfile::tempdir_in("/dev/shm"),
         };
         let story = Story::of(program.to_owned(), folder.unwrap());
         story.write("plan.toml", PLAN);
@@ -177,8 +177,7 @@ impl Place {
     }
 
     fn device(&mut self) -> Option<()> {
-        let device = LoopDevice::over_empty(CAPACITY_MIB << 20)?;
-        let other = LoopDevice::over_empty(CAPACITY_MIB << 20)?;
+        let (device, other) = (device(CAPACITY_MIB)?, device(CAPACITY_MIB)?);
         other.write(0, &noise(4));
         let link = self.story.path("disk");
         std::os::unix::fs::symlink(&device.path, &link).unwrap();
@@ -323,7 +322,10 @@ impl Place {
     fn remap(&mut self) {
         let other = self.bytes.with_file_name("other").display().to_string();
         if let Server::Tgt(tgt) = &mut self.server {
-            tgt.set("--op delete --mode logicalunit --tid 1 --lun 1").unwrap();
+            // tgt refuses it while a command is in the air.
+            let delete = "--op delete --mode logicalunit --tid 1 --lun 1";
+            let is_deleted = (0..2000).any(|_| tgt.set(delete).is_ok());
+            assert!(is_deleted, "the LUN is never idle");
             tgt.set(&format!("--op new --mode logicalunit --tid 1 --lun 1 -b {other}")).unwrap();
         }
     }
@@ -337,7 +339,7 @@ impl Place {
             return;
         }
         let other = self.bytes.with_file_name("other.dat");
-        std::fs::write(&other, noise(self.span_mib)).unwrap();
+        std::fs::write(&other, noise(4)).unwrap();
         let digest = digest(&other, 0);
         std::fs::rename(&other, &self.bytes).unwrap();
         self.newcomer = Some((self.bytes.clone(), digest));
@@ -362,9 +364,17 @@ impl Place {
     }
 }
 
+/// A loop device over memory: a matrix of an hour writes a hundred gigabytes, and none to the disk of this machine.
+fn device(mib: u64) -> Option<LoopDevice> {
+    let folder = tempfile::tempdir_in("/dev/shm").unwrap();
+    let file = folder.path().join("backing");
+    File::create(&file).unwrap().set_len(mib << 20).unwrap();
+    LoopDevice::over(folder, &file, &[])
+}
+
 /// A small ext4 in a folder `mounted`, which becomes read-only at its first error.
 fn file_system() -> Option<LoopDevice> {
-    let mut device = LoopDevice::over_empty(FILE_SYSTEM_MIB << 20)?;
+    let mut device = device(FILE_SYSTEM_MIB)?;
     let folder = device.folder.path().join("mounted");
     std::fs::create_dir(&folder).unwrap();
     let (path, folder) = (device.text(), folder.display().to_string());

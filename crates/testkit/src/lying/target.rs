@@ -12,6 +12,8 @@ pub const BLOCKS: u64 = 4096;
 pub const BLOCK_BYTES: usize = 512;
 /// Longest data segment that either side may send, bytes.
 pub const SEGMENT_BYTES: usize = 8192;
+/// Longest sequence of data of one READ or R2T, bytes.
+pub const BURST_BYTES: usize = 262_144;
 /// The name of the target.
 pub const NAME: &str = "iqn.2026-11.example:lying";
 /// A tag that stands for none.
@@ -158,6 +160,12 @@ impl Asked<'_> {
     pub fn all(&self, pdus: &[Pdu]) -> Vec<Act> {
         pdus.iter().map(|pdu| self.send(pdu)).collect()
     }
+}
+
+/// Returns the serial number of the LUN of the target on that port: two LUNs of one name may not be written to.
+#[must_use]
+pub fn serial(port: u16) -> String {
+    format!("LIAR-{port:05}")
 }
 
 /// What turns the honest answer to a request into acts.
@@ -360,7 +368,7 @@ impl<'a> Connection<'a> {
             _ => format!(
                 "InitialR2T=Yes\0ImmediateData=Yes\0DefaultTime2Wait=0\0DefaultTime2Retain=0\0\
                  HeaderDigest={digest}\0DataDigest={digest}\0MaxRecvDataSegmentLength={SEGMENT_BYTES}\0\
-                 FirstBurstLength={SEGMENT_BYTES}\0MaxBurstLength=262144\0MaxOutstandingR2T=1\0"
+                 FirstBurstLength={SEGMENT_BYTES}\0MaxBurstLength={BURST_BYTES}\0MaxOutstandingR2T=1\0"
             ),
         }
         .into_bytes();
@@ -403,9 +411,13 @@ impl<'a> Connection<'a> {
         pdus
     }
 
+    fn port(&self) -> u16 {
+        self.line.stream.local_addr().map_or(0, |address| address.port())
+    }
+
     fn look(&mut self, request: &Pdu) -> Vec<Pdu> {
         let cdb = &request.header[32..48];
-        match target_scsi::look(cdb, &self.shared.disk.lock().unwrap()) {
+        match target_scsi::look(cdb, &self.shared.disk.lock().unwrap(), self.port()) {
             Answer::Data(data) => self.data_in(request, &data),
             Answer::Status(status, sense) => vec![self.status(request, status, &sense)],
         }
@@ -441,7 +453,7 @@ impl<'a> Connection<'a> {
     /// Asks for what is missing of a WRITE, or carries it out.
     fn go_on(&mut self, write: Write) -> Vec<Pdu> {
         let request = write.request.clone();
-        let missing = write.data.len() - write.filled;
+        let missing = (write.data.len() - write.filled).min(BURST_BYTES);
         if missing > 0 {
             let mut pdu = self.aside(0x31, &request).with(20, 0x7000 + request.word(16));
             pdu.set(40, u32::try_from(write.filled).unwrap()).set(44, u32::try_from(missing).unwrap());

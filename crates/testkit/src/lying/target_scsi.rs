@@ -30,8 +30,8 @@ pub(super) fn range(cdb: &[u8]) -> Option<Range<usize>> {
     Some(usize::try_from(lba).ok()? * BLOCK_BYTES..usize::try_from(end).ok()? * BLOCK_BYTES)
 }
 
-/// Commands that look at the LUN.
-pub(super) fn look(cdb: &[u8], disk: &[u8]) -> Answer {
+/// Commands that look at the LUN, whose names come from the port.
+pub(super) fn look(cdb: &[u8], disk: &[u8], port: u16) -> Answer {
     match (cdb[0], cdb[1], cdb[2]) {
         (0x00 | 0x35 | 0x91, ..) => Answer::Status(0, Vec::new()),
         (0x12, 0, _) => {
@@ -40,9 +40,12 @@ pub(super) fn look(cdb: &[u8], disk: &[u8]) -> Answer {
             Answer::Data(inquiry)
         }
         (0x12, 1, 0x00) => Answer::Data(vec![0, 0, 0, 3, 0x00, 0x80, 0x83]),
-        (0x12, 1, 0x80) => Answer::Data([&[0, 0x80, 0, 9][..], b"LIAR-0001"].concat()),
+        (0x12, 1, 0x80) => {
+            Answer::Data([&[0, 0x80, 0, 10][..], super::target::serial(port).as_bytes()].concat())
+        }
         (0x12, 1, 0x83) => {
-            let mut page = vec![0, 0x83, 0, 20, 1, 3, 0, 8, 0x60, 0, 0, 0, 0, 0, 0, 1];
+            let mut page = vec![0, 0x83, 0, 20, 1, 3, 0, 8, 0x60, 0, 0, 0, 0, 0];
+            page.extend(port.to_be_bytes());
             page.extend([1, 0x15, 0, 4, 0, 0, 0, 1]);
             Answer::Data(page)
         }
