@@ -3,19 +3,18 @@
 use std::path::Path;
 
 use anyhow::bail;
-use assay_analysis::compare::{Comparison, ResultSet, Side, Source, compare_with};
+use assay_analysis::compare::{ResultSet, Side, Source, compare_with};
 use assay_record::Outcome;
-use assay_report::table::Format;
-use assay_report::text::TextOptions;
-use assay_report::{compare as said, html, reading};
+use assay_report::reading;
 use assay_store::{RunRow, Store};
 use assay_target::input::{Input, read_text};
 
-use crate::args::{CompareArgs, Form};
+use crate::args::CompareArgs;
 use crate::export::is_export;
 use crate::open_store::existing_store;
-use crate::output::{OutputKind, check_report_path, note, write_file};
+use crate::output::check_report_path;
 use crate::published;
+use crate::render::Rendered as _;
 use crate::runs::Stored;
 use crate::{Exit, say};
 
@@ -33,33 +32,13 @@ pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<Exit> {
     let sides = with_distinct_names(sides);
     let comparison = compare_with(&sides, &stored_repetitions(&store, &sides)?);
     if let Some(path) = &args.output {
-        let page = file_text(&comparison, OutputKind::of(path)?);
+        comparison.write(path, "comparison")?;
         if path == Path::new("-") {
-            say(&page)?;
             return Ok(Exit::Done);
         }
-        write_file(path, &page)?;
-        note!("comparison written to {}", path.display());
     }
-    say(&match args.form.form() {
-        Form::Text => said::table(&comparison, args.explain.options()),
-        Form::Csv => said::rendered(&comparison, Format::Csv),
-        Form::Md => said::rendered(&comparison, Format::Markdown),
-        Form::Bbcode => said::rendered(&comparison, Format::BbCode),
-        Form::Json => format!("{:#}\n", said::document(&comparison)),
-    })?;
+    say(&comparison.printed(args.form.form(), args.explain.options()))?;
     Ok(Exit::Done)
-}
-
-fn file_text(comparison: &Comparison, kind: OutputKind) -> String {
-    match kind {
-        OutputKind::Html | OutputKind::Export => html::comparison(comparison),
-        OutputKind::Csv => said::rendered(comparison, Format::Csv),
-        OutputKind::Markdown => said::rendered(comparison, Format::Markdown),
-        OutputKind::BbCode => said::rendered(comparison, Format::BbCode),
-        OutputKind::Json => format!("{:#}\n", said::document(comparison)),
-        OutputKind::Text => said::table(comparison, TextOptions::default()),
-    }
 }
 
 /// Returns the side that was typed: names joined by commas are repetitions, and so are runs that share a label.

@@ -97,6 +97,7 @@ pub(crate) fn iscsi(bytes: &[u8]) {
     (times.command, times.task_management) = (Duration::from_millis(60), Duration::from_millis(40));
     (times.ping_interval, times.ping) = (Duration::from_millis(50), Duration::from_millis(80));
     (times.no_path, times.busy) = (Duration::from_millis(100), Duration::from_millis(50));
+    times.io = Duration::from_millis(400);
     (times.retry_min, times.retry_max) = (Duration::from_millis(1), Duration::from_millis(4));
     times.retry_alone = Duration::from_millis(4);
     let began = Instant::now();
@@ -182,5 +183,5 @@ pub(crate) fn nfs(bytes: &[u8]) {
         let _ = file.poll(Some(Duration::from_millis(50)), &mut done);
         done.drain(..).for_each(|completion| ended.note(completion.tag));
     }
-    let _ = file.commit();
+    let _ = file.commit(&|| false);
 }

@@ -22,6 +22,7 @@ mod device;
 mod facts;
 #[doc(hidden)]
 pub mod fuzzing;
+mod gap;
 mod interrupts;
 mod machine;
 mod mounts;

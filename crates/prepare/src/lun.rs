@@ -178,6 +178,7 @@ pub(crate) fn inspect(
         span_bytes: facts.span_bytes,
         block_bytes: looked.block_bytes,
         transfer_bytes_max: looked.transfer_bytes_max,
+        proof: std::sync::Arc::default(),
         looked: Some(looked.identity),
         head: HeadCheck::Nothing,
     };

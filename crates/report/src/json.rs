@@ -2,9 +2,10 @@
 
 use assay_analysis::estimate::Estimate;
 use assay_analysis::{
-    Finding, JobSummary, Judgement, OpSummary, Point, Precision, RunSummary, StepSummary, precision,
+    DiskUse, Finding, JobSummary, Judgement, OpSummary, Point, Precision, RunSummary, StepSummary, limits,
+    precision,
 };
-use assay_record::{Latency, PathEnd, RunHeader};
+use assay_record::{Gap, Latency, PathEnd, RunHeader};
 use serde_json::{Map, Value, json};
 
 use crate::Meta;
@@ -37,6 +38,7 @@ pub fn document(header: &RunHeader, summary: &RunSummary, findings: &[Finding], 
         "tests": summary.steps.iter().map(|s| step(header, s, meta.judgement)).collect::<Vec<_>>(),
         "findings": findings,
         "verdict": meta.judgement.and_then(|j| j.verdict.as_ref()),
+        "limits": limits(header, summary),
     })
 }
 
@@ -79,6 +81,8 @@ fn step(header: &RunHeader, step: &StepSummary, judgement: Option<&Judgement>) -
         "interfaces": step.links,
         "writes": step.writes,
         "workers": step.workers,
+        "gaps": step.gaps.iter().map(gap).collect::<Vec<_>>(),
+        "device_queues": step.host.disks.iter().filter_map(queue).collect::<Vec<_>>(),
         "series": step.series.iter().map(point).collect::<Vec<_>>(),
     })
 }
@@ -102,6 +106,19 @@ fn estimates(of: &Precision) -> Value {
         "p99_us": of.p99_us.as_ref().map(estimate),
         "p99_9_us": of.p999_us.as_ref().map(estimate),
     })
+}
+
+fn gap(gap: &Gap) -> Value {
+    json!({
+        "kind": gap.kind,
+        "place": gap.place,
+        "seconds": rounded(gap.length_ns as f64 / 1e9),
+        "since_window_s": gap.since_window_ns.and_then(|ns| rounded(ns as f64 / 1e9)),
+    })
+}
+
+fn queue(disk: &DiskUse) -> Option<Value> {
+    Some(json!({ "device": disk.device, "mean": rounded(disk.queue_mean?) }))
 }
 
 /// The fuller direction, and what the links carry in it.

@@ -20,6 +20,7 @@ const OPEN: [&str; 0] = [];
 
 fn quick() -> Timeouts {
     Timeouts {
+        io: Duration::from_secs(3),
         connect: Duration::from_secs(1),
         call: Duration::from_millis(500),
         commit: Duration::from_millis(500),
@@ -99,7 +100,7 @@ fn story(lie: &'static Lie) -> Ending {
         }
         collect(lie, &mut file, kind, &mut is_written, &mut ending);
         let began = Instant::now();
-        if let Err(error) = file.commit() {
+        if let Err(error) = file.commit(&|| false) {
             ending.errors.push(error.to_string());
         }
         assert!(began.elapsed() < LIMIT, "{}: the commit hangs", lie.name);

@@ -123,7 +123,7 @@ fn look_with(
     let path_events = initiator
         .events()
         .into_iter()
-        .map(super::event)
+        .filter_map(super::event)
         .filter(|event| event.change != PathChange::Up)
         .map(|event| event.says)
         .collect();

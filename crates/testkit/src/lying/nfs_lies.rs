@@ -381,8 +381,10 @@ const WRITE: &[Lie] = &[
     lie("never answers a WRITE", Write, Fails(&["no answer", "given up"]), |_, _| Vec::new()),
     lie("hangs up at every WRITE", Write, Fails(&["no answer", "given up"]), |_, _| vec![Act::HangUp]),
     lie("answers every WRITE twice", Write, Right, |_, honest| vec![Act::Bytes(record(&honest).repeat(2))]),
-    lie("never answers a COMMIT", Commit, Fails(&["no answer", "given up", "in time"]), |_, _| Vec::new()),
-    lie("says later to every COMMIT", Commit, Fails(&["JUKEBOX"]), |asked, _| refused(asked, JUKEBOX)),
+    lie("never answers a COMMIT", Commit, Fails(&["answer"]), |_, _| Vec::new()),
+    lie("says later to every COMMIT", Commit, Fails(&["JUKEBOX", "Jukebox"]), |asked, _| {
+        refused(asked, JUKEBOX)
+    }),
     lie("fails every COMMIT", Commit, Fails(&["NFS3ERR_IO"]), |asked, _| refused(asked, 5)),
     lie("cuts a COMMIT off", Commit, Fails(&["ends in the middle", "given up"]), |_, honest| {
         good(&honest[..honest.len() - 4])
