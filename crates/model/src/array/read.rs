@@ -455,11 +455,11 @@ impl Visitor for Reader<'_> {
             DeValue::Integer(i) => i.as_str(),
             other => other.as_str().unwrap_or_default(),
         };
-        match W::words().iter().find(|(word, _)| *word == text) {
-            Some((_, found)) => *slot = *found,
+        match W::named(text) {
+            Some(found) => *slot = found,
             None => {
                 let known: Vec<&str> = W::words().iter().map(|(word, _)| *word).collect();
-                let near = assay_spec::nearest(text, known.iter().copied()).map(str::to_owned);
+                let near = assay_spec::nearest(&W::usual(text), known.iter().copied()).map(str::to_owned);
                 let at = self.at(key, Some(value.span()));
                 let what = format!("word `{text}`; use one of {}", known.join(", "));
                 self.fail(ArrayError::Unknown { at, what, near });

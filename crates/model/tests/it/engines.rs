@@ -124,8 +124,11 @@ fn an_interval_holds_its_nominal_value_and_widens_with_the_ranges() {
     let overrides = "device.seek_track_ms=0.8 device.seek_avg_ms=8.5 device.seek_full_ms=17 device.outer_mb_s=210 \
      device.inner_mb_s=100";
     set(&mut exact, overrides).unwrap();
+    set(&mut exact, "device.sorting=position").unwrap();
     let narrow = predict(&exact, &w, Engines::Closed, &mut tables).iops;
-    assert!(narrow.hi - narrow.lo < 1e-6 * narrow.value, "{narrow:?}");
+    assert!(narrow.hi / narrow.lo < wide.hi / wide.lo, "{narrow:?}");
+    // What is left without ranges is the error of the model.
+    close(narrow.hi / narrow.lo, 1.15 / 0.70, 1e-6, "model error of random I/O on disks");
 }
 
 #[test]
@@ -144,8 +147,8 @@ fn a_write_back_cache_absorbs_until_it_is_full() {
     set(&mut a, "cache=none controller.battery=no").unwrap();
     let through = both(&a, &long, 200_000).0;
     assert!(
-        closed_long > 1.2 * through,
-        "the elevator of a full cache still gains: {closed_long} against {through}"
+        closed_long > 0.7 * through,
+        "a controller sorts by place, which saves no rotation: {closed_long} against {through}"
     );
 }
 
