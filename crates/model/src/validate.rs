@@ -166,7 +166,7 @@ pub fn validate() -> Result<Validation, ValidateError> {
     sheet.extend(folds::groups_from_sheets(&published, &mut tables)?);
     let (cross, sweep) = folds::run(&published, &mut tables)?;
     let articles = articles(&mut tables)?;
-    let unseen = vec![unseen_half(Half::Open, &mut tables)?];
+    let unseen = vec![unseen_half(Half::Open, &mut tables)?, unseen_half(Half::HeldBack, &mut tables)?];
     Ok(Validation { sheet, cross, sweep, not_modelled, articles, unseen })
 }
 
