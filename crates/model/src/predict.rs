@@ -2,7 +2,7 @@
 
 use assay_spec::units::Bytes;
 
-use crate::array::{Array, Device};
+use crate::array::{Array, Device, ProtocolKind};
 use crate::closed::{Outcome, closed_form};
 use crate::demand::{DemandTable, ResourceKind, demand_table};
 use crate::des::{ClientOutcome, SimOptions, simulate};
@@ -105,6 +105,8 @@ pub struct Prediction {
     pub table: DemandTable,
     /// What really limits: usually the table's first row, but workers or pace when those come before.
     pub limit: ResourceKind,
+    /// Caches that a bound leaves out: with what they hold, a client may be faster than the bound.
+    pub caches_left_out: Vec<&'static str>,
     /// The closed form at nominal values.
     pub closed: Outcome,
     /// The simulation at nominal values.
@@ -170,8 +172,10 @@ impl Prediction {
         let limit = self.limit_name();
         match self.software {
             Software::Unknown => format!(
-                "at most {:.0} IOPS ({:.1} MiB/s), the bound of {limit}; {SOFTWARE_COST_UNKNOWN}{second}",
-                self.iops.hi, self.mib_s.hi
+                "at most {:.0} IOPS ({:.1} MiB/s) without {}, the bound of {limit}; {SOFTWARE_COST_UNKNOWN}{second}",
+                self.iops.hi,
+                self.mib_s.hi,
+                self.caches_left_out.join(" and ")
             ),
             Software::None | Software::Known => format!(
                 "{:.0} to {:.0} IOPS (nominal {:.0}, {:.1} MiB/s), limited by {limit}{second}",
@@ -231,10 +235,23 @@ pub fn predict(array: &Array, workload: &Workload, engines: Engines, tables: &mu
         p99_ms: simulated.as_ref().map(|s| error.of_time(s.p99_ms)),
         p99_reliability: reliability(resolved, classes),
         limit,
+        caches_left_out: caches_left_out(array),
         table,
         closed: *nominal,
         simulated,
     }
+}
+
+/// Caches between a client and the members that the array file does not describe.
+fn caches_left_out(array: &Array) -> Vec<&'static str> {
+    let mut caches = Vec::new();
+    if array.protocol.kind != ProtocolKind::Local {
+        caches.push("caches of the client");
+    }
+    if array.controller.read_cache.is_none() {
+        caches.push("RAM of the server");
+    }
+    caches
 }
 
 /// Sets the rates at which resources are full over the ranges of the array file.

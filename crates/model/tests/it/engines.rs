@@ -110,6 +110,11 @@ fn unknown_software_is_a_bound_and_says_so() {
     let p = predict(&array("nas-4bay"), &w, Engines::Closed, &mut Tables::default());
     assert_eq!(p.software, Software::Unknown);
     assert!(p.says().starts_with("at most ") && p.says().contains(SOFTWARE_COST_UNKNOWN), "{}", p.says());
+    assert!(p.says().contains("without caches of the client, the bound of"), "{}", p.says());
+    let mut no_ram = array("nas-4bay");
+    set(&mut no_ram, "controller.read_cache=none").unwrap();
+    let bound = predict(&no_ram, &w, Engines::Closed, &mut Tables::default());
+    assert!(bound.says().contains("without caches of the client and RAM of the server"), "{}", bound.says());
     let known = predict(&array("ix4-200d"), &w, Engines::Closed, &mut Tables::default());
     assert!(!known.says().contains(SOFTWARE_COST_UNKNOWN), "{}", known.says());
 }
