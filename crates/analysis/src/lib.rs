@@ -16,9 +16,12 @@ pub mod compare;
 pub mod estimate;
 mod expected;
 mod finding;
+mod limit;
 mod network;
+mod precision;
 mod rules;
 mod series;
+mod shape;
 mod summary;
 mod verdict;
 
@@ -27,15 +30,18 @@ pub use case::{Case, JobCase, Measured, Medium, Modelled};
 pub use collector::Collector;
 pub use expected::{Judgement, judge, judge_published};
 pub use finding::{Evidence, Finding, Severity};
+pub use limit::{Certainty, LimitKind, RunLimits, StepLimit, limits};
 pub use network::{
     CEILING_IO_BYTES, Ceiling, PathFault, ceiling, ceiling_together, lossy_frames, nfs_ceiling, path_faults,
     step_ceiling, unreachable,
 };
+pub use precision::{Precision, precision};
+pub use rules::gaps::gap_in_fill;
 pub use rules::settings::{SlowSetting, slow_lun_settings, slow_nfs_settings};
 pub use rules::{disturbed_steps, findings, rule_name};
 pub use series::Point;
 pub use summary::{
-    Cpu, DiskBytes, HostView, JobSummary, Load, OpSummary, RunStatus, RunSummary, StepSummary, TcpPoint,
+    Cpu, DiskUse, HostView, JobSummary, Load, OpSummary, RunStatus, RunSummary, StepSummary, TcpPoint,
     TcpSummary,
 };
 pub use verdict::{Agreement, RunVerdict, Verdict};

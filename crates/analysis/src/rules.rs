@@ -9,6 +9,7 @@
 mod cache;
 pub(crate) mod catalogue;
 mod cost;
+pub(crate) mod gaps;
 mod host;
 mod identity;
 mod link;
@@ -20,6 +21,7 @@ mod queue;
 mod run;
 mod serial;
 pub(crate) mod settings;
+mod shape;
 mod steps;
 mod target;
 
@@ -31,7 +33,8 @@ use crate::finding::{Evidence, Finding, Severity};
 use crate::summary::{JobSummary, RunSummary, StepSummary};
 
 pub(crate) use catalogue::{Check, Effect, RULES, Rule};
-use steps::shortened;
+pub(crate) use host::{busy_host, tester_bound};
+pub(crate) use steps::shortened;
 
 /// A run as rules see it.
 #[derive(Clone, Copy)]
@@ -58,6 +61,13 @@ pub(crate) struct Fired {
     pub(crate) weight: f64,
 }
 
+impl Fired {
+    /// A contradiction or an explanation with two numbers and nothing to do.
+    fn remark(severity: Severity, says: String, evidence: [Evidence; 2]) -> Self {
+        Self { severity, says, evidence: evidence.into(), next: "", weight: 0.0 }
+    }
+}
+
 /// A finding and the indices of the cases it is about.
 pub(crate) struct Found {
     pub(crate) finding: Finding,
@@ -69,7 +79,9 @@ pub(crate) struct Found {
 #[must_use]
 pub fn findings(header: &RunHeader, summary: &RunSummary) -> Vec<Finding> {
     let run = Run { header, summary };
-    let mut found: Vec<Finding> = RULES
+    // The rules are about runs of Assay; of another tool's results too little is known.
+    let rules = if header.imported.is_some() { &[] } else { &RULES[..] };
+    let mut found: Vec<Finding> = rules
         .iter()
         .filter_map(|rule| match rule.check {
             Check::Run(check) => check(run).map(|fired| finding(rule, fired)),
@@ -206,7 +218,7 @@ pub(crate) fn step_name(step: &StepSummary) -> String {
 
 impl<'r> Run<'r> {
     /// `None` for a step that was left out, or that measured nothing but errors.
-    fn case(self, step: &'r StepSummary) -> Option<StepCase<'r>> {
+    pub(crate) fn case(self, step: &'r StepSummary) -> Option<StepCase<'r>> {
         let has_faults = step.errors > 0 || step.mismatch_count > 0;
         if step.skipped.is_some() || (step.unmeasured.is_some() && !has_faults) {
             return None;

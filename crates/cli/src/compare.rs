@@ -2,21 +2,24 @@
 
 use std::path::Path;
 
-use anyhow::{Context as _, bail};
-use assay_analysis::compare::{Comparison, ResultSet, Side, Source, compare_with};
+use anyhow::bail;
+use assay_analysis::compare::{ResultSet, Side, Source, compare_with};
 use assay_record::Outcome;
-use assay_report::table::Format;
-use assay_report::text::TextOptions;
-use assay_report::{compare as said, html, reading};
+use assay_report::reading;
 use assay_store::{RunRow, Store};
+use assay_target::input::{Input, read_text};
 
-use crate::args::{CompareArgs, Form};
+use crate::args::CompareArgs;
 use crate::export::is_export;
 use crate::open_store::existing_store;
-use crate::output::{OutputKind, check_report_path, note, write_file};
+use crate::output::check_report_path;
 use crate::published;
+use crate::render::Rendered as _;
 use crate::runs::Stored;
 use crate::{Exit, say};
+
+/// A JSON document of a run. Most of one are its series: about 150 bytes for each second.
+const DOCUMENT: Input = Input { name: "a JSON document of a run", bytes_max: 256 << 20 };
 
 pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<Exit> {
     // Articles and files can be compared where nothing was ever stored.
@@ -29,33 +32,13 @@ pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<Exit> {
     let sides = with_distinct_names(sides);
     let comparison = compare_with(&sides, &stored_repetitions(&store, &sides)?);
     if let Some(path) = &args.output {
-        let page = file_text(&comparison, OutputKind::of(path)?);
+        comparison.write(path, "comparison")?;
         if path == Path::new("-") {
-            say(&page)?;
             return Ok(Exit::Done);
         }
-        write_file(path, &page)?;
-        note!("comparison written to {}", path.display());
     }
-    say(&match args.form.form() {
-        Form::Text => said::table(&comparison, args.explain.options()),
-        Form::Csv => said::rendered(&comparison, Format::Csv),
-        Form::Md => said::rendered(&comparison, Format::Markdown),
-        Form::Bbcode => said::rendered(&comparison, Format::BbCode),
-        Form::Json => format!("{:#}\n", said::document(&comparison)),
-    })?;
+    say(&comparison.printed(args.form.form(), args.explain.options()))?;
     Ok(Exit::Done)
-}
-
-fn file_text(comparison: &Comparison, kind: OutputKind) -> String {
-    match kind {
-        OutputKind::Html | OutputKind::Export => html::comparison(comparison),
-        OutputKind::Csv => said::rendered(comparison, Format::Csv),
-        OutputKind::Markdown => said::rendered(comparison, Format::Markdown),
-        OutputKind::BbCode => said::rendered(comparison, Format::BbCode),
-        OutputKind::Json => format!("{:#}\n", said::document(comparison)),
-        OutputKind::Text => said::table(comparison, TextOptions::default()),
-    }
 }
 
 /// Returns the side that was typed: names joined by commas are repetitions, and so are runs that share a label.
@@ -140,7 +123,7 @@ fn readings_of(store: &anyhow::Result<Store>, name: &str) -> anyhow::Result<Foun
         return Ok(Found { label: stored.label.clone(), readings: vec![of_stored(&stored)] });
     }
     if Path::new(name).extension().is_some_and(|end| end.eq_ignore_ascii_case("json")) {
-        let text = std::fs::read_to_string(name).with_context(|| format!("cannot read {name}"))?;
+        let text = read_text(Path::new(name), DOCUMENT)?;
         let (reading, label) = reading::read(&text).map_err(|says| anyhow::anyhow!("{name}: {says}"))?;
         return Ok(Found { label, readings: vec![reading] });
     }

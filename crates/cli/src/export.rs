@@ -1,24 +1,32 @@
 //! `assay export` and `assay import`: a stored run as one file, and back. The file has a line of JSON for what the
 //! store knows beside the events, and a line for each event, so that an imported run is the run.
 
-use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
+use assay_interop::results::{ImportedResult, fio_json, hdr, iometer_csv, openmetrics, table};
 use assay_record::{Event, RunEvent, RunHeader};
+use assay_spec::suites::suite;
 use assay_store::Store;
+use assay_target::input::{self, Input};
 use serde::{Deserialize, Serialize};
 
-use crate::args::{ExportArgs, ImportArgs};
-use crate::open_store::{existing_store, open_store};
+use crate::args::{ExportArgs, ExportFormat, ImportArgs};
+use crate::open_store::{existing_store, open_store, store_path};
 use crate::output::{OutputKind, check_output_path, note, write_file};
+use crate::run::Choice;
+use crate::runs::Stored;
 use crate::{Exit, say};
 
 /// Name and version of the file's form, its first words.
 const SCHEMA: &str = "assay.export/1";
 /// Bytes of a file that tell whether it is one.
 const HEAD_BYTES: u64 = 64;
+
+/// All events of one are in memory at once. A job that runs for a day has about 250 MiB.
+const EXPORT: Input = Input { name: "a file of assay export", bytes_max: 2 << 30 };
 
 /// The first line.
 #[derive(Debug, Serialize, Deserialize)]
@@ -40,6 +48,59 @@ pub(crate) struct Exported {
 }
 
 pub(crate) fn export(args: &ExportArgs) -> anyhow::Result<Exit> {
+    match args.format {
+        ExportFormat::Assay => export_events(args),
+        ExportFormat::Icf => export_plan(args),
+        ExportFormat::IometerCsv => export_results(args, iometer_csv::export),
+        ExportFormat::FioJson => export_results(args, fio_json::export),
+        ExportFormat::Openmetrics => export_results(args, openmetrics::export),
+        ExportFormat::Hdr => export_results(args, hdr::export),
+    }
+}
+
+/// Writes the results of a run in the form of another tool.
+fn export_results(args: &ExportArgs, form: fn(&RunHeader, &[Event]) -> String) -> anyhow::Result<Exit> {
+    let path = Path::new(&args.run);
+    let (header, events) = if is_export(path) {
+        let exported = read(path)?;
+        (exported.header, exported.events)
+    } else {
+        let store = existing_store(&args.store)?;
+        let run = store.find(&args.run)?;
+        (store.header(&run)?, store.load(&run)?)
+    };
+    write_text(args, &form(&header, &events))?;
+    Ok(Exit::Done)
+}
+
+/// Writes the plan of a run, a suite or a plan file for Iometer.
+fn export_plan(args: &ExportArgs) -> anyhow::Result<Exit> {
+    let is_plan = suite(&args.run).is_some() || Path::new(&args.run).is_file();
+    let (plan, targets) = if is_plan && !is_export(Path::new(&args.run)) {
+        (crate::run::resolve(&args.run, &Choice::default())?, Vec::new())
+    } else {
+        let stored = Stored::named(&args.store, &args.run)?;
+        let targets = stored.header.targets.iter().map(|target| target.address.clone()).collect();
+        (stored.header.plan, targets)
+    };
+    let exported = assay_interop::icf::export(&plan, &targets);
+    write_text(args, &exported.text)?;
+    exported.notes.iter().for_each(|says| note!("note: {says}"));
+    Ok(Exit::Done)
+}
+
+/// Writes an export that is no run of Assay's: to standard output, or to a file that does not exist yet.
+fn write_text(args: &ExportArgs, text: &str) -> anyhow::Result<()> {
+    let Some(path) = args.output.as_deref().filter(|path| *path != Path::new("-")) else {
+        return say(text);
+    };
+    check_output_path(path, OutputKind::Text, &[store_path(&args.store)?])?;
+    write_file(path, text)?;
+    note!("written to {}", path.display());
+    Ok(())
+}
+
+fn export_events(args: &ExportArgs) -> anyhow::Result<Exit> {
     let store = existing_store(&args.store)?;
     let run = store.find(&args.run)?;
     let row = store.row(&run)?;
@@ -67,14 +128,63 @@ pub(crate) fn export(args: &ExportArgs) -> anyhow::Result<Exit> {
 
 pub(crate) fn import(args: &ImportArgs) -> anyhow::Result<Exit> {
     // All files are understood before anything is stored.
-    let all: Vec<Exported> = args.files.iter().map(|path| read(path)).collect::<Result<_, _>>()?;
+    let all: Vec<Import> = args.files.iter().map(|path| understood(path)).collect::<Result<_, _>>()?;
     let store = open_store(&args.store)?;
-    for exported in &all {
+    for (number, import) in (1..).zip(all) {
+        let mut exported = match import {
+            Import::Run(exported) => *exported,
+            Import::Result(result) => {
+                result.notes.iter().for_each(|says| note!("note: {says}"));
+                of_result(*result, &store, number)?
+            }
+        };
+        exported.label = args.label.clone().or(exported.label);
         let run = &exported.header.run;
-        add(&store, exported).with_context(|| format!("cannot import run {run}"))?;
-        note!("imported run {run}: assay show {run}");
+        add(&store, &exported).with_context(|| format!("cannot import run {run}"))?;
+        let from = exported.header.imported.as_ref();
+        let whose = from.map_or(String::new(), |from| format!(" ({}, {})", from.tool, from.file));
+        note!("imported run {run}{whose}: assay show {run}");
     }
     Ok(Exit::Done)
+}
+
+/// A file that can be imported.
+enum Import {
+    Run(Box<Exported>),
+    Result(Box<ImportedResult>),
+}
+
+/// Reads a file of `assay export`, or results of another tool.
+fn understood(path: &Path) -> anyhow::Result<Import> {
+    if is_export(path) || !path.is_file() {
+        return Ok(Import::Run(Box::new(read(path)?)));
+    }
+    let name = path.display().to_string();
+    let bytes = crate::foreign::bytes_of(path)?;
+    let text = assay_interop::decode(&name, &bytes)?;
+    let result = if fio_json::is_results(&text) {
+        fio_json::import(&name, &text)?
+    } else if iometer_csv::is_results(&text) {
+        iometer_csv::import(&name, &text)?
+    } else if table::is_table(&text) {
+        table::import(&name, &text)?
+    } else {
+        bail!(
+            "{name} is no file of assay export, and no results of fio (--output-format=json+) or Iometer (CSV); a \
+             table needs the titles system,test,MiB/s,IOPS,avg ms,max ms"
+        );
+    };
+    Ok(Import::Result(Box::new(result)))
+}
+
+/// Results of another tool as a run with an id of its own.
+fn of_result(result: ImportedResult, store: &Store, number: u64) -> anyhow::Result<Exported> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let now_ms = u64::try_from(now.as_millis()).context("the clock is far off")?;
+    let random = u64::from(now.subsec_nanos()) << 32 | (u64::from(std::process::id()) ^ number << 20);
+    let run = store.new_run_id(result.started_unix_ms.unwrap_or(now_ms), random)?;
+    let (header, events) = result.into_events(run, env!("CARGO_PKG_VERSION"), now_ms);
+    Ok(Exported { label: None, note: None, header, events })
 }
 
 fn add(store: &Store, exported: &Exported) -> anyhow::Result<()> {
@@ -92,18 +202,19 @@ fn add(store: &Store, exported: &Exported) -> anyhow::Result<()> {
 /// Whether a file is one of these.
 pub(crate) fn is_export(path: &Path) -> bool {
     let mut head = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head));
-    read.is_ok() && path.is_file() && head.starts_with(format!("{{\"schema\":\"{SCHEMA}\"").as_bytes())
+    let Ok(file) = input::open(path, EXPORT) else { return false };
+    let read = file.take(HEAD_BYTES).read_to_end(&mut head);
+    read.is_ok() && head.starts_with(format!("{{\"schema\":\"{SCHEMA}\"").as_bytes())
 }
 
 /// Reads a file of `assay export`, and checks that it is whole.
 pub(crate) fn read(path: &Path) -> anyhow::Result<Exported> {
     let name = path.display();
-    let file = File::open(path).with_context(|| format!("cannot open {name}"))?;
+    let file = input::open(path, EXPORT)?;
     if !is_export(path) {
         bail!("{name} is no file of assay export");
     }
-    let mut lines = BufReader::new(file).lines();
+    let mut lines = BufReader::new(file.take(EXPORT.bytes_max)).lines();
     let first = lines.next().transpose().with_context(|| format!("cannot read {name}"))?.unwrap_or_default();
     let cover: Cover =
         serde_json::from_str(&first).with_context(|| format!("{name}:1 does not read back"))?;

@@ -13,6 +13,7 @@ mod check_nfs;
 mod compare;
 mod discovery;
 mod export;
+mod foreign;
 mod look;
 mod open_store;
 mod output;
@@ -81,6 +82,7 @@ fn verb(verb: &Verb) -> anyhow::Result<Exit> {
         Verb::Rm(args) => runs::rm(args),
         Verb::Export(args) => export::export(args),
         Verb::Import(args) => export::import(args),
+        Verb::Convert(args) => foreign::convert(args),
         Verb::Predict(args) => predict::predict(args),
         Verb::Arrays(args) => arrays::arrays(args),
         Verb::Published(args) => published::published(args),

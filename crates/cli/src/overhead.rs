@@ -2,7 +2,7 @@
 
 use assay_analysis::Collector;
 use assay_engine::{RunRequest, StopSignal};
-use assay_prepare::{FillChoice, IoChoice, PrepareOptions, TooSmall};
+use assay_prepare::{BlankChoice, FillChoice, IoChoice, PrepareOptions, TooSmall};
 use assay_record::RunHeader;
 use assay_spec::units::Nanos;
 use assay_spec::{Address, Overrides, Plan, PlanFile};
@@ -65,6 +65,7 @@ fn measure(plan: &Plan) -> anyhow::Result<Vec<Cost>> {
         caching: Caching::Direct,
         durability: Durability::Device,
         overwrite: Vec::new(),
+        blank: BlankChoice::Required,
         fill: FillChoice::Never,
         too_small: TooSmall::Refuse,
         chap_secret: None,
@@ -81,6 +82,7 @@ fn measure(plan: &Plan) -> anyhow::Result<Vec<Cost>> {
         targets: prepared.facts(),
         host,
         array: None,
+        imported: None,
     };
     let mut collector = Collector::new(&header);
     let request = RunRequest { header, targets: &targets, warnings: Vec::new(), stop, cpus: Vec::new() };

@@ -1,6 +1,5 @@
 //! `assay predict`: the predicted table of a plan, its bottlenecks, and the effect of changes.
 
-use anyhow::bail;
 use assay_model::array::{Array, set};
 use assay_model::concurrent::what_if_concurrent;
 use assay_model::from_plan::{CONCURRENT_IOS, Extent, StepPrediction, predict_step, workloads};
@@ -8,15 +7,14 @@ use assay_model::predict::Engines;
 use assay_model::resolved::Tables;
 use assay_model::whatif::{sweep, what_if};
 use assay_model::workload::Workload;
-use assay_report::prediction::{Expectation, Page, document, rendered, table};
-use assay_report::table::Format;
-use assay_report::text::TextOptions;
+use assay_report::prediction::{Expectation, Page};
 use assay_spec::units::{Bytes, GIB};
 use assay_spec::{Plan, Span};
 
-use crate::args::{Form, PredictArgs};
+use crate::args::PredictArgs;
 use crate::arrays::array;
-use crate::output::{OutputKind, check_report_path, note, write_file};
+use crate::output::check_report_path;
+use crate::render::Rendered as _;
 use crate::run::{Choice, resolve};
 use crate::{Exit, say};
 
@@ -39,29 +37,9 @@ pub(crate) fn predict(args: &PredictArgs) -> anyhow::Result<Exit> {
     let rows = rows(args, &array, &plan, span)?;
     let page = Page { array: &array, plan: &plan.name, span_bytes: span.0, rows: &rows };
     if let Some(path) = &args.output {
-        let text = match OutputKind::of(path)? {
-            OutputKind::Html | OutputKind::Export => {
-                bail!(
-                    "a prediction has no HTML page; end {} in .csv, .md, .bbcode, .json or .txt",
-                    path.display()
-                )
-            }
-            OutputKind::Csv => rendered(page, Format::Csv),
-            OutputKind::Markdown => rendered(page, Format::Markdown),
-            OutputKind::BbCode => rendered(page, Format::BbCode),
-            OutputKind::Json => format!("{:#}\n", document(page)),
-            OutputKind::Text => table(page, TextOptions::default()),
-        };
-        write_file(path, &text)?;
-        note!("prediction written to {}", path.display());
+        page.write(path, "prediction")?;
     }
-    say(&match args.form.form() {
-        Form::Text => table(page, args.explain.options()),
-        Form::Csv => rendered(page, Format::Csv),
-        Form::Md => rendered(page, Format::Markdown),
-        Form::Bbcode => rendered(page, Format::BbCode),
-        Form::Json => format!("{:#}\n", document(page)),
-    })?;
+    say(&page.printed(args.form.form(), args.explain.options()))?;
     Ok(Exit::Done)
 }
 

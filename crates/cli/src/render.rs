@@ -2,11 +2,13 @@
 
 use std::path::Path;
 
+use anyhow::bail;
+use assay_analysis::compare::Comparison;
 use assay_analysis::{Finding, RunSummary};
 use assay_record::RunHeader;
 use assay_report::table::Format;
 use assay_report::text::TextOptions;
-use assay_report::{Meta, html, json, text};
+use assay_report::{Meta, compare, html, json, prediction, text};
 
 use crate::args::Form;
 use crate::output::{OutputKind, note, write_file};
@@ -21,45 +23,108 @@ pub(crate) struct Page<'p> {
     pub(crate) meta: Meta<'p>,
 }
 
-impl Page<'_> {
-    /// The run as standard output gets it.
-    pub(crate) fn print(&self, form: Form, options: TextOptions) -> String {
-        let of = |format| text::rendered(self.header, self.summary, format);
+/// A result that is printed and written in every form.
+pub(crate) trait Rendered {
+    /// The page that a terminal gets.
+    fn text(&self, options: TextOptions) -> String;
+
+    /// The table, with what a document needs around it.
+    fn table(&self, format: Format) -> String;
+
+    /// The JSON document.
+    fn document(&self) -> serde_json::Value;
+
+    /// The HTML page; `None` where there is none.
+    fn page(&self) -> Option<String>;
+
+    /// The result as standard output gets it.
+    fn printed(&self, form: Form, options: TextOptions) -> String {
         match form {
             Form::Text => self.text(options),
-            Form::Csv => of(Format::Csv),
-            Form::Md => of(Format::Markdown),
-            Form::Bbcode => of(Format::BbCode),
+            Form::Csv => self.table(Format::Csv),
+            Form::Md => self.table(Format::Markdown),
+            Form::Bbcode => self.table(Format::BbCode),
             Form::Json => format!("{:#}\n", self.document()),
         }
     }
 
-    pub(crate) fn document(&self) -> serde_json::Value {
-        json::document(self.header, self.summary, self.findings, self.meta)
+    /// The result as a file of that kind has it; `None` where it cannot be one.
+    fn filed(&self, kind: OutputKind) -> Option<String> {
+        match kind {
+            OutputKind::Html | OutputKind::Export => self.page(),
+            OutputKind::Csv => Some(self.printed(Form::Csv, TextOptions::default())),
+            OutputKind::Markdown => Some(self.printed(Form::Md, TextOptions::default())),
+            OutputKind::BbCode => Some(self.printed(Form::Bbcode, TextOptions::default())),
+            OutputKind::Json => Some(self.printed(Form::Json, TextOptions::default())),
+            OutputKind::Text => Some(self.text(TextOptions::default())),
+        }
     }
 
+    /// Writes the result to a file of the kind that its name says, and reports that as `what`; `-` is HTML on standard
+    /// output.
+    fn write(&self, path: &Path, what: &str) -> anyhow::Result<()> {
+        let Some(text) = self.filed(OutputKind::of(path)?) else {
+            bail!("a {what} has no HTML page; end {} in .csv, .md, .bbcode, .json or .txt", path.display());
+        };
+        if path == Path::new("-") {
+            return say(&text);
+        }
+        write_file(path, &text)?;
+        note!("{what} written to {}", path.display());
+        Ok(())
+    }
+}
+
+impl Rendered for Page<'_> {
     fn text(&self, options: TextOptions) -> String {
         text::table_with(self.header, self.summary, self.findings, self.meta.judgement, options)
     }
 
-    /// Writes the run to a file of the kind that its name says; `-` is HTML on standard output.
-    pub(crate) fn write(&self, path: &Path) -> anyhow::Result<()> {
-        let of = |format| text::rendered(self.header, self.summary, format);
-        let page = match OutputKind::of(path)? {
-            OutputKind::Html | OutputKind::Export => {
-                html::report(self.header, self.summary, self.findings, self.meta)
-            }
-            OutputKind::Csv => of(Format::Csv),
-            OutputKind::Markdown => of(Format::Markdown),
-            OutputKind::BbCode => of(Format::BbCode),
-            OutputKind::Json => format!("{:#}\n", self.document()),
-            OutputKind::Text => self.text(TextOptions::default()),
-        };
-        if path == Path::new("-") {
-            return say(&page);
-        }
-        write_file(path, &page)?;
-        note!("report written to {}", path.display());
-        Ok(())
+    fn table(&self, format: Format) -> String {
+        text::rendered(self.header, self.summary, format)
+    }
+
+    fn document(&self) -> serde_json::Value {
+        json::document(self.header, self.summary, self.findings, self.meta)
+    }
+
+    fn page(&self) -> Option<String> {
+        Some(html::report(self.header, self.summary, self.findings, self.meta))
+    }
+}
+
+impl Rendered for Comparison {
+    fn text(&self, options: TextOptions) -> String {
+        compare::table(self, options)
+    }
+
+    fn table(&self, format: Format) -> String {
+        compare::rendered(self, format)
+    }
+
+    fn document(&self) -> serde_json::Value {
+        compare::document(self)
+    }
+
+    fn page(&self) -> Option<String> {
+        Some(html::comparison(self))
+    }
+}
+
+impl Rendered for prediction::Page<'_> {
+    fn text(&self, options: TextOptions) -> String {
+        prediction::table(*self, options)
+    }
+
+    fn table(&self, format: Format) -> String {
+        prediction::rendered(*self, format)
+    }
+
+    fn document(&self) -> serde_json::Value {
+        prediction::document(*self)
+    }
+
+    fn page(&self) -> Option<String> {
+        None
     }
 }

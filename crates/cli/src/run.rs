@@ -2,44 +2,50 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
-use assay_analysis::{Collector, Finding, Judgement, RunStatus, RunSummary, findings};
+use assay_analysis::{Collector, Finding, Judgement, RunStatus, RunSummary, findings, gap_in_fill};
 use assay_engine::{RunRequest, RunTargets, StopSignal};
-use assay_host::AwakeGuard;
-use assay_prepare::{Closed, FillChoice, IoChoice, PrepareError, PrepareOptions, PreparedTargets, TooSmall};
+use assay_host::{AwakeGuard, Sampler, Watched};
+use assay_interop::ImportedPlan;
+use assay_prepare::{
+    BlankChoice, Closed, FillChoice, IoChoice, PrepareError, PrepareOptions, PreparedTargets, TooSmall,
+};
 use assay_record::{Event, MemberKind, RunHeader};
 use assay_sim::{SimulatedArrays, Truth};
 use assay_spec::suites::suite;
 use assay_spec::units::{PerSecond, SizeSpec};
-use assay_spec::{Address, Overrides, Plan, without_secret};
+use assay_spec::{Address, Overrides, Plan, PlanFile, without_secret};
 use assay_store::{RunWriter, Store};
 use assay_target::{Caching, Durability};
 
 use crate::args::{Form, Io, IoArgs, RunArgs};
+use crate::foreign::{ForeignOrder, is_foreign};
 use crate::look::looks_like_target;
 use crate::open_store::open_store;
 use crate::output::{check_report_path, check_same_run, error_options, is_same, note};
 use crate::progress::{Progress, note_above};
-use crate::render::Page;
+use crate::render::{Page, Rendered as _};
 use crate::suites::plan_file;
 use crate::targets::array_of_run;
 use crate::truth;
 use crate::{Exit, Failed, say};
 
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
+    check_order(args)?;
+    let ForeignOrder { imported, targets } = crate::foreign::order(args)?;
     let order = Order {
-        plan: plan(args)?,
-        targets: &args.targets,
+        plan: plan(args, imported.as_ref())?,
+        targets: &targets,
         label: args.label.as_deref(),
         note: args.note.as_deref(),
         array: None,
         too_small: too_small(args.size),
     };
     let store = open_store(&args.store)?;
-    check_paths(args, &store)?;
-    let array = array_of_run(args.array.as_deref(), &args.targets, &store)?;
+    check_paths(args, &targets, &store)?;
+    let array = array_of_run(args.array.as_deref(), &targets, &store)?;
     let order = Order { array, ..order };
     let mut done = execute(order, &args.io, &store, &stop_on_signals()?)?;
     let exit = tell(args, &done)?;
@@ -127,17 +133,23 @@ fn simulated_arrays(addresses: &[Address]) -> anyhow::Result<SimulatedArrays> {
     Ok(SimulatedArrays::new(arrays))
 }
 
-fn plan(args: &RunArgs) -> anyhow::Result<Plan> {
-    check_order(args)?;
+fn plan(args: &RunArgs, imported: Option<&ImportedPlan>) -> anyhow::Result<Plan> {
     let pace = if args.quick { StepLength::Quick } else { StepLength::AsWritten };
-    let choice =
-        Choice { set: &args.set, rate: args.rate, only: &args.only, size: args.size, seed: args.seed, pace };
+    let choice = Choice {
+        set: &args.set,
+        rate: args.rate,
+        only: &args.only,
+        size: args.size,
+        seed: args.seed,
+        pace,
+        imported,
+    };
     resolve(&args.plan, &choice)
 }
 
 /// The plan comes first: a target in its place, or no target at all, is answered with the command that was meant.
 fn check_order(args: &RunArgs) -> anyhow::Result<()> {
-    let is_plan = |word: &str| suite(word).is_some() || word.ends_with(".toml");
+    let is_plan = |word: &str| suite(word).is_some() || word.ends_with(".toml") || is_foreign(word);
     let plan_first = args.targets.iter().find(|word| is_plan(word)).filter(|_| !is_plan(&args.plan));
     match (plan_first, args.targets.first()) {
         (Some(plan), _) => {
@@ -149,6 +161,7 @@ fn check_order(args: &RunArgs) -> anyhow::Result<()> {
                 "which plan? assay run vmware {target} --quick runs the forum's tests; assay suites lists more"
             )
         }
+        (None, None) if !args.map.is_empty() => Ok(()),
         (None, None) => bail!("no TARGET is given; for example: assay run {} ./t.dat", args.plan),
         (None, Some(_)) => Ok(()),
     }
@@ -163,6 +176,8 @@ pub(crate) struct Choice<'c> {
     pub(crate) size: Option<SizeSpec>,
     pub(crate) seed: Option<u64>,
     pub(crate) pace: StepLength,
+    /// The plan, where it is another tool's.
+    pub(crate) imported: Option<&'c ImportedPlan>,
 }
 
 /// Whether steps are shortened.
@@ -184,7 +199,11 @@ pub(crate) fn resolve(name: &str, choice: &Choice<'_>) -> anyhow::Result<Plan> {
     }
     (overrides.size, overrides.seed) = (choice.size, choice.seed);
     (overrides.quick, overrides.only) = (choice.pace == StepLength::Quick, choice.only.to_vec());
-    Ok(plan_file(name)?.resolve(&overrides)?)
+    let file = match choice.imported {
+        Some(imported) => PlanFile::parse(name, &imported.plan)?,
+        None => plan_file(name)?,
+    };
+    Ok(file.resolve(&overrides)?)
 }
 
 fn addresses(targets: &[String]) -> anyhow::Result<Vec<Address>> {
@@ -197,9 +216,9 @@ fn addresses(targets: &[String]) -> anyhow::Result<Vec<Address>> {
 }
 
 /// Refuses before the run what would fail after it, and targets and reports that would overwrite the store.
-fn check_paths(args: &RunArgs, store: &Store) -> anyhow::Result<()> {
+fn check_paths(args: &RunArgs, targets: &[String], store: &Store) -> anyhow::Result<()> {
     let mut kept: Vec<PathBuf> = ["", "-wal", "-shm", "-live"].map(|end| beside(store.path(), end)).into();
-    for address in &addresses(&args.targets)? {
+    for address in &addresses(targets)? {
         let Address::Path(path) = address else { continue };
         if kept[..4].iter().any(|kept| is_same(kept, path)) {
             bail!("{address} is the store of runs; choose another target or another --store");
@@ -258,6 +277,7 @@ fn prepare(
         caching: if args.cached { Caching::Cached } else { Caching::Direct },
         durability: if args.sync { Durability::Sync } else { Durability::Device },
         overwrite: args.overwrite.clone(),
+        blank: if args.not_blank { BlankChoice::NotRequired } else { BlankChoice::Required },
         fill: if args.no_fill { FillChoice::Never } else { FillChoice::WhereNeeded },
         chap_secret: crate::secret::ask(addresses)?,
         too_small: order.too_small,
@@ -268,7 +288,11 @@ fn prepare(
         open.abandon();
         return Err(misfit.into());
     }
-    let filled = open.fill(&|| stop.is_set(), &mut |p| progress.fill(p));
+    let watch = Sampler::start(Watched::default(), Instant::now(), Duration::from_secs(1));
+    let filled = open.fill(&|| stop.is_set(), &mut |p| progress.fill(p)).map(|mut targets| {
+        targets.warnings.extend(gap_in_fill(&watch.gaps()));
+        targets
+    });
     progress.filled();
     filled.map_err(|error| match error {
         PrepareError::Interrupted { .. } => Failed::new(Exit::Interrupted, error).into(),
@@ -295,6 +319,7 @@ fn header(store: &Store, plan: Plan, targets: &PreparedTargets) -> anyhow::Resul
         targets: targets.facts(),
         host: assay_host::host_facts(),
         array: None,
+        imported: None,
     })
 }
 
@@ -362,7 +387,7 @@ fn tell(args: &RunArgs, done: &Done) -> anyhow::Result<Exit> {
     };
     let page = Page { header, summary: &summary, findings: &findings, meta };
     if let Some(path) = &args.output {
-        page.write(path)?;
+        page.write(path, "report")?;
     }
     match args.form.form() {
         Form::Json => {
@@ -373,7 +398,7 @@ fn tell(args: &RunArgs, done: &Done) -> anyhow::Result<Exit> {
             say(&format!("{document:#}\n"))?;
         }
         form => {
-            let mut text = page.print(form, args.explain.options());
+            let mut text = page.printed(form, args.explain.options());
             if form == Form::Text {
                 text.push_str(&truth::text(header, &summary, truths));
             }

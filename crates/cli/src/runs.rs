@@ -14,7 +14,7 @@ use crate::args::{Form, LabelArgs, ReportArgs, RmArgs, RunsArgs, ShowArgs, Since
 use crate::export::is_export;
 use crate::open_store::{existing_store, store_path};
 use crate::output::{check_report_path, note, text_options};
-use crate::render::Page;
+use crate::render::{Page, Rendered as _};
 use crate::run::judged;
 use crate::{Exit, say};
 
@@ -167,14 +167,14 @@ pub(crate) fn show(args: &ShowArgs) -> anyhow::Result<Exit> {
         return crate::published::show(name, args.form.form());
     }
     let stored = Stored::named(&args.store, &args.run)?;
-    say(&stored.page().print(args.form.form(), args.explain.options()))?;
+    say(&stored.page().printed(args.form.form(), args.explain.options()))?;
     Ok(Exit::Done)
 }
 
 pub(crate) fn report(args: &ReportArgs) -> anyhow::Result<Exit> {
     let store = store_path(&args.store)?;
     check_report_path(&args.output, &[store])?;
-    Stored::named(&args.store, &args.run)?.page().write(&args.output)?;
+    Stored::named(&args.store, &args.run)?.page().write(&args.output, "report")?;
     Ok(Exit::Done)
 }
 

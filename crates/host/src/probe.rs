@@ -4,7 +4,7 @@
 //! to the same disk. The probe only reads, and fails closed: what it cannot look at is a [`ProbeError`], and whoever
 //! wants to write must take that for a refusal. See `docs/design/003-device-probe.md`.
 
-mod related;
+pub(crate) mod related;
 mod signatures;
 mod usage;
 
@@ -21,6 +21,7 @@ use thiserror::Error;
 
 use crate::machine::{DevNo, Machine, attribute, number};
 use related::{Node, Relation, related};
+pub use signatures::contents;
 
 /// Returns the uses of a regular file that forbid writing to it: the disk of a loop device, swap. Sentences that
 /// fit after the file's name; empty where nothing was found.

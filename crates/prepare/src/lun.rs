@@ -1,6 +1,7 @@
 //! A LUN over iSCSI: inspected over every path before anything else, and refused for writing where anything objects.
 
 use std::fs::File;
+use std::path::Path;
 use std::time::Duration;
 
 use assay_record::{
@@ -9,11 +10,13 @@ use assay_record::{
 use assay_spec::{IscsiAddress, IscsiPortal, PathPolicy};
 use assay_target::file::Lock;
 use assay_target::lun::{
-    self, Credentials, DiscoveredTarget, LunLook, LunMember, Provision, Secret, credentials, look,
+    self, Credentials, DiscoveredTarget, LunLook, LunMember, LunReader, Provision, Secret, credentials, look,
     with_all_portals,
 };
-use assay_target::{AccessMode, Durability, Member, OpenError};
+use assay_target::{AccessMode, Durability, HeadCheck, Member, OpenError};
 
+use crate::blank::{Breadth, Examination, ForeignData};
+use crate::content;
 use crate::context::{FillContext, InspectContext, OpenContext};
 use crate::device::whole;
 use crate::error::PrepareError;
@@ -30,7 +33,11 @@ pub(crate) struct InspectedLun {
     facts: MemberFacts,
     /// Paths that did not come up, in words.
     troubles: Vec<String>,
+    lock: Option<LunLock>,
 }
+
+/// Keeps other runs on this machine away; the error where there is no place for locks.
+type LunLock = Result<File, std::io::Error>;
 
 /// A LUN that is locked; each worker logs in by itself.
 pub(crate) struct LunTarget {
@@ -55,13 +62,12 @@ pub struct LunInspection {
 
 /// Logs in over every path, looks at the LUN without changing it, and logs out. `typed`: a secret from a prompt.
 pub fn inspect_lun(address: &IscsiAddress, typed: Option<&Secret>) -> Result<LunInspection, PrepareError> {
-    let Found { looked, facts, .. } = look_at(address, typed)?;
-    Ok(LunInspection {
-        facts,
-        holds: objections(&looked),
-        troubles: looked.path_events,
-        aligned_lba: looked.aligned_lba,
-    })
+    let Found { looked, facts, contents, foreign, .. } = look_at(address, typed, Depth::Samples)?;
+    let mut holds = objections(&looked, &contents);
+    if contents.is_empty() {
+        holds.extend(foreign.map(|foreign| foreign.hold("it")));
+    }
+    Ok(LunInspection { facts, holds, troubles: looked.path_events, aligned_lba: looked.aligned_lba })
 }
 
 /// A LUN as it was found at an address.
@@ -71,24 +77,63 @@ struct Found {
     credentials: Option<Credentials>,
     looked: LunLook,
     facts: MemberFacts,
+    /// What has a known signature on it, in words.
+    contents: Vec<String>,
+    /// What makes it not blank.
+    foreign: Option<ForeignData>,
+}
+
+/// How closely the content of a LUN is looked at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    /// Where signatures are: it is only read.
+    Signatures,
+    /// Also whether it is blank.
+    Samples,
 }
 
 /// Longest wait for a read of the LUN's content; shorter where full frames are known to get lost, as it never ends.
 const READ_PATIENCE: Duration = Duration::from_secs(30);
 const READ_PATIENCE_LOSSY: Duration = Duration::from_secs(3);
 
-fn look_at(address: &IscsiAddress, typed: Option<&Secret>) -> Result<Found, PrepareError> {
+fn look_at(address: &IscsiAddress, typed: Option<&Secret>, depth: Depth) -> Result<Found, PrepareError> {
     let credentials = credentials(address, typed)?;
     let address = with_all_portals(address, credentials.as_ref())?;
     let mut networks = Networks::of(&address.portals);
     let lossy = networks.lossy();
     let patience = if networks.all_lossy() { READ_PATIENCE_LOSSY } else { READ_PATIENCE };
-    let looked = look(&address, credentials.as_ref(), patience).map_err(|error| match (error, lossy) {
+    let (mut contents, mut foreign) = (Vec::new(), None);
+    let mut content = |size_bytes, reader: &mut LunReader<'_>| {
+        (contents, foreign) = examine(size_bytes, reader, depth)?;
+        Ok(())
+    };
+    let looked = look(&address, credentials.as_ref(), patience, &mut content);
+    let looked = looked.map_err(|error| match (error, lossy) {
         (OpenError::Lun { lun, why }, Some(says)) => OpenError::Lun { lun, why: format!("{why}: {says}") },
         (error, _) => error,
     })?;
     let facts = facts(&address, &looked, networks.facts(&looked.paths));
-    Ok(Found { address, credentials, looked, facts })
+    Ok(Found { address, credentials, looked, facts, contents, foreign })
+}
+
+/// Returns what has a known signature, and what makes it not blank.
+fn examine(
+    size_bytes: u64,
+    reader: &mut LunReader<'_>,
+    depth: Depth,
+) -> Result<(Vec<String>, Option<ForeignData>), String> {
+    let mut read =
+        |places: &[(u64, u64)], until, take: &mut dyn FnMut(u64, &[u8])| reader.read(places, until, take);
+    let mut examination = Examination::remote(size_bytes).map_err(|error| error.to_string())?;
+    examination.read_ends(&mut read)?;
+    let contents = match depth {
+        Depth::Signatures => return Ok((Vec::new(), None)),
+        Depth::Samples => examination.contents(None, Path::new("its content"))?,
+    };
+    if contents.is_empty() {
+        examination.read_samples(Breadth::Device, &mut read)?;
+    }
+    Ok((contents, examination.foreign()))
 }
 
 /// Returns the targets that a portal offers to this initiator. `typed`: a secret from a prompt.
@@ -108,12 +153,15 @@ pub(crate) fn inspect(
     writer: Option<&str>,
 ) -> Result<InspectedLun, PrepareError> {
     let (name, options) = (address.to_string(), context.options);
-    let Found { address, credentials, looked, mut facts } = look_at(address, options.chap_secret.as_ref())?;
-    let capacity_bytes = looked.capacity_bytes;
+    let depth = if writer.is_some() { Depth::Samples } else { Depth::Signatures };
+    let Found { address, credentials, looked, mut facts, contents, foreign } =
+        look_at(address, options.chap_secret.as_ref(), depth)?;
+    let capacity_bytes = looked.identity.capacity_bytes;
     if let Some(test) = writer {
         let device = facts.device.clone().unwrap_or_default();
-        let objections = objections(&looked);
-        WriteRequest { name: &name, test, objections, device: &device, capacity_bytes }.check(context)?;
+        let objections = objections(&looked, &contents);
+        WriteRequest { name: &name, test, objections, foreign, device: &device, capacity_bytes }
+            .check(context)?;
     }
     if context.plan.verifies() && (writer.is_none() || options.fill == FillChoice::Never) {
         return Err(PrepareError::unfilled_device(name));
@@ -130,14 +178,16 @@ pub(crate) fn inspect(
         span_bytes: facts.span_bytes,
         block_bytes: looked.block_bytes,
         transfer_bytes_max: looked.transfer_bytes_max,
+        proof: std::sync::Arc::default(),
+        looked: Some(looked.identity),
+        head: HeadCheck::Nothing,
     };
-    Ok(InspectedLun { address: name, member, facts, troubles: looked.path_events })
+    Ok(InspectedLun { address: name, member, facts, troubles: looked.path_events, lock: None })
 }
 
 /// Reasons not to write, a clause each.
-fn objections(looked: &LunLook) -> Vec<String> {
-    let content = assay_host::content_of(&looked.head, &looked.tail, looked.capacity_bytes);
-    let mut all: Vec<String> = content.into_iter().map(|what| format!("it holds {what}")).collect();
+fn objections(looked: &LunLook, contents: &[String]) -> Vec<String> {
+    let mut all: Vec<String> = contents.iter().map(|what| format!("it holds {what}")).collect();
     all.extend(looked.reservations.iter().cloned());
     if looked.write_protected {
         all.push("it is write protected".into());
@@ -151,19 +201,29 @@ impl InspectedLun {
         Some(Nameable::by_identity(self.facts.device.as_ref()?, &self.address))
     }
 
-    /// Locks it, and reports which paths are missing.
-    pub(crate) fn open(self, context: &mut OpenContext<'_>) -> Result<LunTarget, PrepareError> {
+    /// Locks it, and refuses a unit that is not as it was looked at. One that is only read may be somebody's who writes
+    /// to it; each login checks that it is still the same.
+    pub(crate) fn confirm(&mut self) -> Result<(), PrepareError> {
         let lock = match self.member.access {
             AccessMode::ReadWrite => Lock::Exclusive,
             AccessMode::ReadOnly => Lock::Shared,
         };
-        let lock = match lun::hold(&self.member.address, lock) {
-            Ok(Some(file)) => Some(file),
-            Ok(None) => return Err(PrepareError::LunInUse { lun: self.address }),
-            Err(error) => {
+        self.lock = Some(match lun::hold(&self.member.address, lock) {
+            Ok(Some(file)) => Ok(file),
+            Ok(None) => return Err(PrepareError::LunInUse { lun: self.address.clone() }),
+            Err(error) => Err(error),
+        });
+        confirm_writable(&self.member)
+    }
+
+    /// Reports which paths are missing.
+    pub(crate) fn open(self, context: &mut OpenContext<'_>) -> Result<LunTarget, PrepareError> {
+        let lock = match self.lock {
+            Some(Err(error)) => {
                 context.warn_unlocked(&self.address, &error);
                 None
             }
+            lock => lock.and_then(Result::ok),
         };
         context.warnings.extend(self.troubles.into_iter().map(|trouble| Warning {
             rule: "path".into(),
@@ -175,6 +235,13 @@ impl InspectedLun {
     }
 }
 
+fn confirm_writable(member: &LunMember) -> Result<(), PrepareError> {
+    match member.access {
+        AccessMode::ReadWrite => Ok(lun::confirm(member)?),
+        AccessMode::ReadOnly => Ok(()),
+    }
+}
+
 impl LunTarget {
     pub(crate) fn member(&self) -> Member {
         Member::Lun(Box::new(self.member.clone()))
@@ -182,10 +249,12 @@ impl LunTarget {
 
     /// Writes all of it, where it may be written, and asks which blocks are unmapped.
     pub(crate) fn fill(&mut self, context: &mut FillContext<'_>) -> Result<(), PrepareError> {
+        confirm_writable(&self.member)?;
         let is_filled =
             self.member.access == AccessMode::ReadWrite && context.options.fill == FillChoice::WhereNeeded;
         if is_filled {
             context.write(&self.member(), &whole(context))?;
+            self.member.head = content::head_check(context.plan);
             self.facts.member.content = Content::Prepared;
         }
         let LunMember { address, credentials, span_bytes, .. } = &self.member;
@@ -208,8 +277,8 @@ fn facts(address: &IscsiAddress, looked: &LunLook, paths: Vec<PathFacts>) -> Mem
         vendor: looked.vendor.clone(),
         product: looked.product.clone(),
         revision: looked.revision.clone(),
-        serial: looked.serial.clone(),
-        wwid: looked.wwid.clone(),
+        serial: looked.identity.serial.clone(),
+        wwid: looked.identity.wwid.clone(),
         thin: looked.provision == Provision::Thin,
         write_cache: looked.write_cache,
         transfer_bytes_max: looked.transfer_bytes_max,
@@ -220,11 +289,11 @@ fn facts(address: &IscsiAddress, looked: &LunLook, paths: Vec<PathFacts>) -> Mem
         // A LUN without serial and WWID is named by where it is.
         name: format!("{}/{}", address.target, address.lun),
         model: format!("{} {}", looked.vendor, looked.product).trim().to_owned(),
-        serial: looked.serial.clone(),
-        wwid: looked.wwid.clone(),
+        serial: looked.identity.serial.clone(),
+        wwid: looked.identity.wwid.clone(),
         rotational: looked.rotational.unwrap_or(false),
         write_cache: looked.write_cache.map(cache).unwrap_or_default().to_owned(),
-        size_bytes: looked.capacity_bytes,
+        size_bytes: looked.identity.capacity_bytes,
         logical_block_bytes: looked.block_bytes,
         physical_block_bytes: looked.physical_block_bytes,
         ..DeviceFacts::default()
@@ -232,8 +301,8 @@ fn facts(address: &IscsiAddress, looked: &LunLook, paths: Vec<PathFacts>) -> Mem
     MemberFacts {
         path: address.to_string(),
         kind: MemberKind::Lun,
-        capacity_bytes: looked.capacity_bytes,
-        span_bytes: looked.capacity_bytes,
+        capacity_bytes: looked.identity.capacity_bytes,
+        span_bytes: looked.identity.capacity_bytes,
         block_bytes: looked.block_bytes,
         engine: assay_spec::Engine::Iscsi,
         direct: true,

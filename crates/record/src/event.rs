@@ -71,6 +71,20 @@ pub struct RunHeader {
     /// one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub array: Option<String>,
+    /// Where the results come from, if another tool measured them; `None` for a run of Assay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported: Option<Imported>,
+}
+
+/// Where results come from that another tool measured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Imported {
+    /// The tool, with its version where the file names it: `fio-3.33`.
+    pub tool: String,
+    /// Name of the file.
+    pub file: String,
+    /// What the file does not say.
+    pub missing: Vec<String>,
 }
 
 /// A step of a plan, by position.
@@ -133,6 +147,9 @@ pub struct StepEnd {
     /// On which CPU each worker ran, in the order of the jobs; empty in records of earlier versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workers: Vec<WorkerPlacement>,
+    /// Times since the step before in which the tester did not run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gaps: Vec<crate::Gap>,
 }
 
 /// On which CPU a worker ran, and why there.

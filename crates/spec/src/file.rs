@@ -3,6 +3,7 @@
 //! One function per table, each key in one place. [`crate::resolve`] turns the result into a
 //! [`Plan`](crate::Plan).
 
+use crate::limits::{JOBS_MAX, LINES_MAX, NAME_CHARS_MAX, STEPS_MAX, VALUE_CHARS_MAX};
 use crate::plan::{Arrivals, Data, Semantics};
 use crate::reader::{PlanError, Source, Table, Value};
 use crate::units::{Bytes, Nanos, PerSecond, SizeSpec};
@@ -13,6 +14,9 @@ pub const IO_BYTES_MAX: u64 = 64 << 20;
 pub const WORKERS_MAX: u64 = 256;
 /// The most I/Os in flight per worker; an io_uring holds 32,768 completions.
 pub const OUTSTANDING_MAX: u64 = 4096;
+
+/// The most targets that a job may use.
+const TARGETS_MAX: u32 = 10_000;
 
 /// A plan file as written.
 #[derive(Debug, Clone, Default)]
@@ -53,6 +57,8 @@ pub(crate) struct JobFile {
 pub(crate) struct Settings {
     pub(crate) access: Option<Vec<AccessFile>>,
     pub(crate) targets: Option<Vec<u32>>,
+    /// Only the first so many of them; said by a sweep, never in a file.
+    pub(crate) targets_count: Option<u32>,
     pub(crate) workers: Option<u32>,
     pub(crate) outstanding: Option<u32>,
     pub(crate) pace: Option<PacingFile>,
@@ -94,6 +100,8 @@ pub(crate) struct AccessFile {
 /// What a test may sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SweepKey {
+    /// How many of the job's targets, from the first.
+    Targets,
     Size,
     Outstanding,
     Workers,
@@ -102,7 +110,8 @@ pub(crate) enum SweepKey {
 }
 
 impl SweepKey {
-    pub(crate) const ALL: [(&'static str, Self); 5] = [
+    pub(crate) const ALL: [(&'static str, Self); 6] = [
+        ("targets", Self::Targets),
         ("size", Self::Size),
         ("outstanding", Self::Outstanding),
         ("workers", Self::Workers),
@@ -127,7 +136,7 @@ const DATA: [(&str, Data); 4] = [
 impl PlanFile {
     /// Reads a plan's text; `origin` is what the text is called in messages (its path, or the suite's name).
     pub fn parse(origin: &str, text: &str) -> Result<Self, PlanError> {
-        let source = Source { origin, text, numbered: true };
+        let source = Source::new(origin, text);
         let parsed = source.parse()?;
         let top = Table::top(&source, &parsed);
         let plan = Self {
@@ -142,7 +151,7 @@ impl PlanFile {
             defaults: top.get("defaults").map(|v| defaults(&v)).transpose()?.unwrap_or_default(),
             tests: top
                 .get("test")
-                .map(|v| v.array()?.iter().map(test).collect())
+                .map(|v| v.array_up_to(STEPS_MAX, "tests")?.iter().map(test).collect())
                 .transpose()?
                 .unwrap_or_default(),
         };
@@ -165,8 +174,8 @@ pub(crate) fn read_override(assignment: &str, settings: &mut Settings) -> Result
     // `run=20s` is what people type; TOML wants quotes around it.
     let bare = format!("{} = {value}", key.trim());
     let quoted = format!("{} = \"{}\"", key.trim(), value.trim());
-    let is_toml = Source { origin: &origin, text: &bare, numbered: false }.parse().is_ok();
-    let source = Source { origin: &origin, text: if is_toml { &bare } else { &quoted }, numbered: false };
+    let is_toml = Source::of_option(&origin, &bare).parse().is_ok();
+    let source = Source::of_option(&origin, if is_toml { &bare } else { &quoted });
     let parsed = source.parse()?;
     let table = Table::top(&source, &parsed);
     let read = settings_of(&table)?;
@@ -186,7 +195,7 @@ fn defaults(value: &Value<'_>) -> Result<Settings, PlanError> {
 
 fn test(value: &Value<'_>) -> Result<TestFile, PlanError> {
     let mut table = value.table()?;
-    let (name, missing) = (text_of(&table, "name")?, table.complain("a test needs a `name`"));
+    let (name, missing) = (name_of(&table)?, table.complain("a test needs a `name`"));
     if let Some(name) = &name {
         table.rename(format!("test \"{name}\""));
     }
@@ -196,7 +205,7 @@ fn test(value: &Value<'_>) -> Result<TestFile, PlanError> {
         settings: settings_of(&table)?,
         sweep: table.get("sweep").map(|v| sweep(&v)).transpose()?.unwrap_or_default(),
         jobs: match table.get("job") {
-            Some(jobs) => jobs.array()?.iter().map(job).collect::<Result<_, _>>()?,
+            Some(jobs) => jobs.array_up_to(JOBS_MAX, "jobs")?.iter().map(job).collect::<Result<_, _>>()?,
             None => Vec::new(),
         },
         name: name.clone().unwrap_or_default(),
@@ -207,7 +216,7 @@ fn test(value: &Value<'_>) -> Result<TestFile, PlanError> {
 
 fn job(value: &Value<'_>) -> Result<JobFile, PlanError> {
     let table = value.table()?;
-    let job = JobFile { name: text_of(&table, "name")?, settings: job_settings_of(&table)? };
+    let job = JobFile { name: name_of(&table)?, settings: job_settings_of(&table)? };
     table.finish()?;
     Ok(job)
 }
@@ -252,7 +261,7 @@ fn access(value: &Value<'_>) -> Result<Vec<AccessFile>, PlanError> {
 }
 
 fn tables<'t>(value: &Value<'t>) -> Result<Vec<Table<'t>>, PlanError> {
-    value.array()?.iter().map(Value::table).collect()
+    value.array_up_to(LINES_MAX, "access lines")?.iter().map(Value::table).collect()
 }
 
 fn access_fields(table: &Table<'_>) -> Result<AccessFile, PlanError> {
@@ -345,8 +354,12 @@ fn sweep(value: &Value<'_>) -> Result<Vec<(SweepKey, Vec<String>)>, PlanError> {
     for (name, key) in SweepKey::ALL {
         let Some(values) = table.get(name) else { continue };
         let mut texts = Vec::new();
-        for element in values.array()? {
+        for element in values.array_up_to(STEPS_MAX, "values")? {
             let text = element.scalar()?;
+            if text.chars().count() > VALUE_CHARS_MAX {
+                return Err(element
+                    .complain(format!("is too long; at most {VALUE_CHARS_MAX} characters are allowed")));
+            }
             // The same reader as for the field itself, so that the complaint is the same.
             sweep_value(key, &text, &mut Settings::default())
                 .map_err(|error| element.complain(error.message))?;
@@ -363,7 +376,9 @@ fn sweep(value: &Value<'_>) -> Result<Vec<(SweepKey, Vec<String>)>, PlanError> {
 
 /// Reads `--set KEY=VALUE,VALUE,…`: a key that may be swept, and its values; `None` for anything else.
 pub(crate) fn sweep_override(assignment: &str) -> Result<Option<(SweepKey, Vec<String>)>, PlanError> {
-    let Some((name, values)) = assignment.split_once('=').filter(|(_, values)| values.contains(',')) else {
+    // `targets=[0,2]` lists targets; `targets=1,2` sweeps over their number.
+    let is_sweep = |values: &str| values.contains(',') && !values.trim_start().starts_with('[');
+    let Some((name, values)) = assignment.split_once('=').filter(|(_, values)| is_sweep(values)) else {
         return Ok(None);
     };
     let Some((_, key)) = SweepKey::ALL.iter().find(|(known, _)| *known == name.trim()) else {
@@ -379,6 +394,15 @@ pub(crate) fn sweep_override(assignment: &str) -> Result<Option<(SweepKey, Vec<S
 
 /// Sets what is swept to one of its values.
 pub(crate) fn sweep_value(key: SweepKey, text: &str, settings: &mut Settings) -> Result<(), PlanError> {
+    if key == SweepKey::Targets {
+        // A field `targets` lists which ones; a sweep says how many.
+        let count = text.parse().ok().filter(|count| (1..=TARGETS_MAX).contains(count));
+        settings.targets_count = Some(count.ok_or_else(|| PlanError {
+            place: format!("targets={text}"),
+            message: format!("must be a number of targets, from 1 to {TARGETS_MAX}"),
+        })?);
+        return Ok(());
+    }
     read_override(&format!("{}={text}", key.name()), settings)
 }
 
@@ -387,6 +411,17 @@ fn text_of(table: &Table<'_>, key: &'static str) -> Result<Option<String>, PlanE
     match value.string()?.trim() {
         "" => Err(value.complain("must not be empty")),
         text => Ok(Some(text.to_owned())),
+    }
+}
+
+/// The name of a test or a job.
+fn name_of(table: &Table<'_>) -> Result<Option<String>, PlanError> {
+    let name = text_of(table, "name")?;
+    match name.as_ref().map(|name| name.chars().count()).filter(|chars| *chars > NAME_CHARS_MAX) {
+        Some(chars) => Err(table.complain(format!(
+            "the name has {chars} characters; at most {NAME_CHARS_MAX} are allowed: move the rest to `notes`"
+        ))),
+        None => Ok(name),
     }
 }
 
@@ -406,6 +441,7 @@ impl Settings {
     /// Whether these settings say what `key` would sweep.
     pub(crate) fn fixes(&self, key: SweepKey) -> bool {
         match key {
+            SweepKey::Targets => self.targets.is_some(),
             SweepKey::Size => self.line.size.is_some() || self.access.is_some(),
             SweepKey::Read => self.line.read.is_some() || self.access.is_some(),
             SweepKey::Outstanding => self.outstanding.is_some(),
@@ -428,7 +464,7 @@ impl Settings {
     }
 
     fn merge_into(&self, below: &mut Self) {
-        lay_over!(self, below: access, targets, workers, outstanding, pace, rate, reconnect_every, data);
+        lay_over!(self, below: access, targets, targets_count, workers, outstanding, pace, rate, reconnect_every, data);
         lay_over!(self, below: run, bytes, ops, warmup, error_limit, verify);
         self.line.lay_over(&mut below.line);
     }

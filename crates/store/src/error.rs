@@ -63,6 +63,45 @@ pub enum StoreError {
         /// The latest format this version knows.
         known: i64,
     },
+    /// The file itself could not be opened or read.
+    #[error("cannot open the store {path}: {source}; choose another with --store PATH or ASSAY_STORE")]
+    File {
+        /// Of the store.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The store has an earlier format, and cannot be brought to the present one where it is.
+    #[error(
+        "the store {path} has format {found}, and bringing it to format {known} needs the right to write to it; copy \
+         it to another place, and name the copy with --store PATH"
+    )]
+    Older {
+        /// Of the store.
+        path: PathBuf,
+        /// Its format.
+        found: i64,
+        /// The format of this version.
+        known: i64,
+    },
+    /// A file of the store is no longer the one that was opened.
+    #[error("{path} {why} while it was in use, so that nothing more can be stored in it")]
+    Gone {
+        /// Of the file.
+        path: PathBuf,
+        /// What happened to it.
+        why: &'static str,
+    },
+    /// The store does not hold what was written to it.
+    #[error("the store {path} does not hold all of run {run}: {why}")]
+    Unkept {
+        /// Of the store.
+        path: PathBuf,
+        /// Which run.
+        run: String,
+        /// What was found.
+        why: String,
+    },
     /// A read failed.
     #[error("cannot read the store {path}")]
     Read {
@@ -198,6 +237,9 @@ impl StoreError {
     /// What has its own remedy, whatever was being done.
     fn special(path: &Path, source: rusqlite::Error) -> Result<Self, rusqlite::Error> {
         match source.sqlite_error_code() {
+            Some(ErrorCode::ReadOnly) => {
+                Ok(Self::NotAllowed { path: path.to_owned(), why: "it can only be read here".to_owned() })
+            }
             Some(ErrorCode::DiskFull) => Ok(Self::Full { path: path.to_owned(), source }),
             Some(ErrorCode::DatabaseCorrupt) => Ok(Self::Corrupt { path: path.to_owned(), source }),
             _ => Err(source),

@@ -6,6 +6,7 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
@@ -29,8 +30,13 @@ pub(crate) struct LiveLock {
 impl LiveLock {
     /// Where the file system knows no locks, the run goes on without: it will look like one that was killed.
     pub(crate) fn take(path: &Path, run_id: i64) -> io::Result<Self> {
-        let file =
-            File::options().read(true).write(true).create(true).truncate(false).open(live_path(path))?;
+        let file = File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(live_path(path))?;
         match fcntl(&file, FcntlArg::F_OFD_SETLK(&byte(run_id, libc::F_WRLCK))) {
             Ok(_) | Err(Errno::ENOLCK | Errno::EOPNOTSUPP | Errno::EINVAL | Errno::ENOSYS) => {}
             Err(errno) => return Err(errno.into()),

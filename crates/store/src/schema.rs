@@ -7,7 +7,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use crate::error::StoreError;
 
 /// Marks the file as Assay's in SQLite's own header: "Asay".
-const APPLICATION_ID: i64 = 0x4173_6179;
+pub(crate) const APPLICATION_ID: i64 = 0x4173_6179;
 
 /// Each entry takes the store from the format of its index to the next one. Never change an entry that was released:
 /// add one.
@@ -45,6 +45,18 @@ const MIGRATIONS: [&str; 3] = [
 
 /// The format that this version writes.
 pub(crate) const FORMAT: i64 = MIGRATIONS.len() as i64;
+
+/// Checks that the store at `path` can be read as it is.
+pub(crate) fn check(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    let open = |source| StoreError::opening(path, source);
+    let found = format_of(connection).map_err(open)?;
+    match found {
+        _ if !is_ours(connection).map_err(open)? => Err(StoreError::Foreign { path: path.to_owned() }),
+        FORMAT => Ok(()),
+        newer if newer > FORMAT => Err(StoreError::Newer { path: path.to_owned(), found, known: FORMAT }),
+        _ => Err(StoreError::Older { path: path.to_owned(), found, known: FORMAT }),
+    }
+}
 
 /// Brings the store at `path` to [`FORMAT`]. Two processes may do so at once: the second finds it done.
 pub(crate) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {

@@ -1,14 +1,15 @@
 //! The store: one file that holds runs, their labels and notes, and the arrays of targets.
 
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use assay_record::{Event, RunEvent, RunHeader};
+use nix::errno::Errno;
 use nix::unistd::AccessFlags;
-use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, params};
 
 use crate::error::StoreError;
+use crate::file::{self, Access, FileId, OpenFiles};
 use crate::row::{self, COLUMNS, RunRow};
 use crate::writer::RunWriter;
 use crate::{find, id, live, schema};
@@ -22,6 +23,10 @@ const ID_ATTEMPTS: u64 = 64;
 #[derive(Debug)]
 pub struct Store {
     path: PathBuf,
+    /// Why it can only be read; `None` where it can be written to.
+    read_only: Option<String>,
+    /// The rights that its file had when others could read it; they were taken away.
+    tightened_from: Option<u32>,
 
     connection: Connection,
 }
@@ -42,14 +47,59 @@ impl Store {
             std::fs::create_dir_all(folder)
                 .map_err(|source| StoreError::Folder { path: path.clone(), source })?;
         }
-        let connection = connect(&path).map_err(|error| not_allowed(&path).unwrap_or(error))?;
-        Ok(Self { path, connection })
+        let opened = connect(&path).and_then(|(connection, _)| {
+            // SQLite opens a file that it cannot write to without a word.
+            let write = |source| StoreError::writing(&path, source);
+            connection.execute_batch("BEGIN IMMEDIATE; ROLLBACK").map_err(write)?;
+            Ok(connection)
+        });
+        let connection = opened.map_err(|error| not_allowed(&path).unwrap_or(error))?;
+        let tightened_from = file::tighten(&path);
+        Ok(Self { path, read_only: None, tightened_from, connection })
     }
 
-    /// Opens the store at `path`; returns `None` where there is no file.
+    /// Opens the store at `path`; returns `None` where there is no file. A store that cannot be written to, as on a full
+    /// or read-only file system, can still be read.
     pub fn open_existing(path: impl AsRef<Path>) -> Result<Option<Self>, StoreError> {
         let path = path.as_ref();
-        if std::fs::symlink_metadata(path).is_err() { Ok(None) } else { Self::open(path).map(Some) }
+        if std::fs::symlink_metadata(path).is_err() {
+            return Ok(None);
+        }
+        Self::open(path).or_else(|error| Self::open_to_read(path, error)).map(Some)
+    }
+
+    /// Opens a store that could not be opened for writing, for that reason.
+    fn open_to_read(path: &Path, error: StoreError) -> Result<Self, StoreError> {
+        let is_certain = matches!(
+            error,
+            StoreError::Foreign { .. } | StoreError::Newer { .. } | StoreError::Corrupt { .. }
+        );
+        // A log holds runs that a file read as immutable lacks; where it is, there is an index of it too.
+        let has_log = std::fs::metadata(file::beside(path, "-wal")).is_ok_and(|log| log.len() > 0);
+        if is_certain || !path.is_file() {
+            return Err(error);
+        }
+        match connect_to_read(path, if has_log { "mode=ro" } else { "immutable=1" }) {
+            Ok(connection) => {
+                let why = error.to_string();
+                Ok(Self { path: path.to_owned(), read_only: Some(why), tightened_from: None, connection })
+            }
+            Err(older @ StoreError::Older { .. }) => Err(older),
+            Err(_) => Err(error),
+        }
+    }
+
+    /// Returns why the store can only be read; `None` where it can be written to.
+    #[must_use]
+    pub fn read_only(&self) -> Option<&str> {
+        self.read_only.as_deref()
+    }
+
+    /// Returns the rights (the lower bits of its mode) that the file had, if others had some when it was opened; since
+    /// then they have none.
+    #[must_use]
+    pub fn tightened_from(&self) -> Option<u32> {
+        self.tightened_from
     }
 
     /// Returns its path.
@@ -77,7 +127,8 @@ impl Store {
         label: Option<&str>,
         note: Option<&str>,
     ) -> Result<RunWriter, StoreError> {
-        RunWriter::begin(self.path.clone(), connect(&self.path)?, header, label, note)
+        let (connection, id) = connect(&self.path)?;
+        RunWriter::begin(OpenFiles::note(&self.path, id), self.path.clone(), connection, header, label, note)
     }
 
     /// Returns every run, the newest first.
@@ -162,6 +213,11 @@ impl Store {
     /// Sets the note of a run; `None` removes it.
     pub fn set_note(&self, run: &str, note: Option<&str>) -> Result<(), StoreError> {
         self.change(run, "UPDATE run SET note = ?2 WHERE run = ?1", params![run, note])
+    }
+
+    /// Sets why events of a run are missing from some moment on; `None`: none is.
+    pub fn set_lost(&self, run: &str, why: Option<&str>) -> Result<(), StoreError> {
+        self.change(run, "UPDATE run SET lost = ?2 WHERE run = ?1", params![run, why])
     }
 
     /// Removes the run and all its events; refused while it is in progress.
@@ -251,9 +307,9 @@ impl Store {
     }
 }
 
-/// Opens and prepares a connection of its own.
-fn connect(path: &Path) -> Result<Connection, StoreError> {
-    refuse_what_is_no_database(path)?;
+/// Opens and prepares a connection of its own. Returns it with the file that it has open.
+fn connect(path: &Path) -> Result<(Connection, FileId), StoreError> {
+    let id = file::hold(path, Access::Write)?;
     let open = |source| StoreError::opening(path, source);
     let mut connection = Connection::open(path).map_err(open)?;
     connection.busy_timeout(BUSY_TIMEOUT).map_err(open)?;
@@ -262,44 +318,52 @@ fn connect(path: &Path) -> Result<Connection, StoreError> {
     use_wal(&connection).map_err(open)?;
     connection.pragma_update(None, "synchronous", "NORMAL").map_err(open)?;
     connection.pragma_update(None, "foreign_keys", true).map_err(open)?;
+    match FileId::at(path) {
+        Some(found) if found == id => Ok((connection, id)),
+        _ => Err(StoreError::Gone { path: path.to_owned(), why: "was replaced by another file" }),
+    }
+}
+
+/// Opens a connection that changes nothing, in a mode of SQLite's URIs.
+pub(crate) fn connect_to_read(path: &Path, mode: &str) -> Result<Connection, StoreError> {
+    file::hold(path, Access::Read)?;
+    let open = |source| StoreError::opening(path, source);
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection =
+        Connection::open_with_flags(format!("file:{}?{mode}", uri_path(path)), flags).map_err(open)?;
+    connection.busy_timeout(BUSY_TIMEOUT).map_err(open)?;
+    schema::check(&connection, path)?;
     Ok(connection)
 }
 
-/// Refuses a path that SQLite must never be given: it takes a block device for an empty database and writes to it.
-fn refuse_what_is_no_database(path: &Path) -> Result<(), StoreError> {
-    let refuse = |why: &str| Err(StoreError::NotAllowed { path: path.to_owned(), why: why.to_owned() });
-    // A file that does not exist yet is created.
-    let Ok(metadata) = std::fs::metadata(path) else { return Ok(()) };
-    if !metadata.is_file() {
-        return refuse("it is not a regular file, and nothing was written to it");
-    }
-    let mut head = Vec::new();
-    let read =
-        std::fs::File::open(path).and_then(|file| file.take(MAGIC.len() as u64).read_to_end(&mut head));
-    match read {
-        Ok(_) if !head.is_empty() && head != MAGIC => {
-            refuse("it is not a database, and nothing was written to it")
-        }
-        // What cannot be read is reported by the attempt to open it.
-        _ => Ok(()),
-    }
+/// Returns a path as it stands in a URI.
+fn uri_path(path: &Path) -> String {
+    use std::os::unix::ffi::OsStrExt as _;
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte);
+    let bytes = absolute.as_os_str().as_bytes().iter();
+    bytes
+        .map(|byte| if is_plain(*byte) { char::from(*byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
 }
-
-/// How every SQLite database begins.
-const MAGIC: &[u8] = b"SQLite format 3\0";
 
 /// Returns the error where this user lacks a permission, which SQLite's own message does not say.
 fn not_allowed(path: &Path) -> Option<StoreError> {
-    let may_write = |of: &Path| nix::unistd::access(of, AccessFlags::W_OK).is_ok();
+    let refused = |of: &Path, flags| nix::unistd::access(of, flags).err();
     let folder = path.parent().filter(|f| !f.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let why = if path.exists() && !may_write(path) {
-        "permission denied: this user cannot write to the file".to_owned()
-    } else if folder.exists() && !may_write(folder) {
-        // The journal lies beside the file, and reading needs it too.
-        format!("permission denied: this user cannot create files in {}", folder.display())
-    } else {
-        return None;
+    // The journal lies beside the file, and writing needs it too.
+    let (what, errno) = match (refused(path, AccessFlags::W_OK), refused(folder, AccessFlags::W_OK)) {
+        (_, Some(Errno::EROFS)) => {
+            let why = "its file system is mounted read-only".to_owned();
+            return Some(StoreError::NotAllowed { path: path.to_owned(), why });
+        }
+        (Some(errno), _) if path.exists() => ("write to the file".to_owned(), errno),
+        (_, Some(errno)) if folder.exists() => (format!("create files in {}", folder.display()), errno),
+        _ => return None,
     };
+    let reason = if errno == Errno::EACCES { "permission denied" } else { errno.desc() };
+    let why = format!("{reason}: this user cannot {what}");
     Some(StoreError::NotAllowed { path: path.to_owned(), why })
 }
 

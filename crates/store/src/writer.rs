@@ -6,7 +6,9 @@ use assay_record::{Event, RunEvent, RunHeader};
 use rusqlite::{Connection, ErrorCode, params};
 
 use crate::error::StoreError;
+use crate::file::OpenFiles;
 use crate::live::{LiveLock, live_path};
+use crate::store::connect_to_read;
 
 /// Pages (of 4 KiB) after which SQLite moves the log into the file while a step still runs: 64 MiB, several hours of
 /// intervals. Sooner would put flushes into measured windows.
@@ -29,6 +31,8 @@ pub struct RunWriter {
     path: PathBuf,
     run: String,
     run_id: i64,
+    /// The files that events go to.
+    files: OpenFiles,
 
     connection: Connection,
     sequence: i64,
@@ -40,6 +44,7 @@ pub struct RunWriter {
 
 impl RunWriter {
     pub(crate) fn begin(
+        files: OpenFiles,
         path: PathBuf,
         connection: Connection,
         header: &RunHeader,
@@ -73,7 +78,8 @@ impl RunWriter {
         let live = LiveLock::take(&path, run_id)
             .map_err(|source| StoreError::Live { path: live_path(&path), source })?;
         transaction.commit().map_err(write)?;
-        Ok(Self { path, run: header.run.clone(), run_id, connection, sequence: 1, lost: None, _live: live })
+        let run = header.run.clone();
+        Ok(Self { path, run, run_id, files, connection, sequence: 1, lost: None, _live: live })
     }
 
     /// The id of the run.
@@ -97,16 +103,59 @@ impl RunWriter {
             self.mark();
             return Err(StoreError::AlreadyLost { path, run, why });
         }
-        if let Err(error) = self.store(event) {
+        // SQLite also commits to files that have no name any more.
+        let stored = self.store(event).and_then(|()| {
+            self.sequence += 1;
+            self.files.check()
+        });
+        if let Err(error) = stored {
             self.lost = Some(Lost { why: with_causes(&error), is_marked: false });
             self.mark();
             return Err(error);
         }
-        self.sequence += 1;
         if matches!(event.what, RunEvent::StepEnded(_) | RunEvent::Ended(_)) {
             self.flush();
         }
         Ok(())
+    }
+
+    /// Gives every event that was stored, as a line of JSON without its end, to `take`. A store that was deleted can
+    /// still be read through the descriptors of this process.
+    ///
+    /// # Errors
+    /// Where not all of them can be read.
+    pub fn each_stored(&self, mut take: impl FnMut(&str)) -> Result<(), StoreError> {
+        let read = |source| StoreError::reading(&self.path, source);
+        let mut query = self
+            .connection
+            .prepare("SELECT body FROM event WHERE run_id = ?1 ORDER BY sequence")
+            .map_err(read)?;
+        let mut rows = query.query([self.run_id]).map_err(read)?;
+        while let Some(row) = rows.next().map_err(read)? {
+            take(row.get_ref(0).map_err(read)?.as_str().map_err(|source| read(source.into()))?);
+        }
+        Ok(())
+    }
+
+    /// Ends the writing, and reads the run back by the store's name: whoever looks for it must find it there.
+    ///
+    /// # Errors
+    /// Where an event could not be stored, or the store has lost some.
+    pub fn finish(&self) -> Result<(), StoreError> {
+        if let Some(lost) = &self.lost {
+            let (path, run, why) = (self.path.clone(), self.run.clone(), lost.why.clone());
+            return Err(StoreError::AlreadyLost { path, run, why });
+        }
+        self.files.check()?;
+        let connection = connect_to_read(&self.path, "mode=ro")?;
+        let query = "SELECT count(*) FROM event JOIN run ON run.id = run_id WHERE run = ?1";
+        let found = connection.query_row(query, [&self.run], |row| row.get(0));
+        let found: i64 = found.map_err(|source| StoreError::reading(&self.path, source))?;
+        if found == self.sequence {
+            return Ok(());
+        }
+        let why = format!("it has {found} of {} events", self.sequence);
+        Err(StoreError::Unkept { path: self.path.clone(), run: self.run.clone(), why })
     }
 
     fn store(&self, event: &Event) -> Result<(), StoreError> {

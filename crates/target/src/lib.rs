@@ -5,7 +5,8 @@
 //! the kernel still writes to it. [`open`] makes the right target for the members it is given: files and block
 //! devices by io_uring (or `psync` where that is refused, or `inline` in memory), a LUN by our own iSCSI initiator, a
 //! file on an NFS server by our own NFSv3 client, or the null target, which measures the tester itself.
-//! [`file`] holds what is done with a file before and after: creating, marking as ours, looking for holes.
+//! [`file`] holds what is done with a file before and after: creating, marking as ours, looking for holes. [`input`]
+//! reads the files that a user names as input, within their limits.
 //!
 //! Architecture invariant: the only room with `unsafe` in it; each block says why it is sound.
 #![expect(unsafe_code, reason = "this room talks to the kernel; see the SAFETY notes")]
@@ -13,16 +14,21 @@
 mod buffer;
 mod fiemap;
 pub mod file;
+mod fingerprint;
 mod inline;
+pub mod input;
 pub mod lun;
+mod mark;
 mod member;
 pub mod nfs;
 mod null;
 mod open;
+pub mod own_data;
 mod psync;
 pub mod remote;
 pub mod rng;
 pub mod stamp;
+mod stop;
 mod uring;
 
 use std::time::Duration;
@@ -31,15 +37,18 @@ use assay_spec::Engine;
 use thiserror::Error;
 
 pub use buffer::{ALIGNMENT, IoBuf};
+pub use file::FileIdentity;
+pub use fingerprint::{END_BYTES, Fingerprint, HeadCheck};
 pub use inline::{InlineTarget, is_in_memory};
 pub use member::Member;
 pub use null::NullTarget;
 pub use open::{
-    AccessMode, AnyTarget, Caching, Durability, FileIdentity, FileMember, IoEngine, OpenError, OpenRequest,
+    AccessMode, AnyTarget, Binding, Caching, Durability, FileMember, IoEngine, OpenError, OpenRequest,
     SimulatedMember, open, uring_refused,
 };
 pub use psync::PsyncTarget;
 use remote::{Moment, RemoteReport};
+pub use stop::{STOP_LIMIT, StopPatience};
 pub use uring::UringTarget;
 
 /// The most completions one [`Target::poll`] reports: a turn of the engine's loop stays short, so that the time
@@ -49,7 +58,7 @@ pub const BATCH_MAX: usize = 32;
 /// Where I/O goes: one or several members, driven by one thread.
 ///
 /// The worker that drives a target also opens it; a target is never shared or sent while I/O is in flight. Dropping
-/// it waits for whatever is in flight before any buffer is freed.
+/// it waits up to a second for whatever is in flight; the buffers of what has not ended then are never freed.
 pub trait Target {
     /// Returns what can be done with it. Constant for its life.
     fn geometry(&self) -> &Geometry;
@@ -70,7 +79,7 @@ pub trait Target {
     /// Returns what a target on another machine knows beyond the I/Os themselves; `None` for a local one. Called once
     /// before the measured window, and once after it while nothing is in flight: then ([`Moment::End`]) the target
     /// first makes durable what was written. Allocates: not to be called while measuring.
-    fn remote_report(&mut self, _moment: Moment) -> Option<RemoteReport> {
+    fn remote_report(&mut self, _moment: Moment<'_>) -> Option<RemoteReport> {
         None
     }
 }

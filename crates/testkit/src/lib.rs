@@ -9,8 +9,10 @@
 #![expect(clippy::unwrap_used, reason = "a panic in what tests use is a test that failed")]
 
 pub mod ganesha;
+pub mod images;
 pub mod istgt;
 pub mod lab;
+pub mod lying;
 pub mod loop_device;
 pub mod namespace;
 pub mod need;

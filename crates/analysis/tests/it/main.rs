@@ -7,8 +7,10 @@
 )]
 
 mod compare;
+mod limit;
 mod model_rules;
 mod network;
+mod precision;
 mod rules;
 mod summary;
 mod wording;

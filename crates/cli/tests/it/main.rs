@@ -6,6 +6,7 @@
 #![expect(clippy::unwrap_used, reason = "a panic in a story is a story that failed")]
 
 mod bad_plans;
+mod bounds;
 mod choices;
 mod compare;
 mod devices;
@@ -13,7 +14,10 @@ mod errors;
 mod exchange;
 mod files;
 mod first_contact;
+mod foreign_plans;
+mod foreign_results;
 mod forum;
+mod gaps;
 mod interrupted;
 mod kinds;
 mod load;

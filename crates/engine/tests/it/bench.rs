@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use assay_engine::{RunError, RunRequest, RunTargets, Sink, StopSignal, run_with};
 use assay_record::{
@@ -36,6 +37,10 @@ pub struct Faults {
     pub fail_every: Option<u64>,
     /// After so many operations the target is gone.
     pub lost_after: Option<u64>,
+    /// After so many operations none is answered any more.
+    pub hangs_after: Option<u64>,
+    /// Nothing completes sooner than this.
+    pub slow: Option<Duration>,
 }
 
 /// Completes what is in flight in an order of its own, last in first out.
@@ -86,8 +91,13 @@ impl Target for WatchedTarget {
         if self.faults.lost_after.is_some_and(|after| self.seen.submitted.load(Ordering::Relaxed) >= after) {
             return Err(TargetLost::Ring("pulled the plug".into()));
         }
-        if self.held.is_empty() {
+        let is_hanging =
+            self.faults.hangs_after.is_some_and(|after| self.seen.submitted.load(Ordering::Relaxed) >= after);
+        if self.held.is_empty() || is_hanging {
             return self.inner.poll(wait, done);
+        }
+        if let Some(slow) = self.faults.slow {
+            std::thread::sleep(slow);
         }
         for _ in 0..3 {
             let Some(mut completion) = self.held.pop() else { break };
@@ -134,6 +144,7 @@ pub fn run_on<T: Target>(
         targets: targets.facts.clone(),
         host: HostFacts::default(),
         array: None,
+        imported: None,
     };
     let request =
         RunRequest { header, targets: &targets, warnings: vec![], stop: stop.clone(), cpus: vec![] };

@@ -1,13 +1,14 @@
 //! No I/O is lost, counted twice or started against the rules, whatever the target does.
 
-use std::sync::Mutex;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use assay_engine::StopSignal;
-use assay_record::{Outcome, Phase, RunEvent, StepReason};
+use assay_record::{Outcome, Phase, RunEvent, StepReason, Warning};
 use assay_target::{NullTarget, OpenRequest};
 
-use crate::bench::{Faults, Reported, Seen, run_on, watch, watch_with};
+use crate::bench::{Faults, Reported, Seen, WatchedTarget, run_on, watch, watch_with};
 
 fn test(fields: &str) -> String {
     format!("[[test]]\nname = \"t\"\naccess = [{{ size = \"4KiB\", read = 50, random = 50 }}]\n{fields}\n")
@@ -47,6 +48,34 @@ fn warm_up_is_drained_and_not_counted() {
         })
         .collect();
     assert_eq!(phases[..3], [Phase::Prepare, Phase::Warmup, Phase::Measure]);
+}
+
+/// The I/Os of the warm-up that were in flight made a window of their own where they took longer than a second: a row of
+/// a run that was stopped before it measured.
+#[test]
+fn a_stop_during_the_warm_up_of_a_slow_target_leaves_no_window() {
+    let check = |semantics: &str| {
+        let text = format!("semantics = \"{semantics}\"\n{}", test("warmup = \"10min\"\noutstanding = 4"));
+        let (stop, seen, mut events) = (StopSignal::default(), Arc::new(Seen::default()), Vec::new());
+        let faults = Faults { slow: Some(Duration::from_millis(1100)), ..Faults::default() };
+        let opener = |request: &OpenRequest<'_>| WatchedTarget::open(request, &seen, faults);
+        let outcome = run_on(&text, 1, &opener, &stop, &mut |event| {
+            if matches!(event.what, RunEvent::PhaseStarted { phase: Phase::Warmup, .. }) {
+                stop.stop();
+            }
+            events.push(event);
+            Ok(())
+        });
+        let reported = Reported { outcome: outcome.unwrap(), seen: Arc::clone(&seen), events };
+        assert!(seen.submitted.load(Ordering::Relaxed) > 0, "{semantics}: the warm-up began");
+        assert_eq!(reported.counted(0).total().ops(), 0, "{semantics}");
+        let end = reported.ends()[0];
+        assert_eq!((&end.reason, end.jobs[0].measured_ns), (&StepReason::Interrupted, 0), "{semantics}");
+    };
+    std::thread::scope(|scope| {
+        let tests = ["assay", "iometer"].map(|semantics| scope.spawn(move || check(semantics)));
+        tests.into_iter().for_each(|test| test.join().unwrap());
+    });
 }
 
 #[test]
@@ -206,6 +235,42 @@ fn a_stop_keeps_what_was_measured() {
 fn under_iometers_rules_nothing_counts_that_ends_after_a_stop() {
     let reported = stopped(&format!("semantics = \"iometer\"\n{}", test("run = \"1h\"\noutstanding = 8")));
     assert_eq!(reported.counted(0).total().ops() + 8, reported.seen.submitted.load(Ordering::Relaxed));
+}
+
+/// A drain waited for ever, and one Ctrl-C had no effect.
+#[test]
+fn storage_that_does_not_answer_is_reported_at_once_and_does_not_hold_up_a_stop() {
+    let stop = StopSignal::default();
+    let stopper = {
+        let stop = stop.clone();
+        std::thread::spawn(move || {
+            std::thread::sleep(std::time::Duration::from_millis(3_300));
+            stop.stop();
+            std::time::Instant::now()
+        })
+    };
+    let faults = Faults { hangs_after: Some(1_000), ..Faults::default() };
+    let reported = watch_with(&test("run = \"1h\"\noutstanding = 8"), 1, faults, Seen::default(), &stop);
+    let took = stopper.join().unwrap().elapsed();
+    assert!((5..20).contains(&took.as_secs()), "{took:?} after the stop");
+    assert_eq!(
+        (reported.outcome, &reported.ends()[0].reason),
+        (Outcome::Interrupted, &StepReason::Interrupted)
+    );
+    let warnings: Vec<(u64, &Warning)> = (reported.events.iter())
+        .filter_map(|event| match &event.what {
+            RunEvent::Warning(warning) => Some((event.at_ns, warning)),
+            _ => None,
+        })
+        .collect();
+    let says: Vec<&str> = warnings.iter().map(|(_, warning)| warning.says.as_str()).collect();
+    let [(stalled_ns, stalled), (_, abandoned)] = warnings[..] else { panic!("{says:?}") };
+    assert!(
+        stalled.rule == "stalled-io" && stalled.says.contains("null:1GiB: the oldest of 8 I/Os"),
+        "{says:?}"
+    );
+    assert!(stalled_ns < 3_300_000_000, "before the stop: {stalled_ns}");
+    assert!(abandoned.rule == "abandoned-io" && abandoned.says.contains("8 I/Os had no answer"), "{says:?}");
 }
 
 #[test]

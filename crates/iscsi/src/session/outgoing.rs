@@ -64,7 +64,7 @@ impl Session {
         if let Some(control) = self.control.pop_front() {
             return Some(self.control_pdu(control));
         }
-        if let Some(burst) = self.bursts.front_mut() {
+        if let Some(burst) = self.bursts.front_mut().filter(|_| !self.is_holding) {
             let pdu =
                 data_pdu(burst, self.lun, self.window.exp_stat_sn(), self.agreed.max_send_segment_bytes);
             if pdu.bhs.is_final() {
@@ -72,7 +72,7 @@ impl Session {
             }
             return Some(pdu);
         }
-        if !self.window.is_open() {
+        if !self.may_start() {
             return None;
         }
         let index = self.queued.pop_front()?;
@@ -83,8 +83,8 @@ impl Session {
     #[must_use]
     pub fn wants_to_send(&self) -> bool {
         !self.control.is_empty()
-            || !self.bursts.is_empty()
-            || (self.window.is_open() && !self.queued.is_empty())
+            || (!self.is_holding && !self.bursts.is_empty())
+            || (!self.queued.is_empty() && self.may_start())
     }
 
     fn end_burst(&mut self) {

@@ -107,7 +107,23 @@ impl Tasks {
         let index = u16::try_from(itt & 0xffff).expect("masked to 16 bits");
         let task = self.get(index);
         debug_assert!(task.is_live && task.itt == itt, "a task ends once");
-        task.is_live = false;
+        self.release(index);
+    }
+
+    /// True if a write was sent and has not ended.
+    pub(super) fn has_sent_write(&self) -> bool {
+        let mut sent = self.slab.iter().filter(|task| task.is_live && task.is_sent);
+        sent.any(|task| task.request.direction == Direction::Write)
+    }
+
+    /// The caller's number of a task.
+    pub(super) fn user_of(&self, index: u16) -> u32 {
+        self.slab[usize::from(index)].request.user
+    }
+
+    /// Frees a task that was never sent.
+    pub(super) fn release(&mut self, index: u16) {
+        self.get(index).is_live = false;
         self.free.push(index);
     }
 

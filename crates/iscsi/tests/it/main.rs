@@ -4,9 +4,12 @@
 #![expect(clippy::cast_possible_truncation, reason = "test sizes are small")]
 
 mod behaviour;
+mod deadlines;
 mod faults;
+mod lies;
 mod proxy;
 mod quirks;
+mod remap;
 mod scripted;
 mod session;
 mod silence;

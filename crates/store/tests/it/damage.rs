@@ -50,10 +50,10 @@ fn after_an_event_that_could_not_be_stored_nothing_is() {
 }
 
 /// A tmpfs that is unmounted when dropped.
-struct SmallFilesystem(TempDir);
+pub(crate) struct SmallFilesystem(TempDir);
 
 impl SmallFilesystem {
-    fn new(options: &str) -> Option<Self> {
+    pub(crate) fn new(options: &str) -> Option<Self> {
         if !need::root() {
             return None;
         }
@@ -62,14 +62,15 @@ impl SmallFilesystem {
         Some(Self(folder))
     }
 
-    fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.0.path()
     }
 }
 
 impl Drop for SmallFilesystem {
     fn drop(&mut self) {
-        let _ = std::process::Command::new("umount").arg(self.0.path()).status();
+        // This process keeps its stores open to its end.
+        let _ = std::process::Command::new("umount").arg("--lazy").arg(self.0.path()).status();
     }
 }
 

@@ -19,6 +19,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     (FOR_TESTS, &["spec", "record"]),
     ("xtask", &["host", FOR_TESTS]),
     ("record", &["spec"]),
+    ("interop", &["spec", "record"]),
     ("host", &["record", "spec", "tcp"]),
     ("target", &["spec", "iscsi", "nfs"]),
     ("prepare", &["spec", "target", "record", "host"]),
@@ -32,7 +33,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "cli",
         &[
             "spec", "tcp", "iscsi", "nfs", "record", "host", "target", "prepare", "engine", "model", "sim",
-            "analysis", "store", "report",
+            "analysis", "store", "report", "interop",
         ],
     ),
 ];

@@ -1,0 +1,171 @@
+//! The file of a store, as this process holds it.
+//!
+//! We open it before SQLite does, and check the descriptor: SQLite takes a block device for an empty database. The
+//! descriptor is then kept until the process ends. POSIX locks belong to a process and a file, and the kernel drops all
+//! of them when *any* descriptor of that file is closed, so that closing ours would leave SQLite without its locks: the
+//! next process that closed the store would take itself for the last one, and remove the log that a run appends to.
+
+use std::fs::{File, Metadata};
+use std::io::Read as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use nix::libc;
+
+use crate::error::StoreError;
+use crate::live::live_path;
+use crate::schema::APPLICATION_ID;
+
+/// How every SQLite database begins.
+const MAGIC: &[u8] = b"SQLite format 3\0";
+/// Bytes of SQLite's header, and where in it the id of the program is, big-endian.
+const HEADER_BYTES: u64 = 100;
+const APPLICATION_ID_AT: usize = 68;
+/// Rights of the group and of others: a store has addresses and names that are nobody else's concern.
+const OTHERS: u32 = 0o077;
+const OWNER_ONLY: u32 = 0o600;
+
+/// Which file it is, whatever its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FileId {
+    device: u64,
+    inode: u64,
+}
+
+impl FileId {
+    fn of(metadata: &Metadata) -> Self {
+        Self { device: metadata.dev(), inode: metadata.ino() }
+    }
+
+    /// Returns the file at a path, links followed; `None` if there is none.
+    pub(crate) fn at(path: &Path) -> Option<Self> {
+        std::fs::metadata(path).ok().map(|metadata| Self::of(&metadata))
+    }
+}
+
+/// Files that are held until the process ends.
+static HELD: Mutex<Vec<(FileId, File)>> = Mutex::new(Vec::new());
+
+/// How a store is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// It is created where there is none.
+    Write,
+    /// It must exist, and nothing in it or beside it is changed.
+    Read,
+}
+
+/// Opens the file at `path` for good, and checks that it is a database of ours or empty.
+pub(crate) fn hold(path: &Path, access: Access) -> Result<FileId, StoreError> {
+    let refuse = |why: &str| StoreError::NotAllowed { path: path.to_owned(), why: why.to_owned() };
+    if let Ok(metadata) = std::fs::metadata(path) {
+        if !metadata.is_file() {
+            return Err(refuse("it is not a regular file, and nothing was written to it"));
+        }
+        let id = FileId::of(&metadata);
+        if held().iter().any(|(known, _)| *known == id) {
+            return Ok(id);
+        }
+    }
+    let mut options = File::options();
+    options.read(true).custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC);
+    if access == Access::Write {
+        options.write(true).create(true).truncate(false).mode(OWNER_ONLY);
+    }
+    let file = options.open(path).map_err(|source| StoreError::File { path: path.to_owned(), source })?;
+    let metadata = file.metadata().map_err(|source| StoreError::File { path: path.to_owned(), source })?;
+    // What the name stood for may have changed since the first look.
+    if !metadata.is_file() {
+        return Err(refuse("it is not a regular file, and nothing was written to it"));
+    }
+    let checked = check_header(path, &file);
+    let id = FileId::of(&metadata);
+    held().push((id, file));
+    checked.map(|()| id)
+}
+
+fn held() -> std::sync::MutexGuard<'static, Vec<(FileId, File)>> {
+    // A panic elsewhere leaves a list that is as good as before.
+    HELD.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+fn check_header(path: &Path, file: &File) -> Result<(), StoreError> {
+    let mut head = Vec::new();
+    file.take(HEADER_BYTES)
+        .read_to_end(&mut head)
+        .map_err(|source| StoreError::File { path: path.to_owned(), source })?;
+    if head.is_empty() {
+        return Ok(());
+    }
+    if !head.starts_with(MAGIC) {
+        let why = "it is not a database, and nothing was written to it".to_owned();
+        return Err(StoreError::NotAllowed { path: path.to_owned(), why });
+    }
+    let id = head
+        .get(APPLICATION_ID_AT..APPLICATION_ID_AT + 4)
+        .map(|id| id.iter().fold(0, |id, byte| id << 8 | i64::from(*byte)));
+    // A database without an id may be empty; the schema tells.
+    match id {
+        Some(0 | APPLICATION_ID) | None => Ok(()),
+        Some(_) => Err(StoreError::Foreign { path: path.to_owned() }),
+    }
+}
+
+/// Takes the rights of the group and of others from a store and the files beside it. Returns the rights that the store
+/// had, if there was something to take.
+pub(crate) fn tighten(path: &Path) -> Option<u32> {
+    let files = [path.to_owned(), beside(path, "-wal"), beside(path, "-shm"), live_path(path)];
+    let had = files.map(|file| tighten_one(&file));
+    had.into_iter().flatten().next()
+}
+
+fn tighten_one(path: &Path) -> Option<u32> {
+    let metadata = std::fs::metadata(path).ok().filter(Metadata::is_file)?;
+    let mode = metadata.mode() & 0o7777;
+    if mode & OTHERS == 0 {
+        return None;
+    }
+    let tight = std::fs::Permissions::from_mode(mode & !OTHERS);
+    // Another user's store stays as that user wants it.
+    std::fs::set_permissions(path, tight).ok().map(|()| mode)
+}
+
+/// Returns the path of a file beside the store, as SQLite names it: links of the store's own name are followed.
+pub(crate) fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.canonicalize().unwrap_or_else(|_| path.to_owned()).into_os_string();
+    name.push(end);
+    name.into()
+}
+
+/// The files of a store as they were when they were opened: who deletes or replaces one of them takes the events that
+/// come later with it, and SQLite does not notice.
+#[derive(Debug)]
+pub(crate) struct OpenFiles {
+    files: Vec<(PathBuf, FileId)>,
+}
+
+impl OpenFiles {
+    /// Notes the files of a store whose log is open.
+    pub(crate) fn note(path: &Path, id: FileId) -> Self {
+        let mut files = vec![(path.to_owned(), id)];
+        files.extend(["-wal", "-shm"].iter().filter_map(|end| {
+            let file = beside(path, end);
+            FileId::at(&file).map(|id| (file, id))
+        }));
+        Self { files }
+    }
+
+    /// Returns an error if one of the files is gone, or another one has its name.
+    pub(crate) fn check(&self) -> Result<(), StoreError> {
+        for (path, id) in &self.files {
+            let why = match FileId::at(path) {
+                Some(found) if found == *id => continue,
+                Some(_) => "was replaced by another file",
+                None => "was deleted or moved",
+            };
+            return Err(StoreError::Gone { path: path.clone(), why });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,140 @@
+//! Stores that others read, delete, replace, fill or forbid while a run writes to them.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use assay_record::Event;
+use assay_store::{RunWriter, Store, StoreError};
+use assay_testkit::{story, synthetic};
+
+use crate::damage::SmallFilesystem;
+use crate::{header, message, write};
+
+/// Where the child finds its store.
+const STORE: &str = "ASSAY_TEST_READ_STORE";
+
+/// The child: opens a store, reads it, and closes it.
+#[test]
+#[ignore = "run by a_reader_that_closes_the_store_leaves_the_log_of_a_run_alone"]
+fn child_that_reads_a_store() {
+    let Some(path) = std::env::var_os(STORE) else { return };
+    Store::open_existing(path).unwrap().unwrap().runs().unwrap();
+}
+
+struct Open {
+    _folder: tempfile::TempDir,
+    path: PathBuf,
+    store: Store,
+    events: Vec<Event>,
+    writer: RunWriter,
+}
+
+/// A store with a run that has three of its events.
+fn open() -> Open {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("runs.sqlite");
+    let store = Store::open(&path).unwrap();
+    let header = header("261121-aaaa");
+    let events = synthetic::events(&header, synthetic::Target::default());
+    let mut writer = store.begin_run(&header, None, None).unwrap();
+    events[1..3].iter().for_each(|event| writer.append(event).unwrap());
+    Open { _folder: folder, path, store, events, writer }
+}
+
+fn beside(path: &Path, end: &str) -> PathBuf {
+    format!("{}{end}", path.display()).into()
+}
+
+/// A look at the first bytes of the store closed a descriptor of it, and with that the process lost its locks: the
+/// next reader took itself for the last user of the store and removed the log that the run appended to.
+#[test]
+fn a_reader_that_closes_the_store_leaves_the_log_of_a_run_alone() {
+    let mut open = open();
+    let child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "hold::child_that_reads_a_store", "--ignored"])
+        .env(STORE, &open.path)
+        .output()
+        .unwrap();
+    assert!(child.status.success(), "{child:?}");
+    assert!(beside(&open.path, "-wal").exists(), "the log is in use");
+    open.events[3..].iter().for_each(|event| open.writer.append(event).unwrap());
+    open.writer.finish().unwrap();
+}
+
+#[test]
+fn a_store_that_is_deleted_or_replaced_under_a_run_is_reported_at_the_next_event() {
+    for (end, is_replaced) in [("", false), ("", true), ("-wal", false), ("-shm", false)] {
+        let mut open = open();
+        let file = beside(&open.path, end);
+        std::fs::remove_file(&file).unwrap();
+        if is_replaced {
+            std::fs::write(&file, "").unwrap();
+        }
+        let says = if is_replaced { "was replaced" } else { "was deleted" };
+        let error = open.writer.append(&open.events[3]).unwrap_err();
+        assert!(matches!(error, StoreError::Gone { .. }) && error.to_string().contains(says), "{error}");
+        assert!(open.writer.finish().is_err());
+        let mut stored = Vec::new();
+        open.writer.each_stored(|line| stored.push(serde_json::from_str::<Event>(line).unwrap())).unwrap();
+        assert_eq!(stored, open.events[..4], "this process can still read it");
+    }
+}
+
+#[test]
+fn a_store_that_was_overwritten_in_place_is_found_out_at_the_end() {
+    let mut open = open();
+    open.events[3..].iter().for_each(|event| open.writer.append(event).unwrap());
+    open.writer.finish().unwrap();
+    let raw = rusqlite::Connection::open(&open.path).unwrap();
+    raw.execute_batch("DELETE FROM event WHERE sequence > 3").unwrap();
+    let error = open.writer.finish().unwrap_err();
+    assert!(message(&error).contains("it has 4 of"), "{error}");
+}
+
+#[test]
+fn only_its_owner_can_read_a_store() {
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let open = open();
+    for end in ["", "-wal", "-shm", "-live"] {
+        assert_eq!(mode(&beside(&open.path, end)), 0o600, "{end}");
+    }
+    assert_eq!(open.store.tightened_from(), None);
+    std::fs::set_permissions(&open.path, std::fs::Permissions::from_mode(0o644)).unwrap();
+    assert_eq!(Store::open(&open.path).unwrap().tightened_from(), Some(0o644));
+    assert_eq!(mode(&open.path), 0o600);
+    assert_eq!(Store::open(&open.path).unwrap().tightened_from(), None, "once");
+}
+
+#[test]
+fn a_store_on_a_full_file_system_can_be_read() {
+    let Some(filesystem) = SmallFilesystem::new("size=2m") else { return };
+    let path = filesystem.path().join("runs.sqlite");
+    let events = write(&Store::open(&path).unwrap(), &header("261121-aaaa"), None);
+    assert!(!beside(&path, "-wal").exists(), "a closed store has no log");
+    assert!(std::fs::write(filesystem.path().join("more"), vec![1; 4 << 20]).is_err(), "now it is full");
+    let store = Store::open_existing(&path).unwrap().unwrap();
+    assert_eq!(store.load("261121-aaaa").unwrap(), events);
+    assert_eq!(store.runs().unwrap().len(), 1);
+    assert!(store.read_only().is_some());
+}
+
+#[test]
+fn a_store_on_a_read_only_file_system_can_be_read_and_says_that_it_cannot_be_written() {
+    let Some(filesystem) = SmallFilesystem::new("size=2m") else { return };
+    let folder = filesystem.path().join("store");
+    std::fs::create_dir(&folder).unwrap();
+    let path = folder.join("runs.sqlite");
+    let events = write(&Store::open(&path).unwrap(), &header("261121-aaaa"), None);
+    let folder = folder.to_str().unwrap();
+    story::run(&["mount", "--bind", folder, folder]);
+    story::run(&["mount", "-o", "remount,bind,ro", folder]);
+    let store = Store::open_existing(&path).unwrap().unwrap();
+    assert_eq!(store.load("261121-aaaa").unwrap(), events);
+    assert!(store.read_only().unwrap().contains("mounted read-only"), "{:?}", store.read_only());
+    let refused = message(&store.set_label("261121-aaaa", Some("x")).unwrap_err());
+    assert!(refused.contains("can only be read"), "{refused}");
+    let refused = message(&Store::open(&path).unwrap_err());
+    assert!(refused.contains("mounted read-only"), "{refused}");
+    story::run(&["umount", "--lazy", folder]);
+}
