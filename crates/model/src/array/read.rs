@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use assay_spec::PlanError;
 use assay_spec::reader::{Source, Table, Value};
 use assay_spec::units::Bytes;
+use assay_spec::{PlanError, suggest};
 
 use super::check;
 use super::fields::{Limits, Unit, Visitor, walk};
@@ -279,7 +279,13 @@ impl Visitor for Reader<'_> {
 
     fn word<W: Words>(&mut self, key: &'static str, slot: &mut W) {
         let Some(value) = self.take(key) else { return };
-        *slot = self.note(value.word(W::words())).unwrap_or(*slot);
+        let named = value.scalar().and_then(|text| {
+            W::named(&text).ok_or_else(|| {
+                let known: Vec<&str> = W::words().iter().map(|(word, _)| *word).collect();
+                value.complain(format!("`{text}` is not known{}", suggest(&W::usual(&text), &known)))
+            })
+        });
+        *slot = self.note(named).unwrap_or(*slot);
     }
 
     fn link_rate(&mut self, key: &'static str, slot: &mut LinkRate) {

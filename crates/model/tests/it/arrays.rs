@@ -1,4 +1,4 @@
-use assay_model::array::{parse, set, shipped, to_toml};
+use assay_model::array::{Level, parse, set, shipped, to_toml};
 
 use crate::array;
 
@@ -220,4 +220,29 @@ fn the_example_of_the_guide_is_an_array() {
     let guide = include_str!("../../../../docs/guide/array-files.md");
     let example = guide.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
     parse("guide.toml", example).unwrap_or_else(|e| panic!("{e}"));
+}
+
+#[test]
+fn levels_are_read_as_people_write_them() {
+    for (written, level) in [
+        ("RAID-10", Level::Raid10),
+        ("raid1+0", Level::Raid10),
+        ("Raid 5", Level::Raid5),
+        ("raid6", Level::Raid6),
+        ("RAIDZ2", Level::Raidz2),
+        ("raidz", Level::Raidz1),
+    ] {
+        let text = GOOD.replace("level = 5", &format!("level = \"{written}\""));
+        let a = parse("t", &text).unwrap_or_else(|e| panic!("{written}: {e}"));
+        assert_eq!(a.raid.level, level, "{written}");
+    }
+    assert!(parse("t", &GOOD.replace("level = 5", "level = \"raid5e\"")).is_err());
+}
+
+#[test]
+fn rates_that_no_disk_or_drive_has_are_refused() {
+    for (name, change) in [("hdd-7200", "device.outer_mb_s=175000"), ("nvme", "device.read_mb_s=175000")] {
+        let error = set(&mut array(name), change).unwrap_err().to_string();
+        assert!(error.contains("175000") && error.contains("outside what exists"), "{error}");
+    }
 }
