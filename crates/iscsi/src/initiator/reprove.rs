@@ -97,7 +97,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             true => Ok(ProbeStep::Witness { at: next, mismatches }),
             false if mismatches == 0 => Ok(ProbeStep::Groups),
             false => Err(Difference::Identity(format!(
-                "none of {mismatches} blocks holds what was written to it, block {} among them",
+                "none of {mismatches} blocks holds what was written to it, block {} among them: it is another disk, or the \
+                 target lost writes that it had acknowledged",
                 known.lba
             ))),
         }
