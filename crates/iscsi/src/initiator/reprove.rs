@@ -37,7 +37,10 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     /// Commands that the target has not seen yet go to any path that serves.
     fn take_back_unsent(&mut self, at: usize) {
         let index = self.paths[at].index;
-        let is_unsent = |place| matches!(place, CommandState::Bound { path } | CommandState::Started { path } if path == index);
+        let is_unsent = |place| match place {
+            CommandState::Bound { path } | CommandState::Started { path } => path == index,
+            _ => false,
+        };
         let live = self.slots.live().filter(|(_, slot)| is_unsent(slot.place));
         let mut unsent: Vec<(Instant, u32)> = live.map(|(user, slot)| (slot.submitted_at, user)).collect();
         unsent.sort_unstable();
@@ -76,8 +79,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         (cdb::read(lba, 1, cdb::Fua::Off), self.capacity().block_bytes)
     }
 
-    /// One block that holds what was written there is proof. A block that was written meanwhile, or cannot be read, says
-    /// nothing.
+    /// One block that holds what was written there is proof. A block that was written meanwhile, or cannot be read,
+    /// says nothing.
     pub(super) fn witness_answer(
         &self,
         at: usize,
@@ -97,14 +100,15 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             true => Ok(ProbeStep::Witness { at: next, mismatches }),
             false if mismatches == 0 => Ok(ProbeStep::Groups),
             false => Err(Difference::Identity(format!(
-                "none of {mismatches} blocks holds what was written to it, block {} among them",
+                "none of {mismatches} blocks holds what was written to it, block {} among them: it is another disk, or \
+                 the target lost writes that it had acknowledged",
                 known.lba
             ))),
         }
     }
 
-    /// The path leads to another unit: it is fenced. Where no path leads to the known one, or the unit has another size,
-    /// nothing can go on.
+    /// The path leads to another unit: it is fenced. Where no path leads to the known one, or the unit has another
+    /// size, nothing can go on.
     pub(super) fn unit_changed(&mut self, at: usize, difference: Difference, now: Instant) {
         let portal = self.paths[at].portal.clone();
         let error = match difference {

@@ -76,8 +76,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         last.unwrap_or_else(|| "the server keeps the connection up and does not answer".into())
     }
 
-    /// Ends a call that nobody waits for any more. Its answer may still come in, and half of the call may have left: its
-    /// connection ends first.
+    /// Ends a call that nobody waits for any more. Its answer may still come in, and half of the call may have left:
+    /// its connection ends first.
     pub(super) fn end_overdue(&mut self, call: u32, error: IoError, now: Instant) {
         let (owner, xid) = (self.tables.call(call).owner, self.tables.call(call).xid);
         if let CallState::Queued { path } | CallState::Sent { path } = self.tables.call(call).place {
