@@ -17,8 +17,8 @@ pub(crate) struct Held {
     pub(crate) real: PathBuf,
     /// As messages call it.
     path: PathBuf,
-    /// How it looked before it was examined, or when this run last changed it; `None` for what is only read, as somebody
-    /// else may write to that.
+    /// How it looked before it was examined, or when this run last changed it; `None` for what is only read, as
+    /// somebody else may write to that.
     looked: Option<Fingerprint>,
 }
 

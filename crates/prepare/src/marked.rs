@@ -72,8 +72,8 @@ fn write_missing(
     Ok(Content::Prepared)
 }
 
-/// Returns how long a run may write after it marked its file, s: the time that the plan takes and a fill of so many bytes,
-/// and a reserve. `timeout_s`: as of [`MarkedFile`].
+/// Returns how long a run may write after it marked its file, s: the time that the plan takes and a fill of so many
+/// bytes, and a reserve. `timeout_s`: as of [`MarkedFile`].
 pub(crate) fn open_for_s(plan: &Plan, fill_bytes: u64, timeout_s: u32) -> u64 {
     /// The slowest fill that is reckoned with.
     const FILL_BYTES_PER_S: u64 = 10_000_000;

@@ -1,7 +1,7 @@
 //! Recognises between the look at a target and the first write to it whether it is still what was looked at.
 //!
-//! Names prove nothing: another file, disk or LUN may have taken one meanwhile. A [`Fingerprint`] is taken when a target
-//! is looked at and again before it is written.
+//! Names prove nothing: another file, disk or LUN may have taken one meanwhile. A [`Fingerprint`] is taken when a
+//! target is looked at and again before it is written.
 
 use std::fs::File;
 use std::hash::{DefaultHasher, Hasher as _};

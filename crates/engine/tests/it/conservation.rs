@@ -50,8 +50,8 @@ fn warm_up_is_drained_and_not_counted() {
     assert_eq!(phases[..3], [Phase::Prepare, Phase::Warmup, Phase::Measure]);
 }
 
-/// The I/Os of the warm-up that were in flight made a window of their own where they took longer than a second: a row of
-/// a run that was stopped before it measured.
+/// The I/Os of the warm-up that were in flight made a window of their own where they took longer than a second: a row
+/// of a run that was stopped before it measured.
 #[test]
 fn a_stop_during_the_warm_up_of_a_slow_target_leaves_no_window() {
     let check = |semantics: &str| {

@@ -41,7 +41,8 @@ enum Whose {
 }
 
 impl InspectedNfs {
-    /// Refuses a file that another run uses or that is not as it was looked at. Somebody may write to what is only read.
+    /// Refuses a file that another run uses or that is not as it was looked at. Somebody may write to what is only
+    /// read.
     pub(crate) fn confirm(&mut self) -> Result<(), PrepareError> {
         let mark_id = self.place.mark_id().map(str::to_owned);
         let lock = if self.state == FileState::Foreign { Lock::Shared } else { Lock::Exclusive };

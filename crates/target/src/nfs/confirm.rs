@@ -5,8 +5,8 @@ use super::{Attributes, NfsMember};
 use crate::OpenError;
 
 impl NfsLocation {
-    /// Refuses a place where another file stands than was looked at, and where `looked` is given a file that was changed
-    /// since.
+    /// Refuses a place where another file stands than was looked at, and where `looked` is given a file that was
+    /// changed since.
     pub fn confirm(&mut self, looked: Option<&Attributes>) -> Result<(), OpenError> {
         // Where none stood none is opened: it would have to be created.
         let Some(file) = self.file else { return Ok(()) };
