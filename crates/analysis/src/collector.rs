@@ -349,7 +349,9 @@ fn cpu(state: &StepState, ops: u64) -> Cpu {
         steal: host.steal_ns / length,
         tester_ns: host.tester_ns,
     });
-    let used = state.end.as_ref().map(|e| e.cpu).or(sampled);
+    // Another tool's file that does not say it has all zeros, which no measurement has.
+    let ended = state.end.as_ref().map(|e| e.cpu).filter(|cpu| *cpu != StepCpu::default());
+    let used = ended.or(sampled);
     // The samples do not cover the whole window, so their CPU time does not belong to all its I/Os.
     let exact = state.end.as_ref().map(|e| e.cpu.tester_ns).filter(|_| ops > 0);
     Cpu { used, tester_us_per_io: exact.map(|ns| ns as f64 / 1e3 / ops as f64) }

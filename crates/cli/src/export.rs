@@ -182,7 +182,7 @@ fn of_result(result: ImportedResult, store: &Store, number: u64) -> anyhow::Resu
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let now_ms = u64::try_from(now.as_millis()).context("the clock is far off")?;
     let random = u64::from(now.subsec_nanos()) << 32 | (u64::from(std::process::id()) ^ number << 20);
-    let run = store.new_run_id(result.started_unix_ms.unwrap_or(now_ms), random)?;
+    let run = store.new_run_id(result.started_unix_ms().unwrap_or(now_ms), random)?;
     let (header, events) = result.into_events(run, env!("CARGO_PKG_VERSION"), now_ms);
     Ok(Exported { label: None, note: None, header, events })
 }

@@ -23,16 +23,18 @@ use assay_spec::{Access, Data, Job, Pacing, Plan, Semantics, Span, Step, Stop, S
 
 pub use measured::{Measured, MeasuredJob, measured};
 
-/// The most rows of an imported table.
-const ROWS_MAX: usize = 100_000;
+/// The most rows of an imported table: as many as a plan has steps. Each holds two distributions, 72 KiB.
+const ROWS_MAX: usize = assay_spec::limits::STEPS_MAX;
+/// The end of the year 9999, ms since 1970: a later date is damage.
+const DATE_MAX_MS: u64 = 253_402_300_800_000;
 
 /// Results of another tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ImportedResult {
     /// What measured, where from, and what is not said.
     pub from: Imported,
-    /// When the measurement began, ms since 1970 UTC, as far as the file says.
-    pub started_unix_ms: Option<u64>,
+    /// As the file has it.
+    pub(crate) started_unix_ms: Option<u64>,
     /// Name of the measured system, or of the plan.
     pub name: String,
     /// What was measured on, where the file says.
@@ -74,7 +76,7 @@ impl ImportedResult {
         let header = RunHeader {
             run,
             version: version.to_owned(),
-            started_unix_ms: self.started_unix_ms.unwrap_or(now_unix_ms),
+            started_unix_ms: self.started_unix_ms().unwrap_or(now_unix_ms),
             plan: self.plan(),
             targets: self.targets.iter().map(target).collect(),
             host: HostFacts::default(),
@@ -98,6 +100,12 @@ impl ImportedResult {
         }
         events.push(Event { at_ns, what: RunEvent::Ended(Outcome::Done) });
         (header, events)
+    }
+
+    /// When the measurement began, ms since 1970 UTC, where the file says so credibly.
+    #[must_use]
+    pub fn started_unix_ms(&self) -> Option<u64> {
+        self.started_unix_ms.filter(|ms| *ms < DATE_MAX_MS)
     }
 
     fn warning(&self) -> Warning {

@@ -106,10 +106,15 @@ fn heading(header: &RunHeader, summary: &RunSummary, columns: usize) -> String {
         other => format!(" ({})", other.name().to_uppercase()),
     };
     let started = number::minute(header.started_unix_ms);
-    let run = format!(
-        "Run {}{status}, {started}, {} with Linux {}, assay {}",
-        header.run, header.host.name, header.host.kernel, header.version
-    );
+    let run = match &header.imported {
+        Some(from) => {
+            format!("Run {}{status}, {started}, {}, imported from {}", header.run, from.tool, from.file)
+        }
+        None => format!(
+            "Run {}{status}, {started}, {} with Linux {}, assay {}",
+            header.run, header.host.name, header.host.kernel, header.version
+        ),
+    };
     // Addresses are copied from here, so their line is left to the terminal.
     format!("{}\n{}\n\n", title(header), wrap(&run, columns, "  "))
 }

@@ -244,10 +244,9 @@ fn outstanding(options: &mut Options<'_>) -> Result<u32, ImportError> {
     let depth = options.read("iodepth", |text| integer(text, 1, OUTSTANDING_MAX))?.unwrap_or(1);
     let engine = options.take("ioengine");
     let name = engine.map_or("psync", |option| option.value.as_str());
-    if !SYNCHRONOUS.contains(&name) && !ASYNCHRONOUS.contains(&name) {
-        if let Some(option) = engine {
-            options.refuse(option, &format!("Assay has no engine like {}", short(name)));
-        }
+    let is_known = SYNCHRONOUS.contains(&name) || ASYNCHRONOUS.contains(&name);
+    if let Some(option) = engine.filter(|_| !is_known) {
+        options.refuse(option, &format!("Assay has no engine like {}", short(name)));
     }
     let is_synchronous = SYNCHRONOUS.contains(&name);
     if is_synchronous && depth > 1 {

@@ -181,7 +181,7 @@ impl Reader<'_> {
             "queue depth cycling" => self.icf.queue = self.cycling(entry, Ends::Given)?,
             "test type" => self.icf.test_type = self.test_type(entry)?,
             _ if is("access specification name") => self.spec_name(entry)?,
-            _ if is("size,") || is("size ") => self.spec_lines(entry)?,
+            _ if key == "size" || is("size,") || is("size ") => self.spec_lines(entry)?,
             _ if is("manager id") => self.manager(entry)?,
             "worker" => self.worker(entry)?,
             "worker type" | "target type" => self.kind(entry),

@@ -9,7 +9,7 @@ use super::fio_bins::{bin, bins, percentile};
 use super::{ImportedResult, MeasuredJob, ROWS_MAX, ResultRow, RowJob, access, measured, whole};
 use crate::{ImportError, complain};
 
-/// The percentiles that fio prints unless told otherwise.
+/// The percentiles that fio prints by default.
 const PERCENTILES: [f64; 17] =
     [1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99];
 /// The most buckets of one histogram; fio's has 1,856.
@@ -52,8 +52,6 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
                 row.jobs.push(job_row);
             }
             None => {
-                let cpu = job["usr_cpu"].as_f64().zip(job["sys_cpu"].as_f64());
-                let _ = cpu;
                 rows.push(ResultRow { test: name, swept: Vec::new(), jobs: vec![job_row], cpu_busy: None });
                 groups.push(group);
             }
@@ -228,8 +226,7 @@ pub fn export(header: &RunHeader, events: &[Event]) -> String {
     let seconds = header.started_unix_ms / 1000;
     let file = header.targets.iter().map(|t| t.address.replace(':', "\\:")).collect::<Vec<_>>().join(":");
     let mut jobs = Vec::new();
-    let mut group = 0_u64;
-    for step in measured(header, events) {
+    for (group, step) in measured(header, events).into_iter().enumerate() {
         for job in &step.jobs {
             let name = match step.jobs.len() {
                 1 => step.name(),
@@ -237,7 +234,6 @@ pub fn export(header: &RunHeader, events: &[Event]) -> String {
             };
             jobs.push(job_json(&name, group, job));
         }
-        group += 1;
     }
     let document = json!({
         "fio version": header.imported.as_ref().map_or("fio-3.33".to_owned(), |from| from.tool.clone()),
@@ -252,7 +248,7 @@ pub fn export(header: &RunHeader, events: &[Event]) -> String {
     format!("{document:#}\n")
 }
 
-fn job_json(name: &str, group: u64, job: &MeasuredJob<'_>) -> Value {
+fn job_json(name: &str, group: usize, job: &MeasuredJob<'_>) -> Value {
     let plan = job.job;
     let kind =
         match (plan.mix.iter().any(|a| a.random > 0.0), plan.mix.iter().any(Access::reads), plan.writes()) {
@@ -278,6 +274,7 @@ fn job_json(name: &str, group: u64, job: &MeasuredJob<'_>) -> Value {
     if let Pacing::Throttled { rate } | Pacing::Open { rate, .. } = plan.pacing {
         put("rate_iops", rate.0.round().to_string());
     }
+    let total = job.stats.total().service;
     json!({
         "jobname": name,
         "groupid": group,
@@ -285,19 +282,69 @@ fn job_json(name: &str, group: u64, job: &MeasuredJob<'_>) -> Value {
         "eta": 0,
         "elapsed": job.measured_ns.div_ceil(1_000_000_000),
         "job options": options,
-        "read": side(&job.stats.read, job.measured_ns),
-        "write": side(&job.stats.write, job.measured_ns),
+        "read": side(&job.stats.read, job, |second| second[0]),
+        "write": side(&job.stats.write, job, |second| second[1]),
+        "usr_cpu": null,
+        "sys_cpu": null,
+        "latency_ns": shares(&total, 1, &[2, 4, 10, 20, 50, 100, 250, 500, 750, 1000]),
+        "latency_us": shares(&total, 1000, &[2, 4, 10, 20, 50, 100, 250, 500, 750, 1000]),
+        "latency_ms": shares(&total, 1_000_000, &[2, 4, 10, 20, 50, 100, 250, 500, 750, 1000, 2000]),
         "job_runtime": job.measured_ns / 1_000_000,
         "total_err": job.stats.read.errors + job.stats.write.errors,
         "latency_depth": plan.outstanding,
     })
 }
 
-fn side(stats: &OpStats, measured_ns: u64) -> Value {
+/// Shares of the I/Os in percent by the upper ends of fio's coarse buckets, in a unit of so many ns.
+fn shares(latency: &Latency, unit_ns: u64, ends: &[u64]) -> Value {
+    if latency.is_empty() || !latency.has_distribution() {
+        return Value::Object(Map::new());
+    }
+    // The first bucket of a unit begins where the unit before it ends.
+    let mut from_ns = if unit_ns == 1 { 0 } else { unit_ns };
+    let mut object = Map::new();
+    let counted = |from: u64, to: u64| -> u64 {
+        latency.buckets().filter(|(ns, _)| (from..to).contains(ns)).map(|(_, count)| count).sum()
+    };
+    let percent = |count: u64| count as f64 / latency.count() as f64 * 100.0;
+    for end in ends {
+        let to_ns = end * unit_ns;
+        object.insert(end.to_string(), percent(counted(from_ns, to_ns)).into());
+        from_ns = to_ns;
+    }
+    if ends.last() == Some(&2000) {
+        object.insert(">=2000".to_owned(), percent(counted(from_ns, u64::MAX)).into());
+    }
+    Value::Object(object)
+}
+
+/// Mean, deviation, least and most of the I/Os of whole seconds; nothing where no seconds are known.
+fn per_second_fields(job: &MeasuredJob<'_>, of: fn(&[u64; 2]) -> u64) -> Map<String, Value> {
+    let values: Vec<f64> = job.seconds.iter().map(|second| of(second) as f64).collect();
+    let mut fields = Map::new();
+    if values.is_empty() {
+        return fields;
+    }
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (count - 1.0).max(1.0);
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = values.iter().copied().fold(0.0, f64::max);
+    for (key, value) in
+        [("iops_mean", mean), ("iops_stddev", variance.sqrt()), ("iops_min", least), ("iops_max", most)]
+    {
+        fields.insert(key.to_owned(), value.into());
+    }
+    fields.insert("iops_samples".to_owned(), values.len().into());
+    fields
+}
+
+fn side(stats: &OpStats, job: &MeasuredJob<'_>, of: fn(&[u64; 2]) -> u64) -> Value {
+    let measured_ns = job.measured_ns;
     let seconds = measured_ns as f64 / 1e9;
     let per_second = |value: u64| value as f64 / seconds;
     let times = times(&stats.service);
-    json!({
+    let mut side = json!({
         "io_bytes": stats.bytes,
         "io_kbytes": stats.bytes / 1024,
         "bw_bytes": whole(per_second(stats.bytes)),
@@ -310,7 +357,11 @@ fn side(stats: &OpStats, measured_ns: u64) -> Value {
         "slat_ns": { "min": 0, "max": 0, "mean": 0.0, "stddev": 0.0, "N": 0 },
         "clat_ns": times.clone(),
         "lat_ns": times,
-    })
+    });
+    if let Some(object) = side.as_object_mut() {
+        object.extend(per_second_fields(job, of));
+    }
+    side
 }
 
 /// Times as fio has them. What is not known is left out.

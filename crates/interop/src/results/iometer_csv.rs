@@ -143,7 +143,10 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
                 reader.started_unix_ms = reader.started_unix_ms.or(parse_stamp(next));
             }
             Some(key) if key.starts_with("Access specification name") => {
-                reader.spec = Some(next.rsplit_once(',').map_or(next, |(name, _)| name).to_owned());
+                let name = next.rsplit_once(',').map_or(next, |(name, _)| name).to_owned();
+                // Each block repeats the specifications that it used.
+                reader.specs.insert(name.clone(), Vec::new());
+                reader.spec = Some(name);
             }
             Some(key) if key.to_lowercase().starts_with("end access") => reader.spec = None,
             Some(key) => reader.titles(origin, index + 1, key)?,

@@ -222,7 +222,7 @@ fn malformed_results_are_refused_with_the_line_and_the_reason() {
         ("", "t.csv: is no results file of Iometer"),
         (csv.split("ALL,").next().unwrap(), "t.csv: has no row of type ALL"),
         ("ALL,All,x,1\n", "t.csv:1: a row of results stands before the line of titles"),
-        (&csv.replace("1000.000000,1000", "many,1000"), "t.csv:14: a row of type ALL has no number of IOps"),
+        (&csv.replace("1000.000000,1000", "many,1000"), "t.csv:15: a row of type ALL has no number of IOps"),
         ("'TimeStamp,Target Type,Target Name\n", "t.csv:1: is a file of instantaneous results"),
     ] {
         let error = iometer_csv::import("t.csv", text).expect_err(text).to_string();
