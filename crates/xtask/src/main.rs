@@ -1,5 +1,5 @@
-//! The project's own tools, as `cargo xtask VERB`: `bench` compares with fio, `faults` plays the fault matrix, `fuzz` runs the fuzz targets, `histogram`
-//! weighs histograms.
+//! The project's own tools, as `cargo xtask VERB`: `bench` compares with fio, `faults` plays the fault matrix, `fuzz`
+//! runs the fuzz targets, `histogram` weighs histograms.
 //!
 //! The tidy rules are a test of this package (`tests/tidy`). Assay is measured as the program a user runs; linked are
 //! only the servers of the tests (`testkit`) and the spinners that keep CPUs awake (`host`).
