@@ -7,7 +7,8 @@ use assay_spec::suites::suite;
 use serde_json::json;
 
 use crate::args::{ArraysArgs, ArraysVerb};
-use crate::{Exit, say};
+use crate::exit::Exit;
+use crate::terminal::say;
 
 pub(crate) fn arrays(args: &ArraysArgs) -> anyhow::Result<Exit> {
     match &args.verb {

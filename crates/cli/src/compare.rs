@@ -1,6 +1,6 @@
 //! `assay compare`: results side by side, and which differences are more than noise.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use assay_analysis::compare::{Comparison, ResultSet, Side, Source, compare_with};
@@ -11,31 +11,30 @@ use assay_report::{compare as said, html, reading};
 use assay_store::{RunRow, Store};
 
 use crate::args::{CompareArgs, Form};
+use crate::exit::{Exit, Failed};
 use crate::export::is_export;
 use crate::open_store::existing_store;
-use crate::output::{OutputKind, check_report_path, note, write_file};
+use crate::output::{Kept, Output, OutputKind};
 use crate::published;
 use crate::runs::Stored;
-use crate::{Exit, say};
+use crate::terminal::{note, say};
 
 pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<Exit> {
     // Articles and files can be compared where nothing was ever stored.
     let store = existing_store(&args.store);
-    if let Some(path) = &args.output {
-        let of_store = store.iter().map(|store| store.path().to_owned()).collect::<Vec<_>>();
-        check_report_path(path, &of_store)?;
-    }
+    let check = |path: &PathBuf| Output::check_named(path, Kept::of(&args.store, &[]), None);
+    let output = args.output.as_ref().map(check).transpose()?;
     let sides: Vec<Side> = args.results.iter().map(|name| side(&store, name)).collect::<Result<_, _>>()?;
     let sides = with_distinct_names(sides);
     let comparison = compare_with(&sides, &stored_repetitions(&store, &sides)?);
-    if let Some(path) = &args.output {
-        let page = file_text(&comparison, OutputKind::of(path)?);
-        if path == Path::new("-") {
+    if let Some(output) = &output {
+        let page = file_text(&comparison, output.kind());
+        if output.is_stdout() {
             say(&page)?;
             return Ok(Exit::Done);
         }
-        write_file(path, &page)?;
-        note!("comparison written to {}", path.display());
+        output.write(&page, None).map_err(|error| Failed::new(Exit::Errors, error))?;
+        note!("comparison written to {output}");
     }
     say(&match args.form.form() {
         Form::Text => said::table(&comparison, args.explain.options()),
@@ -49,12 +48,12 @@ pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<Exit> {
 
 fn file_text(comparison: &Comparison, kind: OutputKind) -> String {
     match kind {
-        OutputKind::Html | OutputKind::Export => html::comparison(comparison),
         OutputKind::Csv => said::rendered(comparison, Format::Csv),
         OutputKind::Markdown => said::rendered(comparison, Format::Markdown),
         OutputKind::BbCode => said::rendered(comparison, Format::BbCode),
         OutputKind::Json => format!("{:#}\n", said::document(comparison)),
         OutputKind::Text => said::table(comparison, TextOptions::default()),
+        _ => html::comparison(comparison),
     }
 }
 

@@ -1,5 +1,7 @@
 //! `assay predict`: the predicted table of a plan, its bottlenecks, and the effect of changes.
 
+use std::path::Path;
+
 use anyhow::bail;
 use assay_model::array::{Array, set};
 use assay_model::concurrent::what_if_concurrent;
@@ -16,17 +18,16 @@ use assay_spec::{Plan, Span};
 
 use crate::args::{Form, PredictArgs};
 use crate::arrays::array;
-use crate::output::{OutputKind, check_report_path, note, write_file};
+use crate::exit::{Exit, Failed};
+use crate::output::{Kept, Output, OutputKind};
 use crate::run::{Choice, resolve};
-use crate::{Exit, say};
+use crate::terminal::{note, say};
 
 /// The span unless the plan or the command line gives one: that of published forum tables.
 const SPAN_DEFAULT: Bytes = Bytes(4 * GIB);
 
 pub(crate) fn predict(args: &PredictArgs) -> anyhow::Result<Exit> {
-    if let Some(path) = &args.output {
-        check_report_path(path, &[])?;
-    }
+    let output = args.output.as_deref().map(place).transpose()?;
     let mut array = array(&args.array)?;
     for change in &args.with {
         set(&mut array, change)?;
@@ -38,22 +39,16 @@ pub(crate) fn predict(args: &PredictArgs) -> anyhow::Result<Exit> {
     let span = span_of(&plan);
     let rows = rows(args, &array, &plan, span)?;
     let page = Page { array: &array, plan: &plan.name, span_bytes: span.0, rows: &rows };
-    if let Some(path) = &args.output {
-        let text = match OutputKind::of(path)? {
-            OutputKind::Html | OutputKind::Export => {
-                bail!(
-                    "a prediction has no HTML page; end {} in .csv, .md, .bbcode, .json or .txt",
-                    path.display()
-                )
-            }
+    if let Some(output) = &output {
+        let text = match output.kind() {
             OutputKind::Csv => rendered(page, Format::Csv),
             OutputKind::Markdown => rendered(page, Format::Markdown),
             OutputKind::BbCode => rendered(page, Format::BbCode),
             OutputKind::Json => format!("{:#}\n", document(page)),
-            OutputKind::Text => table(page, TextOptions::default()),
+            _ => table(page, TextOptions::default()),
         };
-        write_file(path, &text)?;
-        note!("prediction written to {}", path.display());
+        output.write(&text, None).map_err(|error| Failed::new(Exit::Errors, error))?;
+        note!("prediction written to {output}");
     }
     say(&match args.form.form() {
         Form::Text => table(page, args.explain.options()),
@@ -63,6 +58,19 @@ pub(crate) fn predict(args: &PredictArgs) -> anyhow::Result<Exit> {
         Form::Json => format!("{:#}\n", document(page)),
     })?;
     Ok(Exit::Done)
+}
+
+/// Returns where the prediction goes.
+fn place(path: &Path) -> anyhow::Result<Output> {
+    match OutputKind::of(path)? {
+        OutputKind::Html => {
+            bail!(
+                "a prediction has no HTML page; end {} in .csv, .md, .bbcode, .json or .txt",
+                path.display()
+            )
+        }
+        kind => Output::check(path, kind, Kept::of_environment(), None),
+    }
 }
 
 fn span_of(plan: &Plan) -> Bytes {

@@ -1,7 +1,5 @@
 //! A run in every form: on standard output, and in files.
 
-use std::path::Path;
-
 use assay_analysis::{Finding, RunSummary};
 use assay_record::RunHeader;
 use assay_report::table::Format;
@@ -9,8 +7,8 @@ use assay_report::text::TextOptions;
 use assay_report::{Meta, html, json, text};
 
 use crate::args::Form;
-use crate::output::{OutputKind, note, write_file};
-use crate::say;
+use crate::output::{Output, OutputKind};
+use crate::terminal::{note, say};
 
 /// A run with everything that is said of it.
 #[derive(Clone, Copy)]
@@ -43,23 +41,21 @@ impl Page<'_> {
     }
 
     /// Writes the run to a file of the kind that its name says; `-` is HTML on standard output.
-    pub(crate) fn write(&self, path: &Path) -> anyhow::Result<()> {
+    pub(crate) fn write(&self, output: &Output) -> anyhow::Result<()> {
         let of = |format| text::rendered(self.header, self.summary, format);
-        let page = match OutputKind::of(path)? {
-            OutputKind::Html | OutputKind::Export => {
-                html::report(self.header, self.summary, self.findings, self.meta)
-            }
+        let page = match output.kind() {
             OutputKind::Csv => of(Format::Csv),
             OutputKind::Markdown => of(Format::Markdown),
             OutputKind::BbCode => of(Format::BbCode),
             OutputKind::Json => format!("{:#}\n", self.document()),
             OutputKind::Text => self.text(TextOptions::default()),
+            _ => html::report(self.header, self.summary, self.findings, self.meta),
         };
-        if path == Path::new("-") {
+        if output.is_stdout() {
             return say(&page);
         }
-        write_file(path, &page)?;
-        note!("report written to {}", path.display());
+        output.write(&page, Some(&self.header.run))?;
+        note!("report written to {output}");
         Ok(())
     }
 }
