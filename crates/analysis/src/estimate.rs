@@ -181,7 +181,7 @@ pub fn deviation(values: &[f64]) -> f64 {
 }
 
 /// 1 + 2 x the sum of autocorrelations until the first that is not positive (Geyer's rule, by single lags).
-fn correlation_time(values: &[f64]) -> f64 {
+pub(crate) fn correlation_time(values: &[f64]) -> f64 {
     let mean = mean(values);
     let product =
         |lag: usize| -> f64 { values.iter().zip(&values[lag..]).map(|(x, y)| (x - mean) * (y - mean)).sum() };

@@ -19,6 +19,7 @@ mod finding;
 mod network;
 mod rules;
 mod series;
+mod shape;
 mod summary;
 mod verdict;
 

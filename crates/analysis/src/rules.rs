@@ -20,6 +20,7 @@ mod queue;
 mod run;
 mod serial;
 pub(crate) mod settings;
+mod shape;
 mod steps;
 mod target;
 

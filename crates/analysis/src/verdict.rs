@@ -196,7 +196,7 @@ fn expected_words(iops: Bounds, software: Software) -> String {
 }
 
 /// A rate without decimals, its thousands separated.
-fn whole(value: f64) -> String {
+pub(crate) fn whole(value: f64) -> String {
     let digits = format!("{:.0}", value.max(0.0));
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {

@@ -1,14 +1,18 @@
 //! `assay arrays`: the array descriptions that ship with Assay. Also finds the array that a name means.
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use assay_model::array::{Array, parse, shipped};
 use assay_spec::suggest;
 use assay_spec::suites::suite;
+use assay_target::input::{Input, read_text};
 use serde_json::json;
 
 use crate::args::{ArraysArgs, ArraysVerb};
 use crate::exit::Exit;
 use crate::terminal::say;
+
+/// The largest file of the shipped ones has 5 KiB, most of it comments.
+const ARRAY: Input = Input { name: "an array", bytes_max: 1 << 20 };
 
 pub(crate) fn arrays(args: &ArraysArgs) -> anyhow::Result<Exit> {
     match &args.verb {
@@ -41,9 +45,9 @@ fn text_of(name: &str) -> anyhow::Result<(String, String)> {
     if let Some((stem, text)) = known.filter(|_| !path.is_file()) {
         return Ok((format!("arrays/{stem}.toml"), (*text).to_owned()));
     }
-    match std::fs::read_to_string(path) {
+    match read_text(path, ARRAY) {
         Ok(text) => Ok((name.to_owned(), text)),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+        Err(error) if error.is_not_found() => {
             if suite(name).is_some() {
                 bail!("{}", plan_not_array(name, "a suite"));
             }
@@ -53,7 +57,7 @@ fn text_of(name: &str) -> anyhow::Result<(String, String)> {
                 suggest(name, &names)
             )
         }
-        Err(e) => Err(e).with_context(|| format!("cannot read the array {name}")),
+        Err(error) => Err(error.into()),
     }
 }
 

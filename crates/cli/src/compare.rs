@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use assay_analysis::compare::{Comparison, ResultSet, Side, Source, compare_with};
 use assay_record::Outcome;
 use assay_report::table::Format;
 use assay_report::text::TextOptions;
 use assay_report::{compare as said, html, reading};
 use assay_store::{RunRow, Store};
+use assay_target::input::{Input, read_text};
 
 use crate::args::{CompareArgs, Form};
 use crate::exit::{Exit, Failed};
@@ -18,6 +19,9 @@ use crate::output::{Kept, Output, OutputKind};
 use crate::published;
 use crate::runs::Stored;
 use crate::terminal::{note, say};
+
+/// A JSON document of a run. Most of one are its series: about 150 bytes for each second.
+const DOCUMENT: Input = Input { name: "a JSON document of a run", bytes_max: 256 << 20 };
 
 pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<Exit> {
     // Articles and files can be compared where nothing was ever stored.
@@ -139,7 +143,7 @@ fn readings_of(store: &anyhow::Result<Store>, name: &str) -> anyhow::Result<Foun
         return Ok(Found { label: stored.label.clone(), readings: vec![of_stored(&stored)] });
     }
     if Path::new(name).extension().is_some_and(|end| end.eq_ignore_ascii_case("json")) {
-        let text = std::fs::read_to_string(name).with_context(|| format!("cannot read {name}"))?;
+        let text = read_text(Path::new(name), DOCUMENT)?;
         let (reading, label) = reading::read(&text).map_err(|says| anyhow::anyhow!("{name}: {says}"))?;
         return Ok(Found { label, readings: vec![reading] });
     }

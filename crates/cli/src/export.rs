@@ -1,13 +1,13 @@
 //! `assay export` and `assay import`: a stored run as one file, and back. The file has a line of JSON for what the
 //! store knows beside the events, and a line for each event, so that an imported run is the run.
 
-use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use assay_record::{Event, RunEvent, RunHeader};
 use assay_store::Store;
+use assay_target::input::{self, Input};
 use serde::{Deserialize, Serialize};
 
 use crate::args::{ExportArgs, ImportArgs};
@@ -20,6 +20,9 @@ use crate::terminal::{note, say};
 const SCHEMA: &str = "assay.export/1";
 /// Bytes of a file that tell whether it is one.
 const HEAD_BYTES: u64 = 64;
+
+/// All events of one are in memory at once. A job that runs for a day has about 250 MiB.
+const EXPORT: Input = Input { name: "a file of assay export", bytes_max: 2 << 30 };
 
 /// The first line.
 #[derive(Debug, Serialize, Deserialize)]
@@ -128,23 +131,20 @@ fn make_room(store: &Store, exported: &Exported) -> anyhow::Result<()> {
 
 /// Whether a file is one of these.
 pub(crate) fn is_export(path: &Path) -> bool {
-    // Opening a pipe would wait for somebody to write to it.
-    if !path.is_file() {
-        return false;
-    }
     let mut head = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head));
+    let Ok(file) = input::open(path, EXPORT) else { return false };
+    let read = file.take(HEAD_BYTES).read_to_end(&mut head);
     read.is_ok() && head.starts_with(format!("{{\"schema\":\"{SCHEMA}\"").as_bytes())
 }
 
 /// Reads a file of `assay export`, and checks that it is whole.
 pub(crate) fn read(path: &Path) -> anyhow::Result<Exported> {
     let name = path.display();
-    let file = File::open(path).with_context(|| format!("cannot open {name}"))?;
+    let file = input::open(path, EXPORT)?;
     if !is_export(path) {
         bail!("{name} is no file of assay export");
     }
-    let mut lines = BufReader::new(file).lines();
+    let mut lines = BufReader::new(file.take(EXPORT.bytes_max)).lines();
     let first = lines.next().transpose().with_context(|| format!("cannot read {name}"))?.unwrap_or_default();
     let cover: Cover =
         serde_json::from_str(&first).with_context(|| format!("{name}:1 does not read back"))?;

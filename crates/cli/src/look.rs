@@ -6,7 +6,7 @@ use anyhow::bail;
 use assay_report::text::wrap;
 use assay_spec::suites::suite;
 use assay_spec::units::Bytes;
-use assay_spec::{Address, IscsiPortal, NfsAddress};
+use assay_spec::{Address, AddressError, IscsiPortal, NfsAddress};
 use clap::CommandFactory as _;
 
 use crate::args::{CheckArgs, Cli, StoreArgs};
@@ -37,10 +37,11 @@ pub(crate) fn without_verb(typed: &[String]) -> Option<anyhow::Result<Exit>> {
     })
 }
 
-/// Whether a word can only be meant as a target: it has a scheme or a slash, or it is there.
+/// Whether a word can only be meant as a target: it is an address, rightly written or not, it has a slash, or it is
+/// there.
 pub(crate) fn looks_like_target(word: &str) -> bool {
-    let has_scheme = word.contains("://") || word.starts_with("null:") || word.starts_with("sim:");
-    has_scheme || word.contains('/') || word == "." || word == ".." || Path::new(word).exists()
+    let is_address = !matches!(word.parse(), Ok(Address::Path(_)) | Err(AddressError::Empty));
+    is_address || word.contains('/') || word == "." || word == ".." || Path::new(word).exists()
 }
 
 /// What is here, and the first things to type.

@@ -173,6 +173,8 @@ impl Progress {
         if self.is_plain {
             let (line, count) = (&self.steps[running.index], self.steps.len());
             note!("{}/{count} {}: {}", running.index + 1, line.name, step_line(&step));
+            // No table grows there, and a step takes 200 KiB.
+            return;
         }
         self.ended.push(step);
     }

@@ -1,10 +1,12 @@
 //! `assay suites`: the suites that ship with Assay. Also finds the plan that a name means.
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use assay_model::array::shipped;
 use assay_report::text::wrap;
+use assay_spec::limits::PLAN_BYTES_MAX;
 use assay_spec::suites::{SUITES, suite};
 use assay_spec::{Overrides, Plan, PlanFile, suggest};
+use assay_target::input::{Input, read_text};
 use serde_json::json;
 
 use crate::args::{SuitesArgs, SuitesVerb};
@@ -14,6 +16,9 @@ use crate::terminal::{say, text_options};
 
 /// Number of columns of running text; longer lines are hard to read.
 const WIDTH_MAX: usize = 110;
+
+/// Every plan is in memory, as text and as what it means.
+const PLAN: Input = Input { name: "a plan", bytes_max: PLAN_BYTES_MAX };
 
 pub(crate) fn suites(args: &SuitesArgs) -> anyhow::Result<Exit> {
     match &args.verb {
@@ -68,7 +73,7 @@ pub(crate) fn plan_file(name: &str) -> anyhow::Result<PlanFile> {
     if let Some(suite) = suite(name).filter(|_| !path.exists() || !name.contains(['/', '.'])) {
         return Ok(PlanFile::parse(suite.name, suite.text)?);
     }
-    match std::fs::read_to_string(path) {
+    match read_text(path, PLAN) {
         Ok(text)
             if !has_table(&text, "[[test")
                 && (has_table(&text, "[raid]") || has_table(&text, "[device]")) =>
@@ -76,14 +81,13 @@ pub(crate) fn plan_file(name: &str) -> anyhow::Result<PlanFile> {
             bail!("{}", array_not_plan(name, "an array file"))
         }
         Ok(text) => Ok(PlanFile::parse(name, &text)?),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+        Err(error) if error.is_not_found() => {
             if shipped::FILES.iter().any(|(stem, _)| *stem == name) {
                 bail!("{}", array_not_plan(name, "an array"));
             }
             bail!("{name} is neither a plan file nor a suite{}", suggest(name, &names()))
         }
-        Err(e) if e.kind() == std::io::ErrorKind::InvalidData => bail!("{name} is not a text file in UTF-8"),
-        Err(e) => Err(e).with_context(|| format!("cannot read the plan {name}")),
+        Err(error) => Err(error.into()),
     }
 }
 

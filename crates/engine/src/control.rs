@@ -1,7 +1,8 @@
-//! What a run's threads share: when to start, when to stop, how many I/Os failed. All of it atomics.
+//! What a run's threads share: when to start, when to stop, how many I/Os failed. Atomics; a lock only for those that
+//! sleep at a gate.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::clock::Clock;
@@ -115,23 +116,42 @@ impl Drop for Ticket<'_> {
 
 /// How long after the last arrival a gate opens, ns: time for the others to notice, so that all start together.
 const GATE_LEAD_NS: u64 = 200_000;
+/// The same for each of them, ns: a CPU wakes many threads one after another.
+const GATE_LEAD_OF_EACH_NS: u64 = 20_000;
+/// How long one that arrived looks for the others before it sleeps, ns: they are usually a moment behind.
+const GATE_LOOK_NS: u64 = 2_000_000;
+/// A sleep may end so much late, ns: the last of a wait is spent awake.
+const SLEEP_SLACK_NS: u64 = 100_000;
 
 /// All workers pass at the same time, or not at all.
 pub(crate) struct Gate {
     missing: AtomicU32,
+    lead_ns: u64,
     /// 0 while closed.
     opens_ns: AtomicU64,
+    /// Those that sleep until it has a time to open; a thousand that looked again and again would starve the last.
+    asleep: Mutex<()>,
+    wake: Condvar,
 }
 
 impl Gate {
     fn new(workers: u32) -> Self {
-        Self { missing: AtomicU32::new(workers), opens_ns: AtomicU64::new(0) }
+        Self {
+            missing: AtomicU32::new(workers),
+            lead_ns: GATE_LEAD_NS + u64::from(workers) * GATE_LEAD_OF_EACH_NS,
+            opens_ns: AtomicU64::new(0),
+            asleep: Mutex::new(()),
+            wake: Condvar::new(),
+        }
     }
 
     /// Arrives without waiting: for a worker that has nothing more to do.
     pub(crate) fn arrive(&self, clock: Clock) {
         if self.missing.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.opens_ns.store(clock.now_ns() + GATE_LEAD_NS, Ordering::Release);
+            self.opens_ns.store(clock.now_ns() + self.lead_ns, Ordering::Release);
+            // Whoever saw the gate closed under the lock sleeps by now, and hears this.
+            drop(self.asleep.lock().unwrap_or_else(PoisonError::into_inner));
+            self.wake.notify_all();
         }
     }
 
@@ -139,30 +159,33 @@ impl Gate {
     pub(crate) fn pass(&self, clock: Clock) -> u64 {
         self.arrive(clock);
         let arrived_ns = clock.now_ns();
-        let opens_ns = loop {
-            match self.opens_ns.load(Ordering::Acquire) {
-                0 => wait_a_little(clock.now_ns() - arrived_ns),
-                opens_ns => break opens_ns,
-            }
-        };
+        while self.opened_ns().is_none() && clock.now_ns() - arrived_ns < GATE_LOOK_NS {
+            std::thread::yield_now();
+        }
+        let opens_ns = self.opened_ns().unwrap_or_else(|| self.sleep_until_it_opens());
+        let left_ns = opens_ns.saturating_sub(clock.now_ns());
+        if left_ns > SLEEP_SLACK_NS {
+            std::thread::sleep(Duration::from_nanos(left_ns - SLEEP_SLACK_NS));
+        }
         while clock.now_ns() < opens_ns {
             std::hint::spin_loop();
         }
         opens_ns
     }
 
+    fn sleep_until_it_opens(&self) -> u64 {
+        let mut asleep = self.asleep.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if let Some(opens_ns) = self.opened_ns() {
+                return opens_ns;
+            }
+            asleep = self.wake.wait(asleep).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
     /// When the gate opened; `None` while it is closed.
     pub(crate) fn opened_ns(&self) -> Option<u64> {
         Some(self.opens_ns.load(Ordering::Acquire)).filter(|ns| *ns != 0)
-    }
-}
-
-/// Others are usually a moment behind; a slow drain may take seconds, and then the CPU is theirs.
-fn wait_a_little(waited_ns: u64) {
-    if waited_ns < 2_000_000 {
-        std::thread::yield_now();
-    } else {
-        std::thread::sleep(Duration::from_micros(100));
     }
 }
 

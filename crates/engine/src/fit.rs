@@ -7,6 +7,7 @@ use assay_target::IoBuf;
 use crate::flights::depth;
 use crate::planner::least_span;
 use crate::prefilled::{size_max, spare_buffers};
+use crate::tally::Tally;
 
 /// Whether a step can run.
 pub(crate) enum Fit {
@@ -121,23 +122,36 @@ fn span_misfit(job: &Job, semantics: Semantics, place: &JobTargets) -> Option<St
     })
 }
 
-/// The jobs of a step run side by side, so their buffers are there at the same time.
+/// The jobs of a step run side by side, so their buffers and counters are there at the same time.
 fn memory_misfit(step: &Step, semantics: Semantics, places: &[JobTargets]) -> Option<String> {
-    let (mut slots, mut wanted) = (0, 0);
+    let (mut slots, mut buffers, mut lines, mut counters) = (0, 0, 0, 0);
     for (job, place) in step.jobs.iter().zip(places) {
-        let depth = depth(semantics, job, place.spans.len());
-        let of_worker = IoBuf::footprint_bytes(depth + spare_buffers(job, depth), size_max(job));
-        slots += u64::from(depth) * u64::from(job.workers);
-        wanted += of_worker * u64::from(job.workers);
+        let (depth, workers) = (depth(semantics, job, place.spans.len()), u64::from(job.workers));
+        slots += u64::from(depth) * workers;
+        buffers += IoBuf::footprint_bytes(depth + spare_buffers(job, depth), size_max(job)) * workers;
+        lines += job.mix.len() as u64 * workers;
+        counters += Tally::footprint_bytes(job.mix.len(), job.pacing.is_open()) * workers;
     }
     let most = places.iter().map(|place| place.memory_bytes).min().unwrap_or(u64::MAX);
-    let size_max = step.jobs.iter().map(Job::size_max).max().unwrap_or_default();
-    (wanted > most).then(|| {
+    if buffers + counters <= most {
+        return None;
+    }
+    let limit = format!(
+        "at most {} may be used (half of the memory, less the stamps of verify mode)",
+        Bytes(most).rounded()
+    );
+    Some(if counters > buffers {
         format!(
-            "{slots} I/Os in flight of up to {size_max} take {} of buffers; at most {} may be used (half of the \
-             memory, less the stamps of verify mode): lower `outstanding`, `workers` or `size`",
-            Bytes(wanted),
-            Bytes(most)
+            "the latencies of {lines} access lines, summed over the workers, take {} of counters; {limit}: use fewer \
+             lines, `workers` or jobs",
+            Bytes(counters).rounded()
+        )
+    } else {
+        let size_max = step.jobs.iter().map(Job::size_max).max().unwrap_or_default();
+        format!(
+            "{slots} I/Os in flight of up to {size_max} take {} of buffers; {limit}: lower `outstanding`, `workers` or \
+             `size`",
+            Bytes(buffers).rounded()
         )
     })
 }
@@ -191,11 +205,18 @@ mod tests {
         assert!(many.starts_with("257 I/Os in flight of one worker on t.dat are more than psync"), "{many}");
         let deep =
             misfit("access = [{ size = \"8MiB\" }]\noutstanding = 256\nworkers = 16", 512, 1 << 40).unwrap();
-        assert!(deep.contains("take 32GiB of buffers; at most 1GiB"), "{deep}");
+        assert!(deep.contains("take 32 GiB of buffers; at most 1 GiB"), "{deep}");
         // 768 MiB each.
         let job = "[[test.job]]\naccess = [{ size = \"8MiB\" }]\noutstanding = 96\n";
         assert_eq!(misfit(job, 512, 1 << 40), None);
         let both = misfit(&format!("{job}{job}"), 512, 1 << 40).unwrap();
-        assert!(both.starts_with("192 I/Os in flight of up to 8MiB take 1.5GiB of buffers"), "{both}");
+        let mix = vec!["{ weight = 1, size = 4096 }"; 1000].join(", ");
+        let lines = misfit(&format!("access = [{mix}]\nworkers = 8"), 512, 1 << 40).unwrap();
+        assert!(
+            lines.starts_with("the latencies of 8000 access lines, summed over the workers, take"),
+            "{lines}"
+        );
+        assert!(lines.contains("at most 1 GiB may be used"), "{lines}");
+        assert!(both.starts_with("192 I/Os in flight of up to 8MiB take 1.5 GiB of buffers"), "{both}");
     }
 }

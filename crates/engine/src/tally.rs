@@ -1,6 +1,6 @@
 //! A worker's counts, cut into intervals that travel to the coordinator and come back empty.
 
-use assay_record::{AccessStats, Interval, OpStats, StepId, TurnStats};
+use assay_record::{AccessStats, Interval, Latency, OpStats, StepId, TurnStats};
 use assay_target::OpKind;
 use rtrb::{Consumer, Producer, RingBuffer};
 
@@ -62,6 +62,12 @@ impl Tally {
             next_cut_ns: u64::MAX,
         };
         (tally, TallyDrain { full: full_out, empty: empty_in })
+    }
+
+    /// Memory that the counts of a worker take, bytes: the intervals on their way, the current one, and a sum of them.
+    pub(crate) fn footprint_bytes(accesses: usize, has_response: bool) -> u64 {
+        let distributions = if has_response { 4 } else { 2 };
+        (SPARE_INTERVALS as u64 + 2) * accesses as u64 * distributions * Latency::BYTES
     }
 
     /// Counting begins: times are measured from `zero_ns`.

@@ -26,6 +26,7 @@ mod mounts;
 mod path;
 mod probe;
 mod sampler;
+mod shared;
 
 pub use awake::{AwakeError, AwakeGuard, allowed_cpus, pin_current_thread};
 pub use content::content_of;
@@ -37,3 +38,4 @@ pub use mounts::{filesystem_of, may_write};
 pub use path::{Flow, NetProbe, tcp_facts, tcp_path};
 pub use probe::{Hold, HoldKind, ProbeError, file_users, probe};
 pub use sampler::{Sampler, Watched};
+pub use shared::{SharedStorage, shared_storage};

@@ -4,7 +4,7 @@
 //! to the same disk. The probe only reads, and fails closed: what it cannot look at is a [`ProbeError`], and whoever
 //! wants to write must take that for a refusal. See `docs/design/003-device-probe.md`.
 
-mod related;
+pub(crate) mod related;
 mod signatures;
 mod usage;
 

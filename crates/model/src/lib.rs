@@ -27,6 +27,7 @@ pub mod quantity;
 pub mod raid;
 pub mod resolved;
 mod rng;
+pub mod unseen;
 pub mod validate;
 pub mod whatif;
 pub mod wire;

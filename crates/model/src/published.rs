@@ -84,6 +84,24 @@ pub enum RowLimit {
     Unexplained,
 }
 
+/// What may be named as the limit of a row, known from how it was measured and not from a prediction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LimitWord {
+    /// The disks or drives.
+    Members,
+    /// The I/Os in flight over the time of one.
+    Latency,
+    /// The link or an interface of a drive.
+    Link,
+    /// The host that issues the load.
+    Host,
+    /// The target's software.
+    Cpu,
+    /// The controller or its cache.
+    Controller,
+}
+
 /// How a row is modelled.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -92,6 +110,9 @@ pub struct RowModel {
     pub array: String,
     /// What limits the row.
     pub limit: RowLimit,
+    /// Which resource limits it, where that is known; any of several is right.
+    #[serde(default)]
+    pub names: Vec<LimitWord>,
     /// Overrides, as in a what-if.
     #[serde(default)]
     pub set: String,

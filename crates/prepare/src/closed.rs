@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use assay_record::Warning;
-use assay_target::file;
-use assay_target::nfs::{self, NfsMember, Removal};
+use assay_target::file::{self, FileIdentity, Removal};
+use assay_target::nfs::{self, NfsMember};
 
 use crate::error::{PrepareError, io_error};
 
@@ -24,7 +24,14 @@ pub struct Closed {
 /// A file that may be removed if Assay created it.
 #[derive(Debug)]
 pub(crate) enum Removable {
-    File(PathBuf),
+    File {
+        /// As given.
+        path: PathBuf,
+        /// With all links resolved.
+        real: PathBuf,
+        /// Which file it was.
+        identity: FileIdentity,
+    },
     /// Whoever removes one must know which file it was, not only its name.
     Nfs(Box<NfsMember>),
 }
@@ -45,7 +52,7 @@ impl Closed {
         let mut kept = self.kept;
         for removable in self.removable {
             match removable {
-                Removable::File(path) => kept.extend(remove_file(&path)?),
+                Removable::File { path, real, identity } => kept.extend(remove_file(&path, &real, identity)?),
                 Removable::Nfs(member) => kept.extend(remove_nfs(&member)),
             }
         }
@@ -53,20 +60,26 @@ impl Closed {
     }
 }
 
-fn remove_file(path: &Path) -> Result<Option<KeptFile>, PrepareError> {
-    if !path.is_file() || file::remove(path).map_err(io_error("remove", path))? {
-        return Ok(None);
+/// Removes a file that Assay created, and returns it if it stays.
+fn remove_file(path: &Path, real: &Path, identity: FileIdentity) -> Result<Option<KeptFile>, PrepareError> {
+    let removal = file::remove(real, identity).map_err(io_error("remove", path))?;
+    Ok(why_kept(removal).map(|why| KeptFile { name: path.display().to_string(), why: why.to_owned() }))
+}
+
+/// Why a file stays; `None` where it is gone.
+fn why_kept(removal: Removal) -> Option<&'static str> {
+    match removal {
+        Removal::Removed => None,
+        Removal::NotOurs => Some("Assay did not create it"),
+        Removal::Elsewhere => Some("its name leads to another file by now, or to none"),
+        Removal::InUse => Some("another run uses it"),
     }
-    Ok(Some(KeptFile { name: path.display().to_string(), why: "Assay did not create it".into() }))
 }
 
 /// Removes a file that Assay created, and returns it if it stays.
 fn remove_nfs(member: &NfsMember) -> Option<KeptFile> {
     let why = match nfs::remove(member) {
-        Ok(Removal::Removed) => return None,
-        Ok(Removal::NotOurs) => "Assay did not create it".to_owned(),
-        Ok(Removal::Elsewhere) => "its name leads to another file by now, or to none".to_owned(),
-        Ok(Removal::InUse) => "another run uses it".to_owned(),
+        Ok(removal) => why_kept(removal)?.to_owned(),
         Err(error) => error.to_string(),
     };
     Some(KeptFile { name: member.address.to_string(), why })

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use assay_record::{Content, DeviceFacts, MemberFacts, MemberKind, TargetFacts, Warning};
 use assay_spec::Address;
 use assay_target::file::{self, Lock, PathKind};
-use assay_target::{AccessMode, Caching, Durability, FileIdentity, FileMember, Member, OpenError};
+use assay_target::{AccessMode, Binding, Caching, Durability, FileMember, Member, OpenError};
 use rustix::fs::{Mode, OFlags};
 
 use crate::content::{Fill, FillContent};
 use crate::context::{FillContext, InspectContext, OpenContext};
 use crate::error::{PrepareError, io_error, text};
+use crate::held::Held;
 use crate::options::FillChoice;
 use crate::permission::{Nameable, WriteRequest};
 use crate::placement::placement;
@@ -25,6 +26,8 @@ pub(crate) struct InspectedDevice {
     path: PathBuf,
     capacity_bytes: u64,
     access: AccessMode,
+    /// The device as it was looked at, open for reading.
+    held: Held,
 }
 
 /// A device that is open and locked.
@@ -32,7 +35,7 @@ pub(crate) struct DeviceTarget {
     pub(crate) facts: TargetFacts,
     pub(crate) member: FileMember,
     /// Opened exclusively for writers: nobody can mount the device or use it meanwhile.
-    _file: File,
+    held: Held,
 }
 
 /// Returns true for a path that leads to a block device.
@@ -47,8 +50,13 @@ pub(crate) fn inspect(
     path: &Path,
     writer: Option<&str>,
 ) -> Result<InspectedDevice, PrepareError> {
-    let capacity_bytes = file::capacity_bytes(path).map_err(io_error("open", path))?;
-    let device = assay_host::device_of(path).map_err(io_error("look at", path))?.unwrap_or_default();
+    // Resolved once: a link such as /dev/disk/by-id/… that leads elsewhere later leads nowhere for this run. What is
+    // held open from now on cannot be detached, nor its number given to another device.
+    let real = path.canonicalize().map_err(io_error("look at", path))?;
+    let file = file::open(&real, AccessMode::ReadOnly).map_err(io_error("open", path))?;
+    let held = Held::of(path, &real, file)?;
+    let capacity_bytes = held.length_bytes();
+    let device = assay_host::device_of(&real).map_err(io_error("look at", path))?.unwrap_or_default();
     if let Some(test) = writer {
         let probed = assay_host::probe(path)
             .map_err(|e| PrepareError::Probe { path: text(path), why: e.to_string() })?;
@@ -62,13 +70,27 @@ pub(crate) fn inspect(
     let span_bytes = span::of_device(context, &text(path), capacity_bytes)?;
     let access = if writer.is_some() { AccessMode::ReadWrite } else { AccessMode::ReadOnly };
     let (address, path) = (address.to_string(), path.to_owned());
-    Ok(InspectedDevice { address, path, span_bytes, capacity_bytes, access, device })
+    Ok(InspectedDevice { address, path, span_bytes, capacity_bytes, access, device, held })
 }
 
 impl InspectedDevice {
     /// How `--overwrite` names it.
     pub(crate) fn nameable(&self) -> Nameable<'_> {
         Nameable::by_identity(&self.device, &self.address)
+    }
+
+    /// Refuses a device that is not as it was looked at. One that is only read may be somebody's who writes to it.
+    pub(crate) fn confirm(&self) -> Result<(), PrepareError> {
+        let device = assay_host::device_of(&self.held.real).map_err(io_error("look at", &self.path))?;
+        let identities = |device: &DeviceFacts| (assay_host::identities(device), device.size_bytes);
+        if identities(&device.unwrap_or_default()) != identities(&self.device) {
+            let what = "its serial, WWID or size".to_owned();
+            return Err(OpenError::Changed { target: text(&self.path), what }.into());
+        }
+        match self.access {
+            AccessMode::ReadWrite => self.held.confirm(),
+            AccessMode::ReadOnly => self.held.confirm_name(),
+        }
     }
 
     /// Opens and locks it.
@@ -78,9 +100,12 @@ impl InspectedDevice {
             AccessMode::ReadWrite => (OFlags::EXCL, Lock::Exclusive),
             AccessMode::ReadOnly => (OFlags::empty(), Lock::Shared),
         };
-        let opened = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC | flags, Mode::empty());
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | flags;
+        let opened = rustix::fs::open(&self.held.real, flags, Mode::empty());
         let file = File::from(opened.map_err(|errno| io_error("open", path)(errno.into()))?);
-        if !file::lock(&file, lock).map_err(io_error("lock", path))? {
+        let held = self.held.reopened(file)?;
+        let file = &held.file;
+        if !file::lock(file, lock).map_err(io_error("lock", path))? {
             return Err(PrepareError::InUse { path: text(path) });
         }
         let block_bytes = block_bytes(context, path)?;
@@ -88,7 +113,7 @@ impl InspectedDevice {
         let block = u64::from(block_bytes);
         let member = FileMember {
             path: self.path.clone(),
-            identity: FileIdentity::of(&file).ok(),
+            binding: Some(Binding { real: held.real.clone(), identity: held.identity, run: None }),
             access: self.access,
             caching: context.options.caching,
             durability: context.options.durability,
@@ -104,7 +129,7 @@ impl InspectedDevice {
             ..member_facts(context, self.span_bytes, block_bytes)
         };
         facts.placement = placement(&facts, None);
-        Ok(DeviceTarget { facts: TargetFacts { address: self.address, member: facts }, member, _file: file })
+        Ok(DeviceTarget { facts: TargetFacts { address: self.address, member: facts }, member, held })
     }
 }
 
@@ -115,6 +140,9 @@ impl DeviceTarget {
 
     /// Writes all of it, where it may be written.
     pub(crate) fn fill(&mut self, context: &mut FillContext<'_>) -> Result<(), PrepareError> {
+        if self.member.access == AccessMode::ReadWrite {
+            self.held.confirm()?;
+        }
         if self.member.access == AccessMode::ReadOnly || context.options.fill == FillChoice::Never {
             context.warn_unknown_content(&text(&self.member.path), self.member.span_bytes);
             return Ok(());

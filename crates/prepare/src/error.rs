@@ -96,6 +96,16 @@ pub enum PrepareError {
     /// The same file or device was given twice.
     #[error("{0} is given twice (as {1}); each target must be a different file or device")]
     SameTwice(String, String),
+    /// Two targets share storage.
+    #[error("{one} and {other} cannot be targets of one run: {why}; name only one of them")]
+    Overlap {
+        /// As given.
+        one: String,
+        /// As given.
+        other: String,
+        /// What they share, a clause.
+        why: String,
+    },
     /// The path is no file, directory or block device.
     #[error("{path} is {what}; a target must be a file, a directory or a block device")]
     WrongKind {

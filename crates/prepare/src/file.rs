@@ -1,51 +1,46 @@
 //! A file on a mounted file system, or the test file in a directory.
 
+mod target;
+
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
-use assay_record::{Content, DeviceFacts, FilesystemFacts, MemberFacts, MemberKind, TargetFacts};
+use assay_record::{DeviceFacts, FilesystemFacts};
 use assay_spec::Address;
-use assay_target::file::{self, Lock, Marker, PathKind};
+use assay_target::AccessMode;
+use assay_target::file::{self, Lock, Mark, Marker, PathKind};
 use assay_target::stamp::{UNIT_BYTES, has_stamp};
-use assay_target::{AccessMode, Caching, FileIdentity, FileMember, Member};
 
-use crate::closed::{Closed, Removable};
-use crate::content::{self, Fill, Holes};
-use crate::context::{FillContext, InspectContext, OpenContext};
-use crate::device::{block_bytes, member_facts, warn_cached_loops};
+use crate::content;
+use crate::context::InspectContext;
 use crate::error::{PrepareError, io_error, text};
+use crate::held::Held;
 use crate::options::FillChoice;
 use crate::path::{FILE_IN_DIRECTORY, directory_of, real_path};
-use crate::permission::{Nameable, check_foreign_file};
-use crate::placement::placement;
+use crate::permission::{Nameable, WhyForeign, check_foreign_file};
 use crate::space::Need;
 use crate::span::{self, FileState};
 
+pub(crate) use target::FileTarget;
+
 /// Places of a file that are searched for stamps.
 const STAMP_SAMPLES: u64 = 64;
-/// Least length of a file in which the smallest direct I/O can be found by reading, bytes.
-const PROBE_BYTES: usize = 16 << 10;
 
 /// A file that may be used.
 pub(crate) struct InspectedFile {
     pub(crate) span_bytes: u64,
+    /// As given, or the test file in the directory that was given.
     path: PathBuf,
+    /// The same with all links resolved.
+    real: PathBuf,
     address: String,
     state: FileState,
     filesystem: FilesystemFacts,
     device: Option<DeviceFacts>,
-}
-
-/// A file that is open and locked.
-pub(crate) struct FileTarget {
-    pub(crate) facts: TargetFacts,
-    pub(crate) member: FileMember,
-    /// Holds the lock.
-    file: File,
-    /// `None` for foreign files.
-    marker: Option<Marker>,
+    /// The file itself, open and locked since it was looked at; `None` where it is not there yet.
+    held: Option<Held>,
 }
 
 fn kind_of(path: &Path) -> Result<PathKind, PrepareError> {
@@ -73,8 +68,15 @@ pub(crate) fn inspect(
         PathKind::Other(what) => return Err(PrepareError::WrongKind { path: text(&path), what }),
         _ => return Err(PrepareError::WrongKind { path: text(&path), what: "not a file" }),
     }
-    let (state, holds_bytes) = state_of(context, &path, writer)?;
+    // Resolved once: a link that leads elsewhere later leads nowhere for this run.
+    let real = real_path(&path);
+    let file = existing(&path, &real)?;
+    let (state, holds_bytes) = match &file {
+        None => (FileState::New, 0),
+        Some(file) => state_of(context, (&path, &real), file, writer)?,
+    };
     check_users(&path, &state)?;
+    let held = file.map(|file| hold((&path, &real), file, &state)).transpose()?;
     let span_bytes = span::of_file(context, &path, &state, holds_bytes)?;
     check_stamps(context, &path, &state, span_bytes)?;
     let filesystem =
@@ -83,42 +85,76 @@ pub(crate) fn inspect(
         return Err(PrepareError::NoSuchDevice { path: text(&path) });
     }
     let device = assay_host::device_of(&directory).unwrap_or_default();
-    Ok(InspectedFile { address: address.to_string(), path, state, span_bytes, filesystem, device })
+    Ok(InspectedFile {
+        address: address.to_string(),
+        path,
+        real,
+        state,
+        span_bytes,
+        filesystem,
+        device,
+        held,
+    })
 }
 
 /// Whose the file is, and how much it holds, bytes.
 fn state_of(
     context: &InspectContext<'_>,
-    path: &Path,
+    (path, real): (&Path, &Path),
+    file: &File,
     writer: Option<&str>,
 ) -> Result<(FileState, u64), PrepareError> {
-    let is_allowed =
-        context.options.overwrite.iter().any(|given| real_path(Path::new(given)) == real_path(path));
-    match existing(path)? {
-        None => Ok((FileState::New, 0)),
+    let is_allowed = context.options.overwrite.iter().any(|given| real_path(Path::new(given)) == real);
+    let length = file.metadata().map_err(io_error("look at", path))?.len();
+    let why = match Mark::of(real, file).map_err(io_error("read the mark of", path))? {
         // Leave to overwrite a foreign file was given once, not for ever.
-        Some((Some(marker), length)) if marker.created => Ok((FileState::Ours(marker), length)),
-        Some((_, length)) if is_allowed => Ok((FileState::Allowed, length)),
-        Some((_, length)) => {
-            check_foreign_file(path, writer, length)?;
-            if context.plan.verifies() && !carries_stamps(path, length)? {
-                return Err(PrepareError::unfilled_file(text(path), &text(path)));
-            }
-            Ok((FileState::Foreign, length))
-        }
+        Mark::Valid(marker) if marker.created => return Ok((FileState::Ours(marker), length)),
+        mark => WhyForeign::of(&mark),
+    };
+    if is_allowed {
+        return Ok((FileState::Allowed, length));
+    }
+    check_foreign_file(path, writer, why, length)?;
+    if context.plan.verifies() && !carries_stamps(path, file, length)? {
+        return Err(PrepareError::unfilled_file(text(path), &text(path)));
+    }
+    Ok((FileState::Foreign, length))
+}
+
+/// The file, open for reading; `None` where there is none.
+fn existing(path: &Path, real: &Path) -> Result<Option<File>, PrepareError> {
+    match file::open(real, AccessMode::ReadOnly) {
+        Ok(file) => Ok(Some(file)),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+        // It leads nowhere, and nothing is created through it.
+        Err(_) if real.is_symlink() => Ok(None),
+        Err(source) => Err(PrepareError::Io { what: "open", path: text(path), source }),
     }
 }
 
-/// The marker (if the file is ours) and length of a file; `None` where there is no file.
-fn existing(path: &Path) -> Result<Option<(Option<Marker>, u64)>, PrepareError> {
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(source) => return Err(PrepareError::Io { what: "open", path: text(path), source }),
+/// Locks the file that was looked at, through a descriptor that stays open to the end of the run.
+fn hold((path, real): (&Path, &Path), file: File, state: &FileState) -> Result<Held, PrepareError> {
+    let (file, lock) = match state {
+        FileState::New | FileState::Foreign => (file, Lock::Shared),
+        FileState::Ours(_) | FileState::Allowed => (writable(path, real, &file)?, Lock::Exclusive),
     };
-    let length = file.metadata().map_err(io_error("look at", path))?.len();
-    let marker = Marker::read(path, &file).map_err(io_error("read the marker of", path))?;
-    Ok(Some((marker, length)))
+    if !file::lock(&file, lock).map_err(io_error("lock", path))? {
+        return Err(PrepareError::InUse { path: text(path) });
+    }
+    // Between the look and the lock another run may have ended.
+    if let FileState::Ours(seen) = state
+        && Marker::read(real, &file).map_err(io_error("read the mark of", path))?.as_ref() != Some(seen)
+    {
+        return Err(PrepareError::InUse { path: text(path) });
+    }
+    Held::of(path, real, file)
+}
+
+/// The same file, open for writing.
+fn writable(path: &Path, real: &Path, file: &File) -> Result<File, PrepareError> {
+    let writable = file::open(real, AccessMode::ReadWrite).map_err(io_error("open", path))?;
+    Held::check_same(path, file, &writable)?;
+    Ok(writable)
 }
 
 /// A file that is some device's disk, or swap, must not change under its user; not even one that Assay made.
@@ -134,8 +170,7 @@ fn check_users(path: &Path, state: &FileState) -> Result<(), PrepareError> {
 
 /// Whether a file that is not ours was stamped once: one that was changed since, or a copy of one that was, is worth
 /// checking; of any other file each single block would be wrong.
-fn carries_stamps(path: &Path, length: u64) -> Result<bool, PrepareError> {
-    let file = File::open(path).map_err(io_error("open", path))?;
+fn carries_stamps(path: &Path, file: &File, length: u64) -> Result<bool, PrepareError> {
     let units = length / UNIT_BYTES as u64;
     let mut unit = [0; UNIT_BYTES];
     for sample in 0..STAMP_SAMPLES.min(units) {
@@ -169,9 +204,8 @@ pub(crate) fn check_stamps(
 impl InspectedFile {
     /// How `--overwrite` names it: by any path that leads to it.
     pub(crate) fn nameable(&self) -> Nameable<'_> {
-        let real = real_path(&self.path);
         let (address, known_as) = (text(&self.path), text(&self.path));
-        Nameable { address, known_as, answers_to: Box::new(move |name| real_path(Path::new(name)) == real) }
+        Nameable { address, known_as, answers_to: Box::new(|name| real_path(Path::new(name)) == self.real) }
     }
 
     /// What it needs of its file system; `None` where it is only read.
@@ -182,7 +216,10 @@ impl InspectedFile {
         let directory = directory_of(&self.path);
         let looked =
             std::fs::metadata(&directory).map_err(io_error("look at the directory of", &self.path))?;
-        let held_bytes = std::fs::metadata(&self.path).map_or(0, |m| m.blocks() * 512);
+        let held_bytes = match &self.held {
+            Some(held) => held.file.metadata().map_or(0, |m| m.blocks() * 512),
+            None => 0,
+        };
         Ok(Some(Need {
             place: looked.dev().to_string(),
             names: vec![text(&self.path)],
@@ -190,164 +227,5 @@ impl InspectedFile {
             span_bytes: self.span_bytes,
             held_bytes: held_bytes.min(self.span_bytes),
         }))
-    }
-
-    /// Creates or opens it, locks it and marks it.
-    pub(crate) fn open(self, context: &mut OpenContext<'_>) -> Result<FileTarget, PrepareError> {
-        let path = self.path.as_path();
-        let is_new = self.state == FileState::New;
-        let (file, marker) = self.take()?;
-        if file.metadata().map_err(io_error("look at", path))?.len() < PROBE_BYTES as u64 && marker.is_some()
-        {
-            // Reads of holes, and behind the end of a file, succeed at any size: the probe needs something to read.
-            let written = file.write_all_at(&[0x5A; PROBE_BYTES], 0).and_then(|()| file.sync_data());
-            written.map_err(io_error("write to", path))?;
-        }
-        let block_bytes = match block_bytes(context, path) {
-            Ok(block_bytes) => block_bytes,
-            Err(error) => {
-                if is_new {
-                    // Made a moment ago only to find out; nothing is in it.
-                    let _ = std::fs::remove_file(path);
-                }
-                return Err(error);
-            }
-        };
-        let mut marker = marker;
-        if let Some(marker) = &mut marker {
-            marker.write(path, &file, true).map_err(io_error("mark", path))?;
-        }
-        warn_cached_loops(context, &self.address, self.device.as_ref());
-        let length = file.metadata().map_err(io_error("look at", path))?.len();
-        let member = FileMember {
-            path: self.path.clone(),
-            identity: FileIdentity::of(&file).ok(),
-            access: if marker.is_some() { AccessMode::ReadWrite } else { AccessMode::ReadOnly },
-            caching: context.options.caching,
-            durability: context.options.durability,
-            span_bytes: self.span_bytes,
-            block_bytes,
-        };
-        let facts = MemberFacts {
-            path: text(path),
-            kind: MemberKind::File,
-            capacity_bytes: length.max(self.span_bytes),
-            engine: context.io.recorded(),
-            filesystem: Some(self.filesystem),
-            device: self.device,
-            ..member_facts(context, self.span_bytes, block_bytes)
-        };
-        Ok(FileTarget { facts: TargetFacts { address: self.address, member: facts }, member, file, marker })
-    }
-
-    /// The file with its lock, and the mark that it is to have.
-    fn take(&self) -> Result<(File, Option<Marker>), PrepareError> {
-        let path = self.path.as_path();
-        let (file, marker) = match &self.state {
-            FileState::New => {
-                (file::create(path).map_err(io_error("create", path))?, Some(Marker::new(true)))
-            }
-            FileState::Foreign => (File::open(path).map_err(io_error("open", path))?, None),
-            FileState::Ours(marker) => (open_writable(path)?, Some(marker.clone())),
-            FileState::Allowed => (open_writable(path)?, Some(Marker::new(false))),
-        };
-        let lock = if marker.is_none() { Lock::Shared } else { Lock::Exclusive };
-        if !file::lock(&file, lock).map_err(io_error("lock", path))? {
-            return Err(PrepareError::InUse { path: text(path) });
-        }
-        // Between the look and the lock another run may have ended, or somebody may have moved another file here.
-        if let FileState::Ours(seen) = &self.state
-            && Marker::read(path, &file).map_err(io_error("read the mark of", path))?.as_ref() != Some(seen)
-        {
-            return Err(PrepareError::InUse { path: text(path) });
-        }
-        Ok((file, marker))
-    }
-}
-
-fn open_writable(path: &Path) -> Result<File, PrepareError> {
-    File::options().read(true).write(true).open(path).map_err(io_error("open", path))
-}
-
-impl FileTarget {
-    pub(crate) fn member(&self) -> Member {
-        Member::File(self.member.clone())
-    }
-
-    /// Writes what is missing, and looks for what was never written.
-    pub(crate) fn fill(&mut self, context: &mut FillContext<'_>) -> Result<(), PrepareError> {
-        let path = self.member.path.clone();
-        if let Some(mut marker) = self.marker.take() {
-            let filled = self.fill_marked(&path, &mut marker, context);
-            self.marker = Some(marker);
-            self.facts.member.content = filled?;
-        }
-        let facts = &mut self.facts.member;
-        let found = file::extents(&self.file, self.member.span_bytes).map_err(io_error("map", &path))?;
-        facts.unwritten_bytes = found.map(|e| e.unwritten_bytes);
-        facts.extents = found.map(|e| e.count);
-        facts.placement = placement(facts, found.and_then(|e| e.placed));
-        if self.member.caching == Caching::Cached {
-            file::drop_cached_pages(&self.file).map_err(io_error("write back", &path))?;
-        }
-        Ok(())
-    }
-
-    fn fill_marked(
-        &self,
-        path: &Path,
-        marker: &mut Marker,
-        context: &mut FillContext<'_>,
-    ) -> Result<Content, PrepareError> {
-        let span_bytes = self.member.span_bytes;
-        let length = self.file.metadata().map_err(io_error("look at", path))?.len();
-        let filled_bytes = marker.filled_bytes.min(length).min(span_bytes);
-        // Somebody may have cut it, or punched holes into it, since.
-        let extents = file::extents(&self.file, filled_bytes).map_err(io_error("map", path))?;
-        let holes = if extents.is_none_or(|e| e.unwritten_bytes == 0) { Holes::None } else { Holes::Some };
-        let fill = content::needed(context.plan, marker, filled_bytes, holes);
-        let content = match content::recorded(&fill, span_bytes) {
-            Content::Prepared => self.write_missing(path, marker, &fill, context)?,
-            content => content,
-        };
-        content::begin_run(marker, context.plan);
-        marker.write(path, &self.file, true).map_err(io_error("mark", path))?;
-        Ok(content)
-    }
-
-    fn write_missing(
-        &self,
-        path: &Path,
-        marker: &mut Marker,
-        fill: &Fill,
-        context: &mut FillContext<'_>,
-    ) -> Result<Content, PrepareError> {
-        let span_bytes = self.member.span_bytes;
-        file::allocate(&self.file, span_bytes).map_err(io_error("allocate space for", path))?;
-        if context.options.fill == FillChoice::Never {
-            return Ok(if marker.filled_bytes >= span_bytes { Content::Reused } else { Content::None });
-        }
-        content::begin_fill(marker, fill);
-        marker.write(path, &self.file, true).map_err(io_error("mark", path))?;
-        let filled = context.write(&self.member(), fill);
-        marker.filled_bytes = filled.as_ref().map_or_else(|partial| partial.filled_bytes, |()| span_bytes);
-        self.file.sync_data().map_err(io_error("flush", path))?;
-        marker.write(path, &self.file, filled.is_ok()).map_err(io_error("mark", path))?;
-        filled?;
-        Ok(Content::Prepared)
-    }
-
-    /// Marks it as closed.
-    pub(crate) fn close(&mut self, closed: &mut Closed) -> Result<(), PrepareError> {
-        closed.removable.push(Removable::File(self.member.path.clone()));
-        let Some(marker) = &mut self.marker else { return Ok(()) };
-        marker.write(&self.member.path, &self.file, false).map_err(io_error("mark", &self.member.path))
-    }
-
-    /// Removes it if it was created and holds nothing.
-    pub(crate) fn discard(self) {
-        if self.marker.is_some_and(|marker| marker.created && marker.filled_bytes == 0) {
-            let _ = file::remove(&self.member.path);
-        }
     }
 }

@@ -17,7 +17,9 @@ mod device;
 mod error;
 mod file;
 mod fill;
+mod held;
 mod lun;
+mod marked;
 mod memory;
 mod network;
 mod nfs;
@@ -27,6 +29,7 @@ mod path;
 mod permission;
 mod placement;
 mod plan;
+mod same;
 mod sim;
 mod space;
 mod span;
@@ -78,10 +81,11 @@ pub fn open<'p>(
 ) -> Result<OpenTargets<'p>, PrepareError> {
     let (io, warnings) = options.engine()?;
     plan::check(plan, addresses)?;
+    same::check(addresses)?;
     let context = InspectContext { plan, options, host };
     let inspected =
         addresses.iter().zip(0..).map(|(address, index)| Inspected::look(&context, index, address));
-    let inspected: Vec<Inspected> = inspected.collect::<Result<_, _>>()?;
+    let mut inspected: Vec<Inspected> = inspected.collect::<Result<_, _>>()?;
     let nameable: Vec<_> = inspected.iter().filter_map(Inspected::nameable).collect();
     permission::check_overwrite(&options.overwrite, &nameable)?;
     drop(nameable);
@@ -90,6 +94,8 @@ pub fn open<'p>(
     space::check(needs.collect::<Result<_, _>>()?)?;
     let span_bytes: Vec<u64> = inspected.iter().map(Inspected::span_bytes).collect();
     let memory_bytes = memory::left_for_buffers(plan, &span_bytes, host)?;
+    // The look at the last one may have taken long: all are still what they were before the first is touched.
+    inspected.iter_mut().try_for_each(Inspected::confirm)?;
     let targets = PreparedTargets { warnings, io, memory_bytes, targets: Vec::new() };
     let mut open = OpenTargets { plan, options, targets };
     match open.open_all(inspected) {

@@ -30,7 +30,11 @@ pub(crate) struct InspectedLun {
     facts: MemberFacts,
     /// Paths that did not come up, in words.
     troubles: Vec<String>,
+    lock: Option<LunLock>,
 }
+
+/// Keeps other runs on this machine away; the error where there is no place for locks.
+type LunLock = Result<File, std::io::Error>;
 
 /// A LUN that is locked; each worker logs in by itself.
 pub(crate) struct LunTarget {
@@ -109,7 +113,7 @@ pub(crate) fn inspect(
 ) -> Result<InspectedLun, PrepareError> {
     let (name, options) = (address.to_string(), context.options);
     let Found { address, credentials, looked, mut facts } = look_at(address, options.chap_secret.as_ref())?;
-    let capacity_bytes = looked.capacity_bytes;
+    let capacity_bytes = looked.identity.capacity_bytes;
     if let Some(test) = writer {
         let device = facts.device.clone().unwrap_or_default();
         let objections = objections(&looked);
@@ -130,13 +134,14 @@ pub(crate) fn inspect(
         span_bytes: facts.span_bytes,
         block_bytes: looked.block_bytes,
         transfer_bytes_max: looked.transfer_bytes_max,
+        looked: Some(looked.identity),
     };
-    Ok(InspectedLun { address: name, member, facts, troubles: looked.path_events })
+    Ok(InspectedLun { address: name, member, facts, troubles: looked.path_events, lock: None })
 }
 
 /// Reasons not to write, a clause each.
 fn objections(looked: &LunLook) -> Vec<String> {
-    let content = assay_host::content_of(&looked.head, &looked.tail, looked.capacity_bytes);
+    let content = assay_host::content_of(&looked.head, &looked.tail, looked.identity.capacity_bytes);
     let mut all: Vec<String> = content.into_iter().map(|what| format!("it holds {what}")).collect();
     all.extend(looked.reservations.iter().cloned());
     if looked.write_protected {
@@ -151,19 +156,29 @@ impl InspectedLun {
         Some(Nameable::by_identity(self.facts.device.as_ref()?, &self.address))
     }
 
-    /// Locks it, and reports which paths are missing.
-    pub(crate) fn open(self, context: &mut OpenContext<'_>) -> Result<LunTarget, PrepareError> {
+    /// Locks it, and refuses a unit that is not as it was looked at. One that is only read may be somebody's who writes
+    /// to it; each login checks that it is still the same.
+    pub(crate) fn confirm(&mut self) -> Result<(), PrepareError> {
         let lock = match self.member.access {
             AccessMode::ReadWrite => Lock::Exclusive,
             AccessMode::ReadOnly => Lock::Shared,
         };
-        let lock = match lun::hold(&self.member.address, lock) {
-            Ok(Some(file)) => Some(file),
-            Ok(None) => return Err(PrepareError::LunInUse { lun: self.address }),
-            Err(error) => {
+        self.lock = Some(match lun::hold(&self.member.address, lock) {
+            Ok(Some(file)) => Ok(file),
+            Ok(None) => return Err(PrepareError::LunInUse { lun: self.address.clone() }),
+            Err(error) => Err(error),
+        });
+        confirm_writable(&self.member)
+    }
+
+    /// Reports which paths are missing.
+    pub(crate) fn open(self, context: &mut OpenContext<'_>) -> Result<LunTarget, PrepareError> {
+        let lock = match self.lock {
+            Some(Err(error)) => {
                 context.warn_unlocked(&self.address, &error);
                 None
             }
+            lock => lock.and_then(Result::ok),
         };
         context.warnings.extend(self.troubles.into_iter().map(|trouble| Warning {
             rule: "path".into(),
@@ -175,6 +190,13 @@ impl InspectedLun {
     }
 }
 
+fn confirm_writable(member: &LunMember) -> Result<(), PrepareError> {
+    match member.access {
+        AccessMode::ReadWrite => Ok(lun::confirm(member)?),
+        AccessMode::ReadOnly => Ok(()),
+    }
+}
+
 impl LunTarget {
     pub(crate) fn member(&self) -> Member {
         Member::Lun(Box::new(self.member.clone()))
@@ -182,6 +204,7 @@ impl LunTarget {
 
     /// Writes all of it, where it may be written, and asks which blocks are unmapped.
     pub(crate) fn fill(&mut self, context: &mut FillContext<'_>) -> Result<(), PrepareError> {
+        confirm_writable(&self.member)?;
         let is_filled =
             self.member.access == AccessMode::ReadWrite && context.options.fill == FillChoice::WhereNeeded;
         if is_filled {
@@ -208,8 +231,8 @@ fn facts(address: &IscsiAddress, looked: &LunLook, paths: Vec<PathFacts>) -> Mem
         vendor: looked.vendor.clone(),
         product: looked.product.clone(),
         revision: looked.revision.clone(),
-        serial: looked.serial.clone(),
-        wwid: looked.wwid.clone(),
+        serial: looked.identity.serial.clone(),
+        wwid: looked.identity.wwid.clone(),
         thin: looked.provision == Provision::Thin,
         write_cache: looked.write_cache,
         transfer_bytes_max: looked.transfer_bytes_max,
@@ -220,11 +243,11 @@ fn facts(address: &IscsiAddress, looked: &LunLook, paths: Vec<PathFacts>) -> Mem
         // A LUN without serial and WWID is named by where it is.
         name: format!("{}/{}", address.target, address.lun),
         model: format!("{} {}", looked.vendor, looked.product).trim().to_owned(),
-        serial: looked.serial.clone(),
-        wwid: looked.wwid.clone(),
+        serial: looked.identity.serial.clone(),
+        wwid: looked.identity.wwid.clone(),
         rotational: looked.rotational.unwrap_or(false),
         write_cache: looked.write_cache.map(cache).unwrap_or_default().to_owned(),
-        size_bytes: looked.capacity_bytes,
+        size_bytes: looked.identity.capacity_bytes,
         logical_block_bytes: looked.block_bytes,
         physical_block_bytes: looked.physical_block_bytes,
         ..DeviceFacts::default()
@@ -232,8 +255,8 @@ fn facts(address: &IscsiAddress, looked: &LunLook, paths: Vec<PathFacts>) -> Mem
     MemberFacts {
         path: address.to_string(),
         kind: MemberKind::Lun,
-        capacity_bytes: looked.capacity_bytes,
-        span_bytes: looked.capacity_bytes,
+        capacity_bytes: looked.identity.capacity_bytes,
+        span_bytes: looked.identity.capacity_bytes,
         block_bytes: looked.block_bytes,
         engine: assay_spec::Engine::Iscsi,
         direct: true,

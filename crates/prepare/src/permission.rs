@@ -7,6 +7,7 @@ use std::path::Path;
 
 use assay_record::DeviceFacts;
 use assay_spec::units::Bytes;
+use assay_target::file::{Mark, VoidMark};
 
 use crate::context::InspectContext;
 use crate::error::{PrepareError, text};
@@ -57,16 +58,46 @@ impl WriteRequest<'_> {
     }
 }
 
+/// Why a file is somebody else's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WhyForeign {
+    /// It carries no mark, or one that says that Assay did not create it.
+    NotMade,
+    /// Its mark proves nothing.
+    Void(VoidMark),
+}
+
+impl WhyForeign {
+    /// By the mark of a file that is not Assay's own.
+    pub(crate) fn of(mark: &Mark) -> Self {
+        match mark {
+            Mark::Void(why) => Self::Void(*why),
+            Mark::None | Mark::Valid(_) => Self::NotMade,
+        }
+    }
+
+    /// For a sentence: `FILE …`.
+    fn words(self) -> &'static str {
+        match self {
+            Self::NotMade => "was not made by Assay",
+            Self::Void(VoidMark::Copied) => "is a copy of a file that Assay made",
+            Self::Void(VoidMark::Changed) => "was made by Assay and was changed since",
+            Self::Void(VoidMark::OtherVersion) => "was marked by another version of Assay",
+        }
+    }
+}
+
 /// Refuses to write to a file that Assay did not make, or to read one that holds nothing.
 pub(crate) fn check_foreign_file(
     path: &Path,
     writer: Option<&str>,
+    why: WhyForeign,
     holds_bytes: u64,
 ) -> Result<(), PrepareError> {
     match writer {
         Some(test) => Err(PrepareError::ForeignFile {
             path: text(path),
-            why: "was not made by Assay, or was changed since",
+            why: why.words(),
             test: test.to_owned(),
             holds: Bytes(holds_bytes),
         }),

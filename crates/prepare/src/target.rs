@@ -89,6 +89,17 @@ impl Inspected {
         }
     }
 
+    /// Refuses a target that is not as it was looked at. Changes nothing.
+    pub(crate) fn confirm(&mut self) -> Result<(), PrepareError> {
+        match self {
+            Self::Null(_) | Self::Sim(_) => Ok(()),
+            Self::File(target) => target.confirm(),
+            Self::Device(target) => target.confirm(),
+            Self::Lun(target) => target.confirm(),
+            Self::Nfs(target) => target.confirm(),
+        }
+    }
+
     pub(crate) fn open(self, context: &mut OpenContext<'_>) -> Result<Prepared, PrepareError> {
         Ok(match self {
             Self::Null(target) => Prepared::Null(target),

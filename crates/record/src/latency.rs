@@ -33,6 +33,9 @@ impl Default for Latency {
 }
 
 impl Latency {
+    /// Memory of one, bytes, rounded up.
+    pub const BYTES: u64 = 40 << 10;
+
     /// Counts one time. Never allocates.
     #[inline]
     pub fn record(&mut self, ns: u64) {
@@ -174,6 +177,12 @@ impl<'de> Deserialize<'de> for Latency {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_distribution_takes_as_much_memory_as_it_says() {
+        let bytes = Latency::default().histogram.distinct_values() as u64 * 8;
+        assert!(bytes <= Latency::BYTES && bytes > Latency::BYTES / 2, "{bytes}");
+    }
     use proptest::prelude::*;
 
     fn of(times: &[u64]) -> Latency {

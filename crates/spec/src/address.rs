@@ -7,6 +7,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::address_word::{Meant, meant, scheme, shown};
+
 /// A target as written: a path, or a scheme with its own form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
@@ -44,7 +46,7 @@ pub enum AddressError {
     /// The scheme is none that this program serves.
     #[error(
         "`{0}:` targets are not served; give a file, a directory, a device, iscsi://…, nfs://…, sim:… or null:, \
-         or ./{1} for a file of that name"
+         or {1} for a file of that name"
     )]
     UnknownScheme(String, String),
     /// A share of an SMB server: Assay has no client of its own for it.
@@ -53,19 +55,18 @@ pub enum AddressError {
          assay run vmware /mnt/share"
     )]
     Smb(String),
-    /// Nearly the address of something on a network; as a path it would make a local file, and measure that.
-    #[error("`{text}` looks like {what}, not a file; write {like}, or ./{text} for a file of that name")]
-    MeantNetwork {
-        /// As given.
+    /// Looks like an address; as a path it would make a local file, and measure that.
+    #[error("`{text}` looks like {what}, not a file; write {like}, or {path} for a file of that name")]
+    NoPath {
+        /// As given, without what may be a password.
         text: String,
         /// What it looks like.
         what: &'static str,
         /// What to write.
         like: String,
+        /// How a file of that name is written.
+        path: String,
     },
-    /// A word that is nearly the null target.
-    #[error("`null` is not a target; did you mean `null:`? Write ./null for a file of that name")]
-    NullWithoutColon,
     /// The size after `null:` could not be read.
     #[error("null target: {0}")]
     NullSize(crate::units::UnitError),
@@ -93,9 +94,6 @@ impl FromStr for Address {
         if text.is_empty() {
             return Err(AddressError::Empty);
         }
-        if text == "null" {
-            return Err(AddressError::NullWithoutColon);
-        }
         if let Some(size) = text.strip_prefix("null:") {
             let capacity = match size {
                 "" => NULL_CAPACITY,
@@ -114,52 +112,27 @@ impl FromStr for Address {
         if let Some(rest) = text.strip_prefix("nfs://") {
             return Ok(Self::Nfs(Box::new(crate::NfsAddress::parse(rest)?)));
         }
-        if let Some((what, like)) = meant_network(text) {
-            return Err(AddressError::MeantNetwork { text: text.to_owned(), what, like });
-        }
-        // `C:\x` and `dir:with/colon` are paths: a scheme is two or more letters and then a colon before any slash.
-        let scheme = text.split_once(':').map(|(scheme, _)| scheme);
-        match scheme {
-            Some("smb" | "cifs") => {
-                let share = text.split_once(':').map_or(text, |(_, share)| share);
-                Err(AddressError::Smb(format!("//{}", share.trim_start_matches('/'))))
+        match scheme(text).as_ref().map(|(scheme, rest)| (scheme.as_str(), rest)) {
+            Some(("smb" | "cifs", share)) => {
+                Err(AddressError::Smb(shown(&format!("//{}", share.trim_start_matches('/')))))
             }
-            Some(s) if matches!(s, "published" | "http" | "https" | "s3") => {
-                Err(AddressError::UnknownScheme(s.to_owned(), text.to_owned()))
+            Some((scheme @ ("published" | "http" | "https" | "s3" | "ftp" | "ssh" | "nvme"), _)) => {
+                Err(AddressError::UnknownScheme(scheme.to_owned(), path_form(text)))
             }
-            _ => Ok(Self::Path(PathBuf::from(text))),
+            _ => meant(text).map_or(Ok(Self::Path(PathBuf::from(text))), |meant| Err(no_path(text, meant))),
         }
     }
 }
 
-/// What on a network a path may have been meant for, and how that is written. Paths with a slash before anything odd,
-/// as
-/// `./10.0.0.5`, are never taken for anything else.
-fn meant_network(text: &str) -> Option<(&'static str, String)> {
-    let lower = text.to_ascii_lowercase();
-    for scheme in ["iscsi", "nfs"] {
-        if let Some(rest) = lower.strip_prefix(scheme).and_then(|rest| rest.strip_prefix(':')) {
-            let rest = &text[text.len() - rest.trim_start_matches('/').len()..];
-            let what = if scheme == "iscsi" { "an iSCSI address" } else { "an NFS address" };
-            return Some((what, format!("{scheme}://{rest}")));
-        }
-    }
-    if ["iqn.", "eui.", "naa."].iter().any(|prefix| lower.starts_with(prefix)) && !text.contains('/') {
-        return Some(("the name of an iSCSI target", format!("iscsi://HOST/{text}/LUN")));
-    }
-    let host = text.split('/').next().unwrap_or_default();
-    let bare = host.rsplit_once(':').map_or(host, |(host, _)| host);
-    if bare.parse::<std::net::IpAddr>().is_ok() || host.parse::<std::net::IpAddr>().is_ok() {
-        return Some(match text.split_once(":/") {
-            Some((host, export)) => ("an NFS export, as mount writes it", format!("nfs://{host}/{export}")),
-            None => ("the address of a host", format!("iscsi://{host}/TARGET/LUN or nfs://{host}/EXPORT")),
-        });
-    }
-    // `nas:/vol1`: only a host's name has no dot or slash before the colon and a path from the root behind it.
-    let (host, export) = text.split_once(":/").filter(|(_, export)| !export.starts_with('/'))?;
-    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
-    (host.len() > 1 && !host.contains('/') && host.chars().all(is_name))
-        .then(|| ("an NFS export, as mount writes it", format!("nfs://{host}/{export}")))
+fn no_path(text: &str, Meant { what, like }: Meant) -> AddressError {
+    // What to write repeats what was typed.
+    let like = shown(&like);
+    AddressError::NoPath { text: shown(text), what, like, path: path_form(text) }
+}
+
+/// Returns how a file of that name is written; a name that may hold a password is not repeated.
+fn path_form(text: &str) -> String {
+    if shown(text) == text { format!("./{text}") } else { "./NAME".to_owned() }
 }
 
 impl TryFrom<String> for Address {
@@ -194,29 +167,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_meant_for_a_network_is_no_local_file() {
-        for (text, like) in [
-            ("iscsi:/10.0.0.5/iqn.x/1", "iscsi://10.0.0.5/iqn.x/1"),
-            ("ISCSI://10.0.0.5/iqn.x/1", "iscsi://10.0.0.5/iqn.x/1"),
-            ("nfs:nas/vol", "nfs://nas/vol"),
-            ("iqn.2026-11.example:x", "iscsi://HOST/iqn.2026-11.example:x/LUN"),
-            ("10.0.0.5", "iscsi://10.0.0.5/TARGET/LUN or nfs://10.0.0.5/EXPORT"),
-            ("10.0.0.5:3260", "iscsi://10.0.0.5:3260/TARGET/LUN"),
-            ("fd00::5", "nfs://fd00::5/EXPORT"),
-            ("10.0.0.5:/vol1", "nfs://10.0.0.5/vol1"),
-            ("nas.example:/vol1/t.dat", "nfs://nas.example/vol1/t.dat"),
-        ] {
-            let error = text.parse::<Address>().unwrap_err().to_string();
-            assert!(error.contains(like) && error.contains(&format!("./{text}")), "{text}: {error}");
-        }
-        for path in
-            ["./10.0.0.5", "./iqn.x", "/mnt/nas:/x", "data/10.0.0.5", "10.dat", "a:b", "t.dat", "C:/x"]
-        {
-            assert!(matches!(path.parse(), Ok(Address::Path(_))), "{path}");
-        }
-    }
-
-    #[test]
     fn addresses_read_back_from_their_own_text() {
         for text in [
             "./t.dat",
@@ -226,20 +176,10 @@ mod tests {
             "nfs://nas/vol1/t.dat",
             "sim:ix4-200d",
             "sim:arrays/x.toml",
-            "a:b",
+            "./a:b",
             "/mnt/x:y/z",
         ] {
             assert_eq!(text.parse::<Address>().map(|a| a.to_string()), Ok(text.to_owned()));
         }
-    }
-
-    #[test]
-    fn schemes_that_are_not_served_are_named() {
-        let message = |text: &str| text.parse::<Address>().unwrap_err().to_string();
-        assert!(message("s3://bucket/x").starts_with("`s3:` targets are not served"));
-        assert!(message("smb://nas/x").contains("mount -t cifs //nas/x /mnt/share"));
-        assert_eq!("".parse::<Address>(), Err(AddressError::Empty));
-        assert_eq!("sim:".parse::<Address>(), Err(AddressError::SimWithoutArray));
-        assert!("null:lots".parse::<Address>().is_err());
     }
 }

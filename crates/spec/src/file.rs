@@ -3,6 +3,7 @@
 //! One function per table, each key in one place. [`crate::resolve`] turns the result into a
 //! [`Plan`](crate::Plan).
 
+use crate::limits::{JOBS_MAX, LINES_MAX, NAME_CHARS_MAX, STEPS_MAX, VALUE_CHARS_MAX};
 use crate::plan::{Arrivals, Data, Semantics};
 use crate::reader::{PlanError, Source, Table, Value};
 use crate::units::{Bytes, Nanos, PerSecond, SizeSpec};
@@ -127,7 +128,7 @@ const DATA: [(&str, Data); 4] = [
 impl PlanFile {
     /// Reads a plan's text; `origin` is what the text is called in messages (its path, or the suite's name).
     pub fn parse(origin: &str, text: &str) -> Result<Self, PlanError> {
-        let source = Source { origin, text, numbered: true };
+        let source = Source::new(origin, text);
         let parsed = source.parse()?;
         let top = Table::top(&source, &parsed);
         let plan = Self {
@@ -142,7 +143,7 @@ impl PlanFile {
             defaults: top.get("defaults").map(|v| defaults(&v)).transpose()?.unwrap_or_default(),
             tests: top
                 .get("test")
-                .map(|v| v.array()?.iter().map(test).collect())
+                .map(|v| v.array_up_to(STEPS_MAX, "tests")?.iter().map(test).collect())
                 .transpose()?
                 .unwrap_or_default(),
         };
@@ -165,8 +166,8 @@ pub(crate) fn read_override(assignment: &str, settings: &mut Settings) -> Result
     // `run=20s` is what people type; TOML wants quotes around it.
     let bare = format!("{} = {value}", key.trim());
     let quoted = format!("{} = \"{}\"", key.trim(), value.trim());
-    let is_toml = Source { origin: &origin, text: &bare, numbered: false }.parse().is_ok();
-    let source = Source { origin: &origin, text: if is_toml { &bare } else { &quoted }, numbered: false };
+    let is_toml = Source::of_option(&origin, &bare).parse().is_ok();
+    let source = Source::of_option(&origin, if is_toml { &bare } else { &quoted });
     let parsed = source.parse()?;
     let table = Table::top(&source, &parsed);
     let read = settings_of(&table)?;
@@ -186,7 +187,7 @@ fn defaults(value: &Value<'_>) -> Result<Settings, PlanError> {
 
 fn test(value: &Value<'_>) -> Result<TestFile, PlanError> {
     let mut table = value.table()?;
-    let (name, missing) = (text_of(&table, "name")?, table.complain("a test needs a `name`"));
+    let (name, missing) = (name_of(&table)?, table.complain("a test needs a `name`"));
     if let Some(name) = &name {
         table.rename(format!("test \"{name}\""));
     }
@@ -196,7 +197,7 @@ fn test(value: &Value<'_>) -> Result<TestFile, PlanError> {
         settings: settings_of(&table)?,
         sweep: table.get("sweep").map(|v| sweep(&v)).transpose()?.unwrap_or_default(),
         jobs: match table.get("job") {
-            Some(jobs) => jobs.array()?.iter().map(job).collect::<Result<_, _>>()?,
+            Some(jobs) => jobs.array_up_to(JOBS_MAX, "jobs")?.iter().map(job).collect::<Result<_, _>>()?,
             None => Vec::new(),
         },
         name: name.clone().unwrap_or_default(),
@@ -207,7 +208,7 @@ fn test(value: &Value<'_>) -> Result<TestFile, PlanError> {
 
 fn job(value: &Value<'_>) -> Result<JobFile, PlanError> {
     let table = value.table()?;
-    let job = JobFile { name: text_of(&table, "name")?, settings: job_settings_of(&table)? };
+    let job = JobFile { name: name_of(&table)?, settings: job_settings_of(&table)? };
     table.finish()?;
     Ok(job)
 }
@@ -252,7 +253,7 @@ fn access(value: &Value<'_>) -> Result<Vec<AccessFile>, PlanError> {
 }
 
 fn tables<'t>(value: &Value<'t>) -> Result<Vec<Table<'t>>, PlanError> {
-    value.array()?.iter().map(Value::table).collect()
+    value.array_up_to(LINES_MAX, "access lines")?.iter().map(Value::table).collect()
 }
 
 fn access_fields(table: &Table<'_>) -> Result<AccessFile, PlanError> {
@@ -345,8 +346,12 @@ fn sweep(value: &Value<'_>) -> Result<Vec<(SweepKey, Vec<String>)>, PlanError> {
     for (name, key) in SweepKey::ALL {
         let Some(values) = table.get(name) else { continue };
         let mut texts = Vec::new();
-        for element in values.array()? {
+        for element in values.array_up_to(STEPS_MAX, "values")? {
             let text = element.scalar()?;
+            if text.chars().count() > VALUE_CHARS_MAX {
+                return Err(element
+                    .complain(format!("is too long; at most {VALUE_CHARS_MAX} characters are allowed")));
+            }
             // The same reader as for the field itself, so that the complaint is the same.
             sweep_value(key, &text, &mut Settings::default())
                 .map_err(|error| element.complain(error.message))?;
@@ -387,6 +392,17 @@ fn text_of(table: &Table<'_>, key: &'static str) -> Result<Option<String>, PlanE
     match value.string()?.trim() {
         "" => Err(value.complain("must not be empty")),
         text => Ok(Some(text.to_owned())),
+    }
+}
+
+/// The name of a test or a job.
+fn name_of(table: &Table<'_>) -> Result<Option<String>, PlanError> {
+    let name = text_of(table, "name")?;
+    match name.as_ref().map(|name| name.chars().count()).filter(|chars| *chars > NAME_CHARS_MAX) {
+        Some(chars) => Err(table.complain(format!(
+            "the name has {chars} characters; at most {NAME_CHARS_MAX} are allowed: move the rest to `notes`"
+        ))),
+        None => Ok(name),
     }
 }
 

@@ -9,9 +9,11 @@
 
 mod address;
 mod address_part;
+mod address_word;
 mod engine;
 mod file;
 mod iscsi_address;
+pub mod limits;
 mod nfs_address;
 mod plan;
 mod reader;

@@ -3,13 +3,16 @@
 //! A [`Table`] hands out its values by key and remembers which were asked for; [`Table::finish`] refuses what
 //! nobody asked for. That is all the schema there is: the reading code lists each key once.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::fmt::Display;
 use std::str::FromStr;
 
 use thiserror::Error;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
+
+/// Words that an error lists at most.
+const WORDS_MAX: usize = 30;
 
 /// A plan that could not be read or does not make sense: where, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -23,13 +26,23 @@ pub struct PlanError {
 
 /// The text being read and what it is called in messages.
 pub(crate) struct Source<'t> {
-    pub(crate) origin: &'t str,
-    pub(crate) text: &'t str,
-    /// Whether a line number says anything: not for a single value from the command line.
-    pub(crate) numbered: bool,
+    origin: &'t str,
+    text: &'t str,
+    /// Offsets of the first byte of each line. `None` where a line number says nothing: a value from the command line.
+    lines: Option<OnceCell<Vec<usize>>>,
 }
 
-impl Source<'_> {
+impl<'t> Source<'t> {
+    /// A file's text.
+    pub(crate) fn new(origin: &'t str, text: &'t str) -> Self {
+        Self { origin, text, lines: Some(OnceCell::new()) }
+    }
+
+    /// A single value from the command line.
+    pub(crate) fn of_option(origin: &'t str, text: &'t str) -> Self {
+        Self { origin, text, lines: None }
+    }
+
     /// Parses the text as TOML; syntax errors carry their line.
     pub(crate) fn parse(&self) -> Result<DeTable<'_>, PlanError> {
         DeTable::parse(self.text).map(Spanned::into_inner).map_err(|error| {
@@ -38,8 +51,13 @@ impl Source<'_> {
         })
     }
 
-    fn line(&self, offset: usize) -> usize {
-        1 + self.text.as_bytes()[..offset.min(self.text.len())].iter().filter(|b| **b == b'\n').count()
+    /// Line of a byte offset, from 1. Counted once for all: every table asks for its line.
+    fn line(&self, offset: usize) -> Option<usize> {
+        let starts = self.lines.as_ref()?.get_or_init(|| {
+            let ends = self.text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+            std::iter::once(0).chain(ends.map(|(at, _)| at + 1)).collect()
+        });
+        Some(starts.partition_point(|start| *start <= offset))
     }
 }
 
@@ -199,6 +217,16 @@ impl<'t> Value<'t> {
         }
     }
 
+    /// The elements of an array, which must not be empty nor have more than `most` of `what`.
+    pub(crate) fn array_up_to(&self, most: usize, what: &str) -> Result<Vec<Value<'t>>, PlanError> {
+        match self.value.get_ref() {
+            DeValue::Array(values) if values.len() > most => {
+                Err(self.complain(format!("has {} {what}; at most {most} are allowed", values.len())))
+            }
+            _ => self.array(),
+        }
+    }
+
     /// The elements of an array, which must not be empty.
     pub(crate) fn array(&self) -> Result<Vec<Value<'t>>, PlanError> {
         match self.value.get_ref() {
@@ -215,10 +243,7 @@ impl<'t> Value<'t> {
 
 fn place(source: &Source<'_>, offset: usize, path: &str) -> String {
     let origin = source.origin;
-    if !source.numbered {
-        return origin.to_owned();
-    }
-    let line = source.line(offset);
+    let Some(line) = source.line(offset) else { return origin.to_owned() };
     if path.is_empty() { format!("{origin}:{line}") } else { format!("{origin}:{line}: {path}") }
 }
 
@@ -246,7 +271,17 @@ fn kind(value: &DeValue<'_>) -> &'static str {
 pub fn suggest(word: &str, known: &[&str]) -> String {
     match nearest(word, known.iter().copied()) {
         Some(near) => format!("; did you mean `{near}`?"),
-        None => format!("; use one of: {}", known.join(", ")),
+        None => format!("; use one of: {}", some_of(known)),
+    }
+}
+
+/// The words, or the first of them where there are too many to read.
+fn some_of(words: &[&str]) -> String {
+    match words.get(..WORDS_MAX) {
+        Some(first) if words.len() > WORDS_MAX => {
+            format!("{}, and {} more", first.join(", "), words.len() - WORDS_MAX)
+        }
+        _ => words.join(", "),
     }
 }
 

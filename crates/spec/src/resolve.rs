@@ -1,10 +1,13 @@
 //! From what was written to what it means: layers laid over each other, defaults filled in, sweeps unrolled,
 //! contradictions refused.
 
+use std::collections::HashSet;
+
 use crate::file::{
     AccessFile, JobFile, PacingFile, PlanFile, Settings, SweepKey, TestFile, read_override, sweep_override,
     sweep_value,
 };
+use crate::limits::{self, STEP_WORKERS_MAX};
 use crate::plan::{Access, Arrivals, Data, Job, Pacing, Plan, Semantics, Span, Step, Stop, Swept, Test};
 use crate::reader::{PlanError, suggest};
 use crate::units::{Bytes, Nanos, PerSecond, SizeSpec};
@@ -15,8 +18,6 @@ const RUN_DEFAULT: Nanos = Nanos::from_secs(30);
 const RUN_BOUND: Nanos = Nanos::from_secs(24 * 3600);
 /// Failed I/Os after which a step, and with it the run, is given up.
 const ERROR_LIMIT_DEFAULT: u64 = 100;
-/// The most steps one sweep may have: a day of ten-second steps is about 8,600.
-const SWEEP_STEPS_MAX: usize = 10_000;
 /// `--quick` divides the measured window by this, and keeps the result between the two bounds below.
 const QUICK_DIVISOR: u64 = 24;
 const QUICK_RUN_MIN: Nanos = Nanos::from_secs(2);
@@ -101,9 +102,11 @@ impl PlanFile {
                 "With --rate this plan runs with Assay semantics: Iometer has no open loop.".to_owned(),
             );
         }
+        limits::check(self, over)?;
         let mut tests = Vec::new();
-        for (index, file) in self.tests.iter().enumerate() {
-            if self.tests[..index].iter().any(|t| t.name == file.name) {
+        let mut names = HashSet::new();
+        for file in &self.tests {
+            if !names.insert(file.name.as_str()) {
                 return Err(complain(&file.place, "another test has this name already"));
             }
             tests.push(resolve_test(file, &self.defaults, semantics, over)?);
@@ -220,7 +223,7 @@ fn resolve_test(
     let is_set =
         |key: SweepKey| over.settings.fixes(key) || over.sweep.iter().any(|(swept, _)| *swept == key);
     let sweep: Vec<_> = over.sweep.iter().chain(file.sweep.iter().filter(|(key, _)| !is_set(*key))).collect();
-    let steps = unroll(&file.place, &sweep)?
+    let steps = unroll(&sweep)
         .iter()
         .map(|swept| resolve_step(file, &settings, swept, semantics, over))
         .collect::<Result<_, _>>()?;
@@ -228,17 +231,7 @@ fn resolve_test(
 }
 
 /// Every combination of the swept values, the first key varying slowest.
-fn unroll(
-    place: &str,
-    sweep: &[&(SweepKey, Vec<String>)],
-) -> Result<Vec<Vec<(SweepKey, String)>>, PlanError> {
-    let count = sweep.iter().map(|(_, values)| values.len()).product::<usize>();
-    if count > SWEEP_STEPS_MAX {
-        return Err(complain(
-            place,
-            &format!("sweeps over {count} steps; at most {SWEEP_STEPS_MAX} are allowed"),
-        ));
-    }
+fn unroll(sweep: &[&(SweepKey, Vec<String>)]) -> Vec<Vec<(SweepKey, String)>> {
     let mut steps = vec![Vec::new()];
     for (key, values) in sweep {
         let longer = |step: Vec<(SweepKey, String)>| {
@@ -250,7 +243,7 @@ fn unroll(
         };
         steps = steps.into_iter().flat_map(longer).collect();
     }
-    Ok(steps)
+    steps
 }
 
 fn resolve_step(
@@ -278,6 +271,14 @@ fn resolve_step(
         let name = job_file.name.clone().unwrap_or_else(|| format!("job {}", index + 1));
         let place = if file.jobs.is_empty() { file.place.clone() } else { format!("{}: {name}", file.place) };
         jobs.push(resolve_job(name, &place, &layered, semantics)?);
+    }
+    let workers = jobs.iter().map(|job| job.workers).fold(0, u32::saturating_add);
+    if workers > STEP_WORKERS_MAX {
+        let says = format!(
+            "has {workers} workers in all its jobs; at most {STEP_WORKERS_MAX} are allowed in one step: use fewer \
+             workers with a larger `outstanding`"
+        );
+        return Err(complain(&file.place, &says));
     }
     let verify = timing.verify.unwrap_or(false);
     if verify {

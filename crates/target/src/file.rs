@@ -1,19 +1,19 @@
-//! What is done with a file before and after I/O: finding out what a path is, creating, allocating, marking, finding
-//! holes.
+//! What is done with a file before and after I/O: finding out what a path is, creating, allocating, locking, finding
+//! holes, removing.
 //!
-//! A file that Assay made carries a [`Marker`]: what it was filled with, and how it looked when Assay last closed
-//! it. A file without one, or changed by somebody since, is foreign.
+//! A file that Assay made carries a [`Marker`]. A file without one, or changed by somebody since, is foreign.
 
 use std::fs::{self, File, Metadata};
-use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{self, Seek as _, SeekFrom};
 use std::os::unix::fs::{FileExt as _, FileTypeExt as _, MetadataExt as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use rustix::fs::{FallocateFlags, FlockOperation, Mode, OFlags, XattrFlags};
-use serde::{Deserialize, Serialize};
+use rustix::fs::{FallocateFlags, FlockOperation, Mode, OFlags};
 
 pub use crate::fiemap::{Extents, Placed};
-use crate::{IoBuf, fiemap};
+use crate::mark::remove_beside;
+pub use crate::mark::{FileLook, Mark, Marker, VoidMark};
+use crate::{AccessMode, IoBuf, fiemap};
 
 /// What a path is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -152,250 +152,92 @@ pub fn drop_cached_pages(file: &File) -> io::Result<()> {
     Ok(rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed)?)
 }
 
-/// What a file made by Assay carries: an extended attribute, or a file beside it where there are none.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Marker {
-    /// Version of this record.
-    pub version: u32,
-    /// Random number that identifies the file, whichever way it is reached. Empty in marks of older versions.
-    #[serde(default)]
-    pub id: String,
-    /// True if Assay created the file (and may remove it), or was only allowed to overwrite it.
-    pub created: bool,
-    /// Bytes from the start that hold data.
-    pub filled_bytes: u64,
-    /// Kinds of data that were written into it since it was filled, sorted; the fill is one of them.
-    pub kinds: Vec<String>,
-    /// Length when the marker was written, bytes.
-    pub length_bytes: u64,
-    /// Set while a run may write: its modification time then says nothing, but its length must be this one.
-    pub is_open: bool,
-    /// How long after this record was written the run that opened the file may still write to it, s; 0: nobody says.
-    #[serde(default)]
-    pub open_for_s: u64,
-    /// Modification time when Assay last closed it, ns since 1970.
-    pub modified_ns: i128,
+/// A file by what the file system calls it, not by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileIdentity {
+    /// `st_dev`.
+    pub device: u64,
+    /// `st_ino`.
+    pub inode: u64,
+    /// `st_rdev`: which device a node stands for; 0 for regular files.
+    pub node_of: u64,
 }
 
-const MARKER_VERSION: u32 = 2;
-const MARKER_ATTRIBUTE: &str = "user.assay";
-/// More than any marker takes.
-pub(crate) const MARKER_BYTES_MAX: usize = 4096;
-
-impl Marker {
-    /// A marker for a file that holds nothing yet.
-    #[must_use]
-    pub fn new(created: bool) -> Self {
-        Self {
-            version: MARKER_VERSION,
-            id: random_id(),
-            created,
-            filled_bytes: 0,
-            kinds: Vec::new(),
-            length_bytes: 0,
-            is_open: true,
-            open_for_s: 0,
-            modified_ns: 0,
-        }
+impl FileIdentity {
+    /// Of an open file.
+    pub fn of(file: &File) -> io::Result<Self> {
+        file.metadata().map(|metadata| Self::of_metadata(&metadata))
     }
 
-    /// The marker of `file`, if it has one that still describes it.
-    pub fn read(path: &Path, file: &File) -> io::Result<Option<Self>> {
-        let metadata = file.metadata()?;
-        let Some(text) = read_text(path, file, &metadata)? else { return Ok(None) };
-        Ok(Self::of_text(&text, metadata.len(), modified_ns(&metadata)))
+    /// Of what has that name, which is not followed where it is a link.
+    pub fn of_name(path: &Path) -> io::Result<Self> {
+        fs::symlink_metadata(path).map(|metadata| Self::of_metadata(&metadata))
     }
 
-    /// The marker that `text` holds, if it still describes a file that looks so.
-    pub(crate) fn of_text(text: &[u8], length_bytes: u64, modified_ns: i128) -> Option<Self> {
-        let marker = serde_json::from_slice::<Self>(text).ok()?;
-        let is_unchanged = match marker.is_open {
-            // A run that was killed left it so.
-            true => length_bytes == marker.length_bytes,
-            false => marker.modified_ns == modified_ns,
-        };
-        (marker.version == MARKER_VERSION && is_unchanged).then_some(marker)
-    }
-
-    /// The number of a marker, whether that still describes its file or not.
-    pub(crate) fn id_of_text(text: &[u8]) -> Option<String> {
-        let id = serde_json::from_slice::<Self>(text).ok()?.id;
-        // It comes from a server and becomes part of a lock's name here: nothing but what `random_id` makes.
-        is_id(&id).then_some(id)
-    }
-
-    /// Gives a mark of an earlier version, or one that somebody else wrote, a number of its own.
-    pub fn ensure_id(&mut self) {
-        if !is_id(&self.id) {
-            self.id = random_id();
-        }
-    }
-
-    /// Notes how the file looks, and gives the text of the marker.
-    pub(crate) fn seal(
-        &mut self,
-        length_bytes: u64,
-        modified_ns: i128,
-        is_open: bool,
-    ) -> io::Result<Vec<u8>> {
-        (self.is_open, self.length_bytes, self.modified_ns) = (is_open, length_bytes, modified_ns);
-        serde_json::to_vec(self).map_err(io::Error::other)
-    }
-
-    /// Writes the marker: before a run that writes (`is_open`), and after it.
-    pub fn write(&mut self, path: &Path, file: &File, is_open: bool) -> io::Result<()> {
-        let metadata = file.metadata()?;
-        let text = self.seal(metadata.len(), modified_ns(&metadata), is_open)?;
-        match rustix::fs::fsetxattr(file, MARKER_ATTRIBUTE, &text, XattrFlags::empty()) {
-            Ok(()) => Ok(()),
-            Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSPC | rustix::io::Errno::PERM) => {
-                write_beside(&beside_path(path), &beside_text(metadata.ino(), &text)?)
-            }
-            Err(errno) => Err(errno.into()),
-        }
+    fn of_metadata(metadata: &Metadata) -> Self {
+        Self { device: metadata.dev(), inode: metadata.ino(), node_of: metadata.rdev() }
     }
 }
 
-/// Returns true if it is a number that [`random_id`] could have made. Marks of earlier versions have none.
-fn is_id(text: &str) -> bool {
-    text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+/// Opens a file or device whose path has no links at its end; one that stands there is not followed.
+pub fn open(real: &Path, access: AccessMode) -> io::Result<File> {
+    let access = match access {
+        AccessMode::ReadOnly => OFlags::RDONLY,
+        AccessMode::ReadWrite => OFlags::RDWR,
+    };
+    let flags = access | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(File::from(rustix::fs::open(real, flags, Mode::empty())?))
 }
 
-/// 128 random bits as text.
-pub(crate) fn random_id() -> String {
-    let mut bytes = [0; 16];
-    match rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::NONBLOCK) {
-        Ok(16) => format!("{:032x}", u128::from_ne_bytes(bytes)),
-        // Where there is no randomness yet, the time and the process distinguish files.
-        _ => {
-            let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-            format!("{:024x}{:08x}", now.as_nanos(), std::process::id())
+/// Outcome of the removal of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Removal {
+    /// It is gone, and its mark with it.
+    Removed,
+    /// Assay did not create it, or somebody changed it since.
+    NotOurs,
+    /// Its name leads to another file by now, or to none; nothing was removed.
+    Elsewhere,
+    /// Another run on this machine uses it; nothing was removed.
+    InUse,
+}
+
+/// Removes the file `known` with its marker where Assay created it and it still has that name.
+pub fn remove(path: &Path, known: FileIdentity) -> io::Result<Removal> {
+    let file = match open(path, AccessMode::ReadOnly) {
+        Ok(file) => file,
+        Err(e) if matches!(e.raw_os_error(), Some(libc::ENOENT | libc::ELOOP)) => {
+            return Ok(Removal::Elsewhere);
         }
+        Err(e) => return Err(e),
+    };
+    if FileIdentity::of(&file)? != known {
+        return Ok(Removal::Elsewhere);
     }
-}
-
-/// Removes a file that Assay created, with its marker. Returns false if Assay did not create it.
-pub fn remove(path: &Path) -> io::Result<bool> {
-    let file = File::open(path)?;
     match Marker::read(path, &file)? {
         Some(marker) if marker.created => {
             fs::remove_file(path)?;
-            let beside = beside_path(path);
-            if is_beside(&beside) {
-                fs::remove_file(beside)?;
-            }
-            Ok(true)
+            remove_beside(path)?;
+            Ok(Removal::Removed)
         }
-        _ => Ok(false),
+        _ => Ok(Removal::NotOurs),
     }
 }
 
-/// The marker where there are no extended attributes: tied to its file by the inode.
-#[derive(Serialize, Deserialize)]
-struct Beside {
-    inode: u64,
-    marker: String,
-}
-
-/// Returns what the file with the marker of the file `inode` holds.
-pub(crate) fn beside_text(inode: u64, marker: &[u8]) -> io::Result<Vec<u8>> {
-    let marker = String::from_utf8_lossy(marker).into_owned();
-    serde_json::to_vec(&Beside { inode, marker }).map_err(io::Error::other)
-}
-
-/// The marker in the file beside, if that belongs to the file `inode`.
-pub(crate) fn marker_beside(text: &[u8], inode: u64) -> Option<Vec<u8>> {
-    let beside: Beside = serde_json::from_slice(text).ok()?;
-    (beside.inode == inode).then(|| beside.marker.into_bytes())
-}
-
-/// Returns true if a file beside holds a marker, whoever's.
-pub(crate) fn is_marker(text: &[u8]) -> bool {
-    serde_json::from_slice::<Beside>(text).is_ok()
-}
-
-/// The name of the file with the marker of the file `name`.
-pub(crate) fn beside_name(name: &std::ffi::OsStr) -> std::ffi::OsString {
-    let mut beside = std::ffi::OsString::from(".");
-    beside.push(name);
-    beside.push(".assay");
-    beside
-}
-
-fn beside_path(path: &Path) -> PathBuf {
-    path.with_file_name(beside_name(path.file_name().unwrap_or_default()))
-}
-
-/// Writes the marker beside its file in one step, over an older marker but over nothing else.
-///
-/// A link, or a file of somebody else's, may stand there: it is neither followed nor overwritten.
-fn write_beside(path: &Path, text: &[u8]) -> io::Result<()> {
-    match fs::symlink_metadata(path) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => {}
-        Err(e) => return Err(e),
-        Ok(_) if is_beside(path) => {}
-        Ok(_) => {
-            let says = format!(
-                "{} is in the way of the mark that Assay writes beside its file, and Assay did not write it; move it",
-                path.display()
-            );
-            return Err(io::Error::new(io::ErrorKind::AlreadyExists, says));
-        }
+/// Takes back a file that was created a moment ago, whether or not it could be marked.
+pub fn discard(path: &Path, created: &File) -> io::Result<()> {
+    if FileIdentity::of_name(path)? != FileIdentity::of(created)? {
+        return Ok(());
     }
-    let mut new = path.as_os_str().to_owned();
-    new.push(format!(".{}", std::process::id()));
-    let new = PathBuf::from(new);
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mut file = File::from(rustix::fs::open(&new, flags, Mode::from_raw_mode(0o644))?);
-    let moved = file.write_all(text).and_then(|()| fs::rename(&new, path));
-    if moved.is_err() {
-        // Half a marker is of no use to anybody.
-        let _ = fs::remove_file(&new);
-    }
-    moved
-}
-
-/// Returns true if a marker stands there, and not a link or a file of somebody else's.
-fn is_beside(path: &Path) -> bool {
-    matches!(open_beside(path).and_then(read_beside), Ok(Some(_)))
-}
-
-fn open_beside(path: &Path) -> io::Result<File> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    Ok(File::from(rustix::fs::open(path, flags, Mode::empty())?))
-}
-
-fn read_beside(beside: File) -> io::Result<Option<Beside>> {
-    let mut text = Vec::new();
-    beside.take(MARKER_BYTES_MAX as u64).read_to_end(&mut text)?;
-    Ok(serde_json::from_slice(&text).ok())
-}
-
-fn read_text(path: &Path, file: &File, metadata: &Metadata) -> io::Result<Option<Vec<u8>>> {
-    let mut text = vec![0; MARKER_BYTES_MAX];
-    if let Ok(length) = rustix::fs::fgetxattr(file, MARKER_ATTRIBUTE, text.as_mut_slice()) {
-        text.truncate(length);
-        return Ok(Some(text));
-    }
-    let beside = match open_beside(&beside_path(path)) {
-        Ok(beside) => read_beside(beside)?,
-        // Assay makes no links there: the file has no marker.
-        Err(e) if is_missing_or_link(&e) => return Ok(None),
-        Err(e) => return Err(e),
-    };
-    Ok(beside.filter(|b| b.inode == metadata.ino()).map(|b| b.marker.into_bytes()))
-}
-
-fn is_missing_or_link(error: &io::Error) -> bool {
-    error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(libc::ELOOP)
-}
-
-fn modified_ns(metadata: &Metadata) -> i128 {
-    i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec())
+    fs::remove_file(path)?;
+    remove_beside(path)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+    use std::path::PathBuf;
+
     use super::*;
 
     fn made(directory: &Path) -> (PathBuf, File) {
@@ -433,57 +275,27 @@ mod tests {
     }
 
     #[test]
-    fn a_marked_file_counts_as_made_by_assay_until_somebody_changes_it() {
+    fn only_the_file_that_is_known_is_removed_and_only_where_assay_made_it() {
         let directory = tempfile::tempdir().unwrap();
         let (path, mut file) = made(directory.path());
-        assert_eq!(Marker::read(&path, &file).unwrap(), None);
-        let mut marker = Marker::new(true);
-        marker.kinds.push("unique".into());
-        marker.write(&path, &file, false).unwrap();
-        assert_eq!(Marker::read(&path, &file).unwrap(), Some(marker));
+        let known = FileIdentity::of(&file).unwrap();
+        assert_eq!(remove(&path, known).unwrap(), Removal::NotOurs, "no mark");
+        Marker::new(true).write(&path, &file, false).unwrap();
         std::thread::sleep(std::time::Duration::from_millis(20));
         file.write_all(b"somebody else").unwrap();
-        assert_eq!(Marker::read(&path, &file).unwrap(), None);
-        assert!(!remove(&path).unwrap(), "a changed file must stay");
-        assert!(path.exists());
-    }
-
-    #[test]
-    fn a_file_whose_run_was_killed_still_counts_as_made_by_assay() {
-        let directory = tempfile::tempdir().unwrap();
-        let (path, mut file) = made(directory.path());
-        file.set_len(4096).unwrap();
-        Marker::new(true).write(&path, &file, true).unwrap();
-        std::thread::sleep(std::time::Duration::from_millis(20));
-        file.write_all(b"the run that was killed").unwrap();
-        assert!(Marker::read(&path, &file).unwrap().is_some());
-        file.set_len(5000).unwrap();
-        assert!(Marker::read(&path, &file).unwrap().is_none(), "another length: somebody else's content");
-        file.set_len(4096).unwrap();
-        assert!(remove(&path).unwrap());
-        assert!(!path.exists());
-    }
-
-    #[test]
-    fn a_marker_beside_its_file_replaces_an_older_one_and_nothing_else() {
-        let directory = tempfile::tempdir().unwrap();
-        let (beside, precious) = (directory.path().join(".t.dat.assay"), directory.path().join("precious"));
-        let marker = |inode| serde_json::to_vec(&Beside { inode, marker: "{}".into() }).unwrap();
-        write_beside(&beside, &marker(1)).unwrap();
-        write_beside(&beside, &marker(2)).unwrap();
-        assert_eq!(fs::read(&beside).unwrap(), marker(2));
-        fs::remove_file(&beside).unwrap();
-        fs::write(&precious, "precious").unwrap();
-        std::os::unix::fs::symlink(&precious, &beside).unwrap();
-        let refused = write_beside(&beside, &marker(3)).unwrap_err().to_string();
-        assert!(refused.contains("is in the way"), "{refused}");
-        fs::remove_file(&beside).unwrap();
-        fs::write(&beside, "somebody's notes").unwrap();
-        let refused = write_beside(&beside, &marker(3)).unwrap_err().to_string();
-        assert!(refused.contains(".t.dat.assay is in the way"), "{refused}");
-        assert_eq!(fs::read(&beside).unwrap(), b"somebody's notes");
-        assert_eq!(fs::read(&precious).unwrap(), b"precious");
-        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 2, "nothing is left over");
+        assert_eq!(remove(&path, known).unwrap(), Removal::NotOurs, "a changed file stays");
+        Marker::new(true).write(&path, &file, false).unwrap();
+        let aside = directory.path().join("aside");
+        fs::rename(&path, &aside).unwrap();
+        assert_eq!(remove(&path, known).unwrap(), Removal::Elsewhere, "no file");
+        fs::write(&path, "precious").unwrap();
+        assert_eq!(remove(&path, known).unwrap(), Removal::Elsewhere, "another file");
+        fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink(&aside, &path).unwrap();
+        assert_eq!(remove(&path, known).unwrap(), Removal::Elsewhere, "a link");
+        fs::rename(&aside, &path).unwrap();
+        assert_eq!(remove(&path, known).unwrap(), Removal::Removed);
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
     }
 
     #[test]

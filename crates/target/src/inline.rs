@@ -39,7 +39,7 @@ pub struct InlineTarget {
 
 impl InlineTarget {
     pub(crate) fn open(members: &[FileMember], depth: u32) -> Result<Self, OpenError> {
-        let files = members.iter().map(|m| m.open().map(Some)).collect::<Result<Vec<_>, _>>()?;
+        let files = members.iter().map(|m| m.open_first().map(Some)).collect::<Result<Vec<_>, _>>()?;
         let geometry = Geometry {
             members: members.iter().map(|m| m.span_bytes).collect(),
             block_bytes: members.iter().map(|m| m.block_bytes).max().unwrap_or(512),

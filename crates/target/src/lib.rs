@@ -5,7 +5,8 @@
 //! the kernel still writes to it. [`open`] makes the right target for the members it is given: files and block
 //! devices by io_uring (or `psync` where that is refused, or `inline` in memory), a LUN by our own iSCSI initiator, a
 //! file on an NFS server by our own NFSv3 client, or the null target, which measures the tester itself.
-//! [`file`] holds what is done with a file before and after: creating, marking as ours, looking for holes.
+//! [`file`] holds what is done with a file before and after: creating, marking as ours, looking for holes. [`input`]
+//! reads the files that a user names as input, within their limits.
 //!
 //! Architecture invariant: the only room with `unsafe` in it; each block says why it is sound.
 #![expect(unsafe_code, reason = "this room talks to the kernel; see the SAFETY notes")]
@@ -13,8 +14,11 @@
 mod buffer;
 mod fiemap;
 pub mod file;
+mod fingerprint;
 mod inline;
+pub mod input;
 pub mod lun;
+mod mark;
 mod member;
 pub mod nfs;
 mod null;
@@ -31,11 +35,13 @@ use assay_spec::Engine;
 use thiserror::Error;
 
 pub use buffer::{ALIGNMENT, IoBuf};
+pub use file::FileIdentity;
+pub use fingerprint::{END_BYTES, Fingerprint};
 pub use inline::{InlineTarget, is_in_memory};
 pub use member::Member;
 pub use null::NullTarget;
 pub use open::{
-    AccessMode, AnyTarget, Caching, Durability, FileIdentity, FileMember, IoEngine, OpenError, OpenRequest,
+    AccessMode, AnyTarget, Binding, Caching, Durability, FileMember, IoEngine, OpenError, OpenRequest,
     SimulatedMember, open, uring_refused,
 };
 pub use psync::PsyncTarget;

@@ -2,13 +2,13 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use assay_spec::Engine;
 use rustix::fs::{Mode, OFlags};
 use thiserror::Error;
 
+use crate::file::{FileIdentity, Marker};
 use crate::inline::InlineTarget;
 use crate::lun::LunTarget;
 use crate::member::Member;
@@ -22,10 +22,10 @@ use crate::{Completion, Geometry, IoBuf, Op, Target, TargetLost, Wait};
 /// A file or block device, and how it is to be opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileMember {
-    /// The file or device node.
+    /// The file or device node, as it was given.
     pub path: PathBuf,
     /// Which file it must be, however the path is understood later; `None`: whichever it is.
-    pub identity: Option<FileIdentity>,
+    pub binding: Option<Binding>,
     /// Whether writes are allowed.
     pub access: AccessMode,
     /// Past the page cache or through it.
@@ -38,21 +38,15 @@ pub struct FileMember {
     pub block_bytes: u32,
 }
 
-/// A file by what the file system calls it, not by its name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FileIdentity {
-    /// `st_dev`.
-    pub device: u64,
-    /// `st_ino`.
-    pub inode: u64,
-}
-
-impl FileIdentity {
-    /// Of an open file.
-    pub fn of(file: &File) -> io::Result<Self> {
-        let metadata = file.metadata()?;
-        Ok(Self { device: metadata.dev(), inode: metadata.ino() })
-    }
+/// Which file or device a path led to when it was looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Binding {
+    /// The path with all links resolved.
+    pub real: PathBuf,
+    /// What was there.
+    pub identity: FileIdentity,
+    /// Number of this run in the mark of the file; `None` for what carries no mark.
+    pub run: Option<String>,
 }
 
 /// Whether a member may be written.
@@ -147,6 +141,17 @@ pub enum OpenError {
         "{0} was replaced by another file after it was prepared; nothing was written to it; start the run again"
     )]
     Replaced(String),
+    /// Somebody else changed a target, or another one took its place, before this run wrote to it.
+    #[error(
+        "{target} changed after Assay inspected it ({what}), so it was not written; find out what else uses it, and \
+         start the run again"
+    )]
+    Changed {
+        /// Path or address.
+        target: String,
+        /// What changed.
+        what: String,
+    },
     /// The ring could not be made.
     #[error("cannot set up io_uring: {0}; use --io psync")]
     Ring(#[source] io::Error),
@@ -233,16 +238,37 @@ impl FileMember {
             flags |= OFlags::DSYNC;
         }
         let path = || self.path.display().to_string();
-        let opened = rustix::fs::open(&self.path, flags, Mode::empty());
+        let real: &Path = match &self.binding {
+            Some(binding) => {
+                flags |= OFlags::NOFOLLOW;
+                &binding.real
+            }
+            None => &self.path,
+        };
+        let opened = rustix::fs::open(real, flags, Mode::empty());
         let file = opened.map(File::from).map_err(|errno| match (errno, self.caching) {
             (rustix::io::Errno::INVAL, Caching::Direct) => OpenError::NoDirectIo(path()),
+            (rustix::io::Errno::LOOP, _) if self.binding.is_some() => OpenError::Replaced(path()),
             _ => OpenError::Open { path: path(), source: errno.into() },
         })?;
         let identity = FileIdentity::of(&file).map_err(|source| OpenError::Open { path: path(), source })?;
-        match self.identity {
-            Some(expected) if expected != identity => Err(OpenError::Replaced(path())),
+        match &self.binding {
+            Some(expected) if expected.identity != identity => Err(OpenError::Replaced(path())),
             _ => Ok(file),
         }
+    }
+
+    /// Opens the file for the first time on a worker: a file that is written must carry the mark of this run.
+    pub(crate) fn open_first(&self) -> Result<File, OpenError> {
+        let file = self.open()?;
+        let path = || self.path.display().to_string();
+        if let Some(Binding { real, run: Some(run), .. }) = &self.binding {
+            let found = Marker::run_of(real, &file);
+            if found.map_err(|source| OpenError::Open { path: path(), source })? != *run {
+                return Err(OpenError::Changed { target: path(), what: "its mark".into() });
+            }
+        }
+        Ok(file)
     }
 }
 
@@ -377,7 +403,7 @@ pub(crate) mod tests {
         file.as_file().set_len(size).unwrap();
         let member = FileMember {
             path: file.path().to_owned(),
-            identity: None,
+            binding: None,
             access: AccessMode::ReadWrite,
             caching: Caching::Cached,
             durability: Durability::Device,
@@ -390,11 +416,33 @@ pub(crate) mod tests {
     #[test]
     fn a_file_that_took_the_place_of_another_is_not_opened() {
         let (keep, mut member) = temporary_member(4096);
-        member.identity = Some(FileIdentity::of(keep.as_file()).unwrap());
+        let identity = FileIdentity::of(keep.as_file()).unwrap();
+        member.binding = Some(Binding { real: keep.path().to_owned(), identity, run: None });
         member.open().unwrap();
         let (other, _) = temporary_member(4096);
+        let aside = keep.path().with_extension("aside");
+        std::fs::rename(keep.path(), &aside).unwrap();
+        std::os::unix::fs::symlink(&aside, keep.path()).unwrap();
+        assert!(matches!(member.open(), Err(OpenError::Replaced(_))), "a link, even to the file itself");
+        std::fs::remove_file(aside).unwrap();
         std::fs::rename(other.path(), keep.path()).unwrap();
         assert!(matches!(member.open(), Err(OpenError::Replaced(_))));
+    }
+
+    #[test]
+    fn a_file_that_carries_another_mark_than_that_of_the_run_is_not_opened() {
+        let (keep, mut member) = temporary_member(4096);
+        let mut marker = Marker::new(true);
+        marker.begin_run(60);
+        marker.write(keep.path(), keep.as_file(), true).unwrap();
+        let identity = FileIdentity::of(keep.as_file()).unwrap();
+        let real = keep.path().to_owned();
+        member.binding = Some(Binding { real, identity, run: Some(marker.run.clone()) });
+        member.open_first().unwrap();
+        marker.begin_run(60);
+        marker.write(keep.path(), keep.as_file(), true).unwrap();
+        let refused = member.open_first().unwrap_err().to_string();
+        assert!(refused.contains("changed after Assay inspected it (its mark)"), "{refused}");
     }
 
     /// A reopen once opened the new file before it closed the old one, so the last close that a storage sees when

@@ -40,7 +40,7 @@ impl PsyncTarget {
     pub(crate) fn open(members: &[FileMember], depth: u32) -> Result<Self, OpenError> {
         let files = members
             .iter()
-            .map(|m| m.open().map(|file| RwLock::new(Some(file))))
+            .map(|m| m.open_first().map(|file| RwLock::new(Some(file))))
             .collect::<Result<Vec<_>, _>>()?;
         let files = Arc::new(files);
         let geometry = Geometry {

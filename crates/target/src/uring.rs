@@ -43,7 +43,7 @@ impl UringTarget {
     /// Opens `members` for up to `depth` operations that use `buffers`. Call it on the thread that will drive the
     /// target: the kernel binds the ring to it.
     pub(crate) fn open(members: &[FileMember], depth: u32, buffers: &[IoBuf]) -> Result<Self, OpenError> {
-        let files = members.iter().map(FileMember::open).collect::<Result<Vec<_>, _>>()?;
+        let files = members.iter().map(FileMember::open_first).collect::<Result<Vec<_>, _>>()?;
         let ring = cheapest_ring(depth).map_err(OpenError::Ring)?;
         let descriptors: Vec<_> = files.iter().map(AsRawFd::as_raw_fd).collect();
         ring.submitter().register_files(&descriptors).map_err(OpenError::Ring)?;

@@ -2,7 +2,7 @@
 
 use super::{Fired, Run, StepCase};
 use super::{
-    cache, cost, host, identity, link, load, network, nfs, pairs, queue, run, serial, settings, target,
+    cache, cost, host, identity, link, load, network, nfs, pairs, queue, run, serial, settings, shape, target,
 };
 use crate::case::Case;
 
@@ -69,7 +69,7 @@ use Check::{Load, Loads, Pair, Step};
 use Effect::{Compares, Disturbs, NamesLimit, Serialises, ShowsCache};
 
 /// Every rule.
-pub(crate) const RULES: [Rule; 45] = [
+pub(crate) const RULES: [Rule; 49] = [
     Rule::new("partial", Check::Run(run::partial)),
     Rule::new("quick", Check::Run(run::quick)),
     Rule::new("changed", Check::Run(run::changed)),
@@ -89,6 +89,10 @@ pub(crate) const RULES: [Rule; 45] = [
     Rule::new("uncertain-writes", Step(nfs::uncertain_writes)).with(Disturbs),
     Rule::new("errors", Step(load::errors)).with(Disturbs),
     Rule::new("stalled", Step(load::stalled)).with(Disturbs),
+    Rule::new("ramp-up", Step(shape::ramp_up)),
+    Rule::new("drift", Step(shape::drift)),
+    Rule::new("level-change", Step(shape::level_change)),
+    Rule::new("saw-tooth", Step(shape::saw_tooth)),
     Rule::new("missed-rate", Step(load::missed_rate)),
     Rule::new("rereads-start", Step(queue::rereads_start)),
     Rule::new("drained-queue", Step(queue::drained_queue)),

@@ -1,6 +1,6 @@
 //! Each rule: it fires, it does not, and what it does on the boundary.
 
-use assay_analysis::{DiskBytes, OpSummary, Point, RunSummary, Severity, findings};
+use assay_analysis::{DiskBytes, Finding, OpSummary, Point, RunSummary, Severity, findings};
 use assay_record::{
     Agreed, Content, Failure, LunFacts, MemberKind, Mismatch, NfsFacts, PathFacts, RunHeader, Stamp, StepCpu,
     StepReason, Warning, WriteEnd,
@@ -304,6 +304,45 @@ fn seconds_without_io_are_a_stall_where_an_io_took_as_long() {
     assert!(set(&[900.0, 880.0, 0.0, 910.0], 40_000_000).is_none(), "it was meant to rest");
     assert!(set(&[900.0, 880.0, 90.0, 910.0], 3_400_000_000).is_none(), "slow is not still");
     assert!(set(&[1.0, 0.0, 1.0, 1.0, 0.0, 1.0], 1_300_000_000).is_none(), "large I/Os, one a second");
+}
+
+/// Returns the finding of `rule` on a window of one rate a second, of writes only.
+fn over_time(rule: &str, rates: impl IntoIterator<Item = f64>) -> Option<Finding> {
+    let (header, mut summary) = clean();
+    let step = &mut summary.steps[0];
+    let plain = Point { mib_per_s: 512.0, ..step.series[0].clone() };
+    let rates = rates.into_iter().zip(1_u32..);
+    step.series = rates.map(|(iops, s)| Point { t_s: f64::from(s), iops, ..plain.clone() }).collect();
+    (step.read, step.write) = (OpSummary::default(), step.total.clone());
+    found(rule, &header, &summary)
+}
+
+/// Rates that scatter by 3 % around `level`.
+fn around(level: f64, seconds: usize) -> impl Iterator<Item = f64> {
+    (0..seconds).map(move |i| level * (1.0 + 0.03 * f64::from([-1, 1, 0, 1, 0, -1, 1][i % 7])))
+}
+
+#[test]
+fn a_rate_that_leaves_its_level_is_a_finding_with_the_second_and_both_levels() {
+    let steady = || around(12_000.0, 60);
+    for rule in ["level-change", "drift", "ramp-up", "saw-tooth"] {
+        assert!(over_time(rule, steady()).is_none(), "{rule}");
+    }
+    let full = over_time("level-change", around(12_000.0, 31).chain(around(4100.0, 29))).unwrap();
+    assert!(full.says.contains("from 12,000 to 4,110 at second 31"), "{}", full.says);
+    assert!(full.says.contains("15.5 GiB had passed: a write cache"), "{}", full.says);
+    let capped = over_time("level-change", around(12_000.0, 31).chain([3000.0; 29])).unwrap();
+    assert!(capped.says.contains("a limiter holds it"), "{}", capped.says);
+    let faster = over_time("level-change", around(4100.0, 31).chain(around(12_000.0, 29))).unwrap();
+    assert!(faster.says.contains("warmed up"), "{}", faster.says);
+    let falling = over_time("drift", around(12_000.0, 60).zip(0_u32..).map(|(r, i)| r - 80.0 * f64::from(i)));
+    assert!(falling.unwrap().says.contains("drifted from 12,"));
+    let rising = (0..8).map(|i| 1500.0 * f64::from(i) + 100.0).chain(around(12_000.0, 52));
+    let ramp = over_time("ramp-up", rising).unwrap();
+    assert!(ramp.says.contains(" during the first 8 s of the window"), "{}", ramp.says);
+    assert!((ramp.evidence[1].value - 12_000.0).abs() < 200.0, "{:?}", ramp.evidence);
+    let teeth = (0..6).flat_map(|_| around(12_000.0, 9).chain(around(2000.0, 4)));
+    assert!(over_time("saw-tooth", teeth).unwrap().says.contains("every 13 s on average"));
 }
 
 #[test]

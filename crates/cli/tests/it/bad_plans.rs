@@ -111,7 +111,7 @@ fn a_sweep_that_cannot_be() {
     );
     let many = (1..=200).map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
     let sweep = format!("{ACCESS}\nsweep = {{ workers = [{many}], outstanding = [{many}] }}");
-    check_test(&sweep, &["plan.toml:1", "40000 steps", "10000"]);
+    check_test(&sweep, &["plan.toml:1", "40000 steps", "at most 5000"]);
 }
 
 #[test]

@@ -6,6 +6,7 @@
 #![expect(clippy::unwrap_used, reason = "a panic in a story is a story that failed")]
 
 mod bad_plans;
+mod bounds;
 mod choices;
 mod compare;
 mod devices;

@@ -74,7 +74,7 @@ fn what_somebody_wrote_long_after_a_killed_run_is_not_ours() {
         let real = File::options().write(true).open(server.file("rw/t.dat")).unwrap();
         real.set_modified(SystemTime::now() + after).unwrap();
     };
-    modify(Duration::from_secs(1800));
+    modify(Duration::from_secs(600));
     let checked = story.assay(&["check", &file, "--json"]).ends(DONE).json();
     assert_eq!(checked["made_by_assay"], true, "a plan may last so long");
     modify(Duration::from_secs(2 * 86_400));

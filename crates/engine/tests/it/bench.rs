@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use assay_engine::{RunError, RunRequest, RunTargets, Sink, StopSignal, run_with};
 use assay_record::{
@@ -36,6 +37,8 @@ pub struct Faults {
     pub fail_every: Option<u64>,
     /// After so many operations the target is gone.
     pub lost_after: Option<u64>,
+    /// Nothing completes sooner than this.
+    pub slow: Option<Duration>,
 }
 
 /// Completes what is in flight in an order of its own, last in first out.
@@ -88,6 +91,9 @@ impl Target for WatchedTarget {
         }
         if self.held.is_empty() {
             return self.inner.poll(wait, done);
+        }
+        if let Some(slow) = self.faults.slow {
+            std::thread::sleep(slow);
         }
         for _ in 0..3 {
             let Some(mut completion) = self.held.pop() else { break };

@@ -1,13 +1,14 @@
 //! No I/O is lost, counted twice or started against the rules, whatever the target does.
 
-use std::sync::Mutex;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use assay_engine::StopSignal;
 use assay_record::{Outcome, Phase, RunEvent, StepReason};
 use assay_target::{NullTarget, OpenRequest};
 
-use crate::bench::{Faults, Reported, Seen, run_on, watch, watch_with};
+use crate::bench::{Faults, Reported, Seen, WatchedTarget, run_on, watch, watch_with};
 
 fn test(fields: &str) -> String {
     format!("[[test]]\nname = \"t\"\naccess = [{{ size = \"4KiB\", read = 50, random = 50 }}]\n{fields}\n")
@@ -47,6 +48,34 @@ fn warm_up_is_drained_and_not_counted() {
         })
         .collect();
     assert_eq!(phases[..3], [Phase::Prepare, Phase::Warmup, Phase::Measure]);
+}
+
+/// The I/Os of the warm-up that were in flight made a window of their own where they took longer than a second: a row of
+/// a run that was stopped before it measured.
+#[test]
+fn a_stop_during_the_warm_up_of_a_slow_target_leaves_no_window() {
+    let check = |semantics: &str| {
+        let text = format!("semantics = \"{semantics}\"\n{}", test("warmup = \"10min\"\noutstanding = 4"));
+        let (stop, seen, mut events) = (StopSignal::default(), Arc::new(Seen::default()), Vec::new());
+        let faults = Faults { slow: Some(Duration::from_millis(1100)), ..Faults::default() };
+        let opener = |request: &OpenRequest<'_>| WatchedTarget::open(request, &seen, faults);
+        let outcome = run_on(&text, 1, &opener, &stop, &mut |event| {
+            if matches!(event.what, RunEvent::PhaseStarted { phase: Phase::Warmup, .. }) {
+                stop.stop();
+            }
+            events.push(event);
+            Ok(())
+        });
+        let reported = Reported { outcome: outcome.unwrap(), seen: Arc::clone(&seen), events };
+        assert!(seen.submitted.load(Ordering::Relaxed) > 0, "{semantics}: the warm-up began");
+        assert_eq!(reported.counted(0).total().ops(), 0, "{semantics}");
+        let end = reported.ends()[0];
+        assert_eq!((&end.reason, end.jobs[0].measured_ns), (&StepReason::Interrupted, 0), "{semantics}");
+    };
+    std::thread::scope(|scope| {
+        let tests = ["assay", "iometer"].map(|semantics| scope.spawn(move || check(semantics)));
+        tests.into_iter().for_each(|test| test.join().unwrap());
+    });
 }
 
 #[test]

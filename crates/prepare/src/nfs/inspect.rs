@@ -4,6 +4,7 @@ use std::path::Path;
 
 use assay_record::{FilesystemFacts, MemberFacts, MemberKind, NfsFacts, PathFacts};
 use assay_spec::{Address, NfsAddress, NfsSync};
+use assay_target::file::Mark;
 use assay_target::nfs::{self, BLOCK_BYTES, Identity, NfsLocation, locate};
 use assay_target::{Durability, OpenError};
 
@@ -11,7 +12,7 @@ use crate::content;
 use crate::context::InspectContext;
 use crate::error::PrepareError;
 use crate::file::check_stamps;
-use crate::permission::{Nameable, check_foreign_file};
+use crate::permission::{Nameable, WhyForeign, check_foreign_file};
 use crate::space::Need;
 use crate::span::{self, FileState};
 
@@ -102,16 +103,16 @@ pub(crate) fn inspect(
     let mut place = locate(address)?;
     let name = place.address.to_string();
     let path = Path::new(&name);
-    let marker = place.marker()?;
+    let mark = place.mark_of_file()?;
     let is_allowed = context.options.overwrite.iter().any(|given| names(given, address, &place));
     let holds_bytes = place.file.map_or(0, |file| file.attributes.size_bytes);
-    let state = match (place.file, marker) {
+    let state = match (place.file, mark) {
         (None, _) => FileState::New,
         // Leave to overwrite a foreign file was given once, not for ever.
-        (_, Some(marker)) if marker.created => FileState::Ours(marker),
+        (_, Mark::Valid(marker)) if marker.created => FileState::Ours(marker),
         _ if is_allowed => FileState::Allowed,
-        _ => {
-            check_foreign_file(path, writer, holds_bytes)?;
+        (_, mark) => {
+            check_foreign_file(path, writer, WhyForeign::of(&mark), holds_bytes)?;
             FileState::Foreign
         }
     };

@@ -4,17 +4,16 @@ use std::fs::File;
 
 use assay_record::{Content, TargetFacts, Warning};
 use assay_spec::units::Bytes;
-use assay_spec::{Plan, Step};
 use assay_target::file::{Lock, Marker};
-use assay_target::nfs::{self, NfsMember};
+use assay_target::nfs::{self, Attributes, NfsMember};
 use assay_target::{AccessMode, Member, OpenError};
 
 use super::inspect::{InspectedNfs, OwnReadOnly, call_bytes, facts, is_whole};
 use crate::closed::{Closed, KeptFile, Removable};
-use crate::content::{self, Fill, Holes};
+use crate::content::Holes;
 use crate::context::{FillContext, OpenContext};
 use crate::error::PrepareError;
-use crate::options::FillChoice;
+use crate::marked::{self, MarkedFile};
 use crate::span::FileState;
 
 /// A file that is open for the run: NFS has no open, so this is its lock and its mark.
@@ -25,8 +24,8 @@ pub(crate) struct NfsTarget {
     locks: Vec<File>,
     /// `None` for files that are only read.
     marker: Option<Marker>,
-    used_bytes: u64,
-    size_bytes: u64,
+    /// As it was opened.
+    looked: Attributes,
     whose: Whose,
 }
 
@@ -42,6 +41,18 @@ enum Whose {
 }
 
 impl InspectedNfs {
+    /// Refuses a file that another run uses or that is not as it was looked at. Somebody may write to what is only read.
+    pub(crate) fn confirm(&mut self) -> Result<(), PrepareError> {
+        let mark_id = self.place.mark_id().map(str::to_owned);
+        let lock = if self.state == FileState::Foreign { Lock::Shared } else { Lock::Exclusive };
+        // The lock itself is taken with the mark that the file is to have.
+        if matches!(self.place.hold(lock, mark_id.as_deref()), Ok(None)) {
+            return Err(PrepareError::InUse { path: self.place.address.to_string() });
+        }
+        let looked = self.place.file.map(|file| file.attributes).filter(|_| self.state != FileState::Foreign);
+        Ok(self.place.confirm(looked.as_ref())?)
+    }
+
     /// Creates it where it is not there, locks it and marks it.
     pub(crate) fn open(mut self, context: &mut OpenContext<'_>) -> Result<NfsTarget, PrepareError> {
         let is_new = self.state == FileState::New;
@@ -92,9 +103,9 @@ impl InspectedNfs {
             (None, Some(_)) => Whose::OursReadOnly,
             (None, None) => Whose::Foreign,
         };
-        let (used_bytes, size_bytes) = (file.attributes.used_bytes, file.attributes.size_bytes);
+        let looked = file.attributes;
         let facts = TargetFacts { address, member: facts(&place, span_bytes, route, durability) };
-        NfsTarget { facts, member, locks, marker, used_bytes, size_bytes, whose }
+        NfsTarget { facts, member, locks, marker, looked, whose }
     }
 
     /// The mark that the file is to have; `None` for one that is only read.
@@ -109,11 +120,11 @@ impl InspectedNfs {
             // Whoever else holds the file holds it by the mark that is there.
             id.clone_into(&mut marker.id);
         }
-        marker.ensure_id();
         if self.state != FileState::New && marker.is_open && context.plan.verifies() {
             context.warnings.push(killed_before(&self.address));
         }
-        marker.open_for_s = open_for_s(context.plan, self.span_bytes, self.place.address.timeout_s);
+        let timeout_s = self.place.address.timeout_s;
+        marker.begin_run(marked::open_for_s(context.plan, self.span_bytes, timeout_s));
         Some(marker)
     }
 
@@ -159,7 +170,7 @@ impl NfsTarget {
                 if self.whose == Whose::OursReadOnly {
                     self.facts.member.content = Content::Reused;
                 }
-                self.warn_holes(self.used_bytes, context);
+                self.warn_holes(context);
                 Ok(())
             }
             Some(mut marker) => {
@@ -171,55 +182,18 @@ impl NfsTarget {
         }
     }
 
+    /// Refuses a file that is not as this run marked it, then writes what is missing.
     fn fill_marked(
         &self,
         marker: &mut Marker,
         context: &mut FillContext<'_>,
     ) -> Result<Content, PrepareError> {
-        let span_bytes = self.member.span_bytes;
-        let filled_bytes = marker.filled_bytes.min(self.size_bytes).min(span_bytes);
-        let holes = if is_whole(self.used_bytes, filled_bytes) { Holes::None } else { Holes::Some };
-        let fill = content::needed(context.plan, marker, filled_bytes, holes);
-        let content = match content::recorded(&fill, span_bytes) {
-            Content::Prepared if context.options.fill == FillChoice::Never => {
-                self.lengthen(marker, context)?
-            }
-            Content::Prepared => self.write_missing(marker, &fill, context)?,
-            content => content,
-        };
-        content::begin_run(marker, context.plan);
-        nfs::mark(&self.member, marker, true)?;
-        Ok(content)
+        nfs::confirm(&self.member, &self.looked, &marker.run)?;
+        marked::fill(self, marker, context)
     }
 
-    fn write_missing(
-        &self,
-        marker: &mut Marker,
-        fill: &Fill,
-        context: &mut FillContext<'_>,
-    ) -> Result<Content, PrepareError> {
-        content::begin_fill(marker, fill);
-        nfs::mark(&self.member, marker, true)?;
-        let written = context.write(&self.member(), fill);
-        marker.filled_bytes =
-            written.as_ref().map_or_else(|partial| partial.filled_bytes, |()| self.member.span_bytes);
-        nfs::mark(&self.member, marker, true)?;
-        written?;
-        Ok(Content::Prepared)
-    }
-
-    /// Makes it as long as the plan needs it, without writing: what is missing are holes.
-    fn lengthen(&self, marker: &Marker, context: &mut FillContext<'_>) -> Result<Content, PrepareError> {
-        let span_bytes = self.member.span_bytes;
-        if self.size_bytes < span_bytes {
-            nfs::lengthen(&self.member, span_bytes)?;
-        }
-        self.warn_holes(self.used_bytes, context);
-        Ok(if marker.filled_bytes >= span_bytes { Content::Reused } else { Content::None })
-    }
-
-    fn warn_holes(&self, used_bytes: u64, context: &mut FillContext<'_>) {
-        let facts = &self.facts.member;
+    fn warn_holes(&self, context: &mut FillContext<'_>) {
+        let (facts, used_bytes) = (&self.facts.member, self.looked.used_bytes);
         if is_whole(used_bytes, facts.capacity_bytes) {
             return;
         }
@@ -291,19 +265,6 @@ impl NfsTarget {
     }
 }
 
-/// Returns how long a run may write after it marked its file, s: the time that the plan takes, and a reserve.
-fn open_for_s(plan: &Plan, span_bytes: u64, timeout_s: u32) -> u64 {
-    /// The slowest fill that is reckoned with.
-    const FILL_BYTES_PER_S: u64 = 10_000_000;
-    const SLACK_S: u64 = 3600;
-    let steps = plan.tests.iter().flat_map(|test| &test.steps);
-    let step_s = |step: &Step| {
-        let planned_ns = step.warmup.0.saturating_add(step.stop.time.0);
-        planned_ns.div_ceil(1_000_000_000).saturating_add(timeout_s.into())
-    };
-    steps.map(step_s).fold(SLACK_S + span_bytes / FILL_BYTES_PER_S, u64::saturating_add)
-}
-
 fn own_read_only(address: &str, own: &OwnReadOnly) -> Warning {
     Warning {
         rule: "own-file-read-only".into(),
@@ -312,6 +273,46 @@ fn own_read_only(address: &str, own: &OwnReadOnly) -> Warning {
             own.why
         ),
         next: String::new(),
+    }
+}
+
+/// A server keeps what was not committed in memory, and knows no reservations: the space is checked beforehand.
+impl MarkedFile for NfsTarget {
+    fn member(&self) -> Member {
+        self.member()
+    }
+
+    fn length_bytes(&self) -> Result<u64, PrepareError> {
+        Ok(self.looked.size_bytes)
+    }
+
+    fn holes(&self, filled_bytes: u64) -> Result<Holes, PrepareError> {
+        Ok(if is_whole(self.looked.used_bytes, filled_bytes) { Holes::None } else { Holes::Some })
+    }
+
+    fn reserve(&self) -> Result<(), PrepareError> {
+        Ok(())
+    }
+
+    fn lengthen(&self, context: &mut FillContext<'_>) -> Result<(), PrepareError> {
+        if self.looked.size_bytes < self.member.span_bytes {
+            nfs::lengthen(&self.member, self.member.span_bytes)?;
+        }
+        self.warn_holes(context);
+        Ok(())
+    }
+
+    /// The fill itself ends with a COMMIT.
+    fn flush(&self) -> Result<(), PrepareError> {
+        Ok(())
+    }
+
+    fn timeout_s(&self) -> u32 {
+        self.member.address.timeout_s
+    }
+
+    fn mark(&self, marker: &mut Marker) -> Result<(), PrepareError> {
+        Ok(nfs::mark(&self.member, marker, true)?)
     }
 }
 

@@ -8,6 +8,7 @@ use assay_iscsi::{Command, CommandError, Initiator, IoError, Kind};
 use assay_spec::IscsiAddress;
 
 use super::alternatives::explained;
+use super::identity::{LunIdentity, ends};
 use super::{Credentials, config};
 use crate::OpenError;
 use crate::remote::{PathChange, PathReport};
@@ -36,12 +37,8 @@ pub struct LunLook {
     pub product: String,
     /// From INQUIRY.
     pub revision: String,
-    /// Unit serial number, where it has one.
-    pub serial: Option<String>,
-    /// World-wide name, where it has one.
-    pub wwid: Option<String>,
-    /// Size, bytes.
-    pub capacity_bytes: u64,
+    /// Serial number, WWID, size, and the data at its ends.
+    pub identity: LunIdentity,
     /// Logical block, bytes.
     pub block_bytes: u32,
     /// Physical block, bytes.
@@ -105,7 +102,6 @@ fn look_with(
     let words = |error: CommandError| error.to_string();
     let inquiry = initiator.inquiry().map_err(words)?;
     let pages = initiator.supported_pages().unwrap_or_default();
-    let serial = initiator.serial().ok().flatten();
     let capacity = initiator.capacity();
     let block = u64::from(capacity.block_bytes);
     let limits = if pages.contains(&0xb0) { initiator.block_limits().ok() } else { None };
@@ -119,6 +115,8 @@ fn look_with(
     let head = read(initiator, 0, HEAD_BYTES.min(bytes), patience)?;
     let tail_bytes = TAIL_BYTES.min(bytes);
     let tail = read(initiator, bytes - tail_bytes, tail_bytes, patience)?;
+    let ends = ends(initiator).map_err(words)?;
+    let identity = LunIdentity::of(initiator, ends);
     ping(initiator)?;
     let path_events = initiator
         .events()
@@ -131,9 +129,7 @@ fn look_with(
         vendor: inquiry.vendor,
         product: inquiry.product,
         revision: inquiry.revision,
-        serial,
-        wwid: initiator.wwid().map(str::to_owned),
-        capacity_bytes: bytes,
+        identity,
         block_bytes: capacity.block_bytes,
         physical_block_bytes: capacity.physical_block_bytes,
         aligned_lba: capacity.aligned_lba,

@@ -5,6 +5,7 @@
 
 mod alternatives;
 mod hold;
+mod identity;
 mod look;
 mod portals;
 mod secret;
@@ -26,6 +27,7 @@ pub use assay_iscsi::login::Negotiated;
 pub use assay_iscsi::{DiscoveredPortal, DiscoveredTarget, resolve};
 pub use hold::hold;
 pub(crate) use hold::hold_name;
+pub use identity::{LunIdentity, confirm};
 pub use look::{LunLook, Provision, access_words, look, unmapped_bytes};
 pub use portals::{targets_at, with_all_portals};
 pub use secret::{
@@ -55,6 +57,8 @@ pub struct LunMember {
     pub block_bytes: u32,
     /// Largest I/O the target takes, bytes.
     pub transfer_bytes_max: u64,
+    /// The unit that was looked at, which every login must lead to; `None`: whichever is there.
+    pub looked: Option<LunIdentity>,
 }
 
 /// Returns the configuration of the initiator for an address. What the address leaves out has the initiator's default.
@@ -111,8 +115,9 @@ impl LunTarget {
             return Err(OpenError::LunDepth { lun: member.address.to_string(), depth, most: DEPTH_MAX });
         }
         let config = config(&member.address, member.credentials.as_ref(), depth);
-        let initiator = Initiator::connect(config)
+        let mut initiator = Initiator::connect(config)
             .map_err(|e| OpenError::Lun { lun: member.address.to_string(), why: e.to_string() })?;
+        identity::check(member, &mut initiator)?;
         let geometry = Geometry {
             members: vec![member.span_bytes],
             block_bytes: member.block_bytes,

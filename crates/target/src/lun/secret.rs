@@ -7,6 +7,8 @@ use assay_spec::IscsiAddress;
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 use thiserror::Error;
 
+use crate::input::{Input, InputError};
+
 pub use assay_iscsi::chap::Secret;
 
 /// Names the file with the secret.
@@ -16,8 +18,8 @@ const SECRET_VARIABLE: &str = "ASSAY_CHAP_SECRET";
 /// Name and secret of the target, for mutual CHAP.
 const MUTUAL_USER_VARIABLE: &str = "ASSAY_CHAP_MUTUAL_USER";
 const MUTUAL_SECRET_VARIABLE: &str = "ASSAY_CHAP_MUTUAL_SECRET";
-/// A file that is longer is something else, bytes.
-const FILE_BYTES_MAX: u64 = 4096;
+/// A secret is one line; a file that is longer is something else.
+const SECRET: Input = Input { name: "a CHAP secret", bytes_max: 4096 };
 
 /// CHAP names and secrets of the initiator and, for mutual CHAP, of the target. `Debug` shows names only.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -106,11 +108,10 @@ fn variable(name: &str) -> Option<String> {
 /// Returns the first line of a secret file.
 fn from_file(path: &Path) -> Result<Secret, SecretError> {
     let failed = |why: String| SecretError::File { path: path.to_owned(), why };
-    let length = std::fs::metadata(path).map_err(|e| failed(e.to_string()))?.len();
-    if length > FILE_BYTES_MAX {
-        return Err(failed(format!("it has {length} bytes, and a secret file has one line")));
-    }
-    let text = std::fs::read_to_string(path).map_err(|e| failed(e.to_string()))?;
+    let text = crate::input::read_text(path, SECRET).map_err(|error| match error {
+        InputError::Io { source, .. } => failed(source.to_string()),
+        other => failed(other.to_string()),
+    })?;
     match text.lines().next().unwrap_or("").trim_end() {
         "" => Err(failed("its first line is empty".into())),
         secret => Ok(Secret::new(secret)),

@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn numbers_of_marks_differ() {
-        let ids: std::collections::BTreeSet<String> = (0..100).map(|_| crate::file::random_id()).collect();
+        let ids: std::collections::BTreeSet<String> = (0..100).map(|_| crate::mark::random_id()).collect();
         assert!(ids.len() == 100 && ids.iter().all(|id| id.len() == 32), "{ids:?}");
     }
 }

@@ -9,7 +9,9 @@ use assay_nfs::nfs3::{Attributes, FileKind, Handle, NfsStatus, Stable};
 use super::NfsMember;
 use super::location::{FoundFile, NfsLocation, failed, locate_again};
 use crate::OpenError;
-use crate::file::{Lock, MARKER_BYTES_MAX, Marker, beside_name, beside_text, is_marker, marker_beside};
+pub use crate::file::Removal;
+use crate::file::{FileLook, Lock, Mark, Marker};
+use crate::mark::{MARKER_BYTES_MAX, beside_name, beside_text, is_marker, marker_beside};
 
 /// Permissions of a file that Assay makes.
 const MODE: u32 = 0o644;
@@ -36,22 +38,27 @@ impl NfsLocation {
 
     /// Returns the marker of the file, if there is one that still describes it.
     pub fn marker(&mut self) -> Result<Option<Marker>, OpenError> {
-        let Some(FoundFile { attributes, .. }) = self.file else { return Ok(None) };
+        self.mark_of_file().map(Mark::valid)
+    }
+
+    /// Returns what the mark of the file proves.
+    pub fn mark_of_file(&mut self) -> Result<Mark, OpenError> {
+        let Some(FoundFile { attributes, .. }) = self.file else { return Ok(Mark::None) };
         let (directory, beside) = (self.directory, self.beside());
         let found = self.server.lookup(&directory, &beside).map_err(|e| self.failed(&e))?;
         // A link, or anything else there, is not Assay's.
         let Some((handle, mark)) = found.filter(|(_, a)| a.kind == FileKind::Regular) else {
-            return Ok(None);
+            return Ok(Mark::None);
         };
         let most = u32::try_from(MARKER_BYTES_MAX).expect("a few KiB");
         let text = self.server.read(&handle, 0, most).map_err(|e| self.failed(&e))?;
         if attributes.size_bytes == 0 && marker_beside(&text, NO_FILE).as_deref() == Some(CREATING) {
-            return Ok(Some(Marker::new(true)));
+            return Ok(Mark::Valid(Marker::new(true)));
         }
-        let Some(text) = marker_beside(&text, attributes.fileid) else { return Ok(None) };
+        let Some(text) = marker_beside(&text, attributes.fileid) else { return Ok(Mark::None) };
         self.mark_id = Marker::id_of_text(&text);
-        let marker = Marker::of_text(&text, attributes.size_bytes, attributes.modified_ns);
-        Ok(marker.filter(|marker| !is_left_behind(marker, &attributes, &mark)))
+        // The server's own clock says when the mark was written, as it does for the file.
+        Ok(Mark::of_text(&text, &look(&attributes), Some(mark.modified_ns)))
     }
 
     /// Looks whether a file that was not there is there by now, and returns the number of its mark.
@@ -98,7 +105,7 @@ impl NfsLocation {
     /// Looks the name up again: does it still lead to the file `known`? Somebody on the server may have moved another
     /// one there since, which is neither ours to mark nor to remove.
     /// `mark_id`: the number of the mark that we gave it.
-    fn leads_to(&mut self, known: &Handle, mark_id: Option<&str>) -> Result<bool, OpenError> {
+    pub(super) fn leads_to(&mut self, known: &Handle, mark_id: Option<&str>) -> Result<bool, OpenError> {
         let (directory, name) = (self.directory, self.name.clone());
         let found = self.server.lookup(&directory, &name).map_err(|e| self.failed(&e))?;
         let Some((handle, there)) = found else { return Ok(false) };
@@ -146,7 +153,7 @@ impl NfsLocation {
     /// Writes the marker: before a run that writes (`is_open`), and after it.
     pub fn mark(&mut self, marker: &mut Marker, is_open: bool) -> Result<(), OpenError> {
         let attributes = self.refresh()?.attributes;
-        let sealed = marker.seal(attributes.size_bytes, attributes.modified_ns, is_open);
+        let sealed = marker.seal(&look(&attributes), is_open);
         let text = sealed.map_err(|why| self.unmarkable(why))?;
         self.write_mark(attributes.fileid, &text)
     }
@@ -214,24 +221,10 @@ impl NfsLocation {
     }
 }
 
-/// A run that was killed leaves its mark open, and the time of its last write is not known. It cannot have written for
-/// longer than it was to last, though: what is newer by more than that, by the server's own clock, is somebody else's.
-fn is_left_behind(marker: &Marker, file: &Attributes, mark: &Attributes) -> bool {
-    let most_ns = i128::from(marker.open_for_s) * 1_000_000_000;
-    marker.is_open && marker.open_for_s > 0 && file.modified_ns > mark.modified_ns + most_ns
-}
-
-/// Outcome of the removal of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Removal {
-    /// It is gone, and its mark with it.
-    Removed,
-    /// Assay did not create it, or somebody changed it since.
-    NotOurs,
-    /// Its name leads to another file by now, or to none; nothing was removed.
-    Elsewhere,
-    /// Another run on this machine uses it; nothing was removed.
-    InUse,
+/// How a file looks to its mark. NFSv3 reports no birth times.
+fn look(attributes: &Attributes) -> FileLook {
+    let Attributes { fileid: inode, size_bytes: length_bytes, modified_ns, .. } = *attributes;
+    FileLook { inode, born_ns: None, length_bytes, modified_ns }
 }
 
 /// Returns true for the statuses of a file that is gone.

@@ -2,6 +2,7 @@
 //!
 //! Every worker has a client of its own, with all its connections: nothing is shared between threads.
 
+mod confirm;
 mod identity;
 mod location;
 mod marker;
@@ -24,6 +25,7 @@ use crate::{
 
 pub use assay_nfs::mount::Export;
 pub use assay_nfs::nfs3::{Attributes, FsInfo, FsStat, Rights};
+pub use confirm::confirm;
 pub use identity::Identity;
 pub use location::{FoundFile, NfsLocation, credentials, exports, locate};
 pub use marker::{Removal, lengthen, mark, remove};

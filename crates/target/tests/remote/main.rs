@@ -127,6 +127,7 @@ fn no_io_over_iscsi_allocates() {
             span_bytes: SPAN,
             block_bytes: 512,
             transfer_bytes_max: 1 << 20,
+            looked: None,
         };
         let request = OpenRequest {
             members: &[Member::Lun(Box::new(member))],

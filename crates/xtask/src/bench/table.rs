@@ -101,13 +101,12 @@ pub(crate) fn text(rows: &[Row]) -> String {
         let [low, middle, high] = row.ratio;
         let ratio = if middle.is_nan() { "-".into() } else { format!("{middle:.3} [{low:.3} .. {high:.3}]") };
         let met = row.is_met().map_or("-", |met| if met { "yes" } else { "NO" });
-        let fio = if row.theirs.is_nan() { "-".into() } else { figure(row.theirs) };
         text += &format!(
             "{:<32} {:<19} {:>10} {:>10}   {:<22} {:<15} {met}\n",
             row.case,
             row.what,
             figure(row.ours),
-            fio,
+            figure(row.theirs),
             ratio,
             row.goal.to_string()
         );
@@ -117,6 +116,8 @@ pub(crate) fn text(rows: &[Row]) -> String {
 
 fn figure(value: f64) -> String {
     match value {
+        // Nobody counts this: fio has no such engine, or no device stands behind the file.
+        v if v.is_nan() => "-".to_owned(),
         v if v >= 1e6 => format!("{:.2} M", v / 1e6),
         v if v >= 1e4 => format!("{:.1} k", v / 1e3),
         v => format!("{v:.2}"),
@@ -132,6 +133,11 @@ mod tests {
         let row = Row::new("c", "w", &[(10.0, 5.0), (30.0, 10.0), (20.0, 20.0)], Goal::RatioAtLeast(2.0));
         assert_eq!((row.ours, row.theirs, row.ratio), (20.0, 10.0, [1.0, 2.0, 3.0]));
         assert_eq!(row.is_met(), Some(true));
+    }
+
+    #[test]
+    fn what_nobody_counted_is_a_dash() {
+        assert_eq!([figure(f64::NAN), figure(12_345.0)], ["-", "12.3 k"]);
     }
 
     #[test]

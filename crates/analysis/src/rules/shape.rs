@@ -1,0 +1,199 @@
+//! About the rate over the window: a mean of several levels is no result. The levels are found by [`crate::shape`].
+
+use assay_spec::units::{GIB, MIB};
+
+use super::{Fired, StepCase};
+use crate::finding::{Evidence, Severity};
+use crate::shape::{Change, Shape, shape};
+use crate::summary::Load;
+use crate::verdict::whole;
+
+/// Levels that scatter less than this share are held by a limiter rather than by a device.
+const CAP_SPREAD: f64 = 0.01;
+/// Most changes that a finding spells out.
+const CHANGES_MAX: usize = 3;
+
+/// What is followed over the window.
+struct Track {
+    /// As a sentence begins with it.
+    name: &'static str,
+    unit: &'static str,
+    values: Vec<f64>,
+    /// The shape of a load that is offered at a rate shows in its latency only.
+    is_latency: bool,
+}
+
+/// Whole seconds of the window: IOPS where the target decides on them, else the median latency.
+fn track(case: StepCase<'_>) -> Option<Track> {
+    let points = || case.step.series.iter().filter(|point| point.t_s.fract() < 1e-6);
+    if matches!(case.step.load, Load::Closed | Load::Mixed) {
+        let values = points().map(|point| point.iops).collect();
+        return Some(Track { name: "IOPS", unit: "IOPS", values, is_latency: false });
+    }
+    let values: Option<Vec<f64>> = points().map(|point| point.p50_us).collect();
+    Some(Track { name: "The median latency", unit: "µs", values: values?, is_latency: true })
+}
+
+fn tracked(case: StepCase<'_>) -> Option<(Track, Shape)> {
+    let track = track(case)?;
+    let shape = shape(&track.values)?;
+    Some((track, shape))
+}
+
+/// The window began before the load had reached its level.
+pub(super) fn ramp_up(case: StepCase<'_>) -> Option<Fired> {
+    let (track, Shape::Ramp(change)) = tracked(case)? else { return None };
+    let Change { at, before, after } = change;
+    Some(Fired {
+        severity: Severity::Warning,
+        says: format!(
+            "{} went from {} to {} during the first {at} s of the window and then kept its level: the means contain \
+             the way there.",
+            track.name,
+            figure(before),
+            with_unit(&track, after)
+        ),
+        evidence: vec![
+            Evidence::new("at the start", before, track.unit),
+            Evidence::new("level", after, track.unit),
+            Evidence::new("reached after", at as f64, "s"),
+        ],
+        next: "Warm up longer: --set warmup=60s.",
+        weight: relative(before, after),
+    })
+}
+
+/// The rate goes one way all the time.
+pub(super) fn drift(case: StepCase<'_>) -> Option<Fired> {
+    let (track, Shape::Drift { from, to }) = tracked(case)? else { return None };
+    let seconds = track.values.len();
+    Some(Fired {
+        severity: Severity::Warning,
+        says: format!(
+            "{} drifted from {} to {} over the {seconds} s of the window and reached no level: a longer run gives \
+             another mean.",
+            track.name,
+            figure(from),
+            with_unit(&track, to)
+        ),
+        evidence: vec![
+            Evidence::new("at the start", from, track.unit),
+            Evidence::new("at the end", to, track.unit),
+        ],
+        next: "Measure until it keeps its level: a longer --set warmup, or fill the target and write to it first.",
+        weight: relative(from, to),
+    })
+}
+
+/// The rate went from one level to another.
+pub(super) fn level_change(case: StepCase<'_>) -> Option<Fired> {
+    let (track, Shape::Steps(changes)) = tracked(case)? else { return None };
+    let size = |change: &Change| relative(change.before, change.after);
+    let largest = changes.iter().max_by(|a, b| size(a).total_cmp(&size(b)))?;
+    let said: Vec<String> = changes
+        .iter()
+        .take(CHANGES_MAX)
+        .map(|c| format!("from {} to {} at second {}", figure(c.before), with_unit(&track, c.after), c.at))
+        .collect();
+    let more = changes.len().saturating_sub(CHANGES_MAX);
+    let more = if more > 0 { format!(", and {more} more times") } else { String::new() };
+    let after = level_after(&changes, largest, &track.values);
+    let (why, next) = causes(case, &track, largest, after);
+    Some(Fired {
+        severity: Severity::Warning,
+        says: format!(
+            "{} changed its level: {}{more}. The means mix these levels.{why}",
+            track.name,
+            said.join(", ")
+        ),
+        evidence: vec![
+            Evidence::new("changed at", largest.at as f64, "s"),
+            Evidence::new("before", largest.before, track.unit),
+            Evidence::new("after", largest.after, track.unit),
+        ],
+        next,
+        weight: size(largest),
+    })
+}
+
+/// The rate alternates between two levels.
+pub(super) fn saw_tooth(case: StepCase<'_>) -> Option<Fired> {
+    let (track, Shape::SawTooth { period, high, low }) = tracked(case)? else { return None };
+    Some(Fired {
+        severity: Severity::Warning,
+        says: format!(
+            "{} alternated between {} and {}, every {period:.0} s on average: something fills and drains, such as a \
+             write cache or the journal of a file system, or a periodic task competes.",
+            track.name,
+            figure(high),
+            with_unit(&track, low)
+        ),
+        evidence: vec![
+            Evidence::new("high", high, track.unit),
+            Evidence::new("low", low, track.unit),
+            Evidence::new("period", period, "s"),
+        ],
+        next: "Measure several whole periods, and read the percentiles of latency rather than its mean.",
+        weight: relative(high, low),
+    })
+}
+
+/// The values at the level that follows a change.
+fn level_after<'v>(changes: &[Change], change: &Change, values: &'v [f64]) -> &'v [f64] {
+    let end = changes.iter().map(|c| c.at).find(|at| *at > change.at).unwrap_or(values.len());
+    values.get(change.at..end).unwrap_or_default()
+}
+
+/// What may lie behind a change, as far as its direction, the kind of I/O and the new level tell.
+fn causes(case: StepCase<'_>, track: &Track, change: &Change, after: &[f64]) -> (String, &'static str) {
+    let is_slower = (change.after < change.before) != track.is_latency;
+    let writes = case.step.write.bytes as f64;
+    if !is_slower {
+        return (
+            " A cache that has warmed up or a competing load that ended does this.".into(),
+            "Warm up longer, and see the report for other I/O on the same disks at that time.",
+        );
+    }
+    let spread = crate::estimate::deviation(after) / crate::estimate::mean(after).max(f64::MIN_POSITIVE);
+    if !track.is_latency && after.len() >= 5 && spread < CAP_SPREAD {
+        return (
+            format!(
+                " The new level scatters by only {:.1} %: a limiter holds it, such as a cap after used-up burst \
+                 credit, a quota or a link that fell back to a lower speed.",
+                spread * 100.0
+            ),
+            "Compare the new level with the limits of the volume, the hypervisor and the link.",
+        );
+    }
+    if writes * 2.0 > case.step.total.bytes as f64 {
+        let until: f64 = case.step.series.iter().take(change.at).map(|point| point.mib_per_s).sum();
+        return (
+            format!(
+                " Before it, {:.1} GiB had passed: a write cache or SLC cache that is full, garbage collection and \
+                 thermal throttling do this, and so does a competing load.",
+                until * MIB as f64 / GIB as f64
+            ),
+            "Write longer than that before the window begins if the level after it is wanted; rest the target and \
+             repeat to see whether the same amount passes again.",
+        );
+    }
+    (
+        " A competing load, throttling or a path that was lost does this.".into(),
+        "See the report for other I/O on the same disks and for path events at that time; repeat the run.",
+    )
+}
+
+/// How large a change is, as a share of its higher level.
+fn relative(a: f64, b: f64) -> f64 {
+    (a - b).abs() / a.max(b).max(f64::MIN_POSITIVE)
+}
+
+fn with_unit(track: &Track, value: f64) -> String {
+    if track.is_latency { format!("{} µs", figure(value)) } else { figure(value) }
+}
+
+/// Three significant digits, thousands separated.
+fn figure(value: f64) -> String {
+    let unit = 10_f64.powf((value.max(1.0).log10().floor() - 2.0).max(0.0));
+    whole((value / unit).round() * unit)
+}

@@ -1,0 +1,71 @@
+//! A file or device that is held open from the look at it to the end of the run, and recognised before it is written.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use assay_target::file::FileIdentity;
+use assay_target::{Fingerprint, OpenError};
+
+use crate::error::{PrepareError, io_error, text};
+
+/// What was looked at, held open.
+pub(crate) struct Held {
+    /// Carries the lock.
+    pub(crate) file: File,
+    pub(crate) identity: FileIdentity,
+    /// The path with all links resolved.
+    pub(crate) real: PathBuf,
+    /// As messages call it.
+    path: PathBuf,
+    /// How it looked when it was looked at, or when this run last changed it.
+    looked: Fingerprint,
+}
+
+impl Held {
+    pub(crate) fn of(path: &Path, real: &Path, file: File) -> Result<Self, PrepareError> {
+        let identity = FileIdentity::of(&file).map_err(io_error("look at", path))?;
+        let looked = Fingerprint::of(&file).map_err(io_error("read", path))?;
+        Ok(Self { file, identity, real: real.to_owned(), path: path.to_owned(), looked })
+    }
+
+    /// Refuses two descriptors that lead to different files.
+    pub(crate) fn check_same(path: &Path, one: &File, other: &File) -> Result<(), PrepareError> {
+        let of = |file| FileIdentity::of(file).map_err(io_error("look at", path));
+        if of(one)? == of(other)? { Ok(()) } else { Err(OpenError::Replaced(text(path)).into()) }
+    }
+
+    /// Length or capacity when it was looked at, bytes.
+    pub(crate) fn length_bytes(&self) -> u64 {
+        self.looked.length_bytes
+    }
+
+    /// The same, held by another descriptor.
+    pub(crate) fn reopened(self, file: File) -> Result<Self, PrepareError> {
+        Self::check_same(&self.path, &self.file, &file)?;
+        Ok(Self { file, ..self })
+    }
+
+    /// Refuses where another file or device has the name by now.
+    pub(crate) fn confirm_name(&self) -> Result<(), PrepareError> {
+        match FileIdentity::of_name(&self.real) {
+            Ok(identity) if identity == self.identity => Ok(()),
+            _ => Err(OpenError::Replaced(text(&self.path)).into()),
+        }
+    }
+
+    /// Refuses what is not as it was looked at: another file has its name by now, or somebody changed it.
+    pub(crate) fn confirm(&self) -> Result<(), PrepareError> {
+        self.confirm_name()?;
+        let now = Fingerprint::of(&self.file).map_err(io_error("read", &self.path))?;
+        match self.looked.difference(&now) {
+            None => Ok(()),
+            Some(what) => Err(OpenError::Changed { target: text(&self.path), what: what.to_owned() }.into()),
+        }
+    }
+
+    /// Notes how it looks after this run changed it.
+    pub(crate) fn note(&mut self) -> Result<(), PrepareError> {
+        self.looked = Fingerprint::of(&self.file).map_err(io_error("read", &self.path))?;
+        Ok(())
+    }
+}

@@ -1,0 +1,120 @@
+//! Recognises between the look at a target and the first write to it whether it is still what was looked at.
+//!
+//! Names prove nothing: another file, disk or LUN may have taken one meanwhile. A [`Fingerprint`] is taken when a target
+//! is looked at and again before it is written.
+
+use std::fs::File;
+use std::hash::{DefaultHasher, Hasher as _};
+use std::io::{self, Seek as _, SeekFrom};
+use std::os::unix::fs::{FileExt as _, FileTypeExt as _};
+
+use rustix::fs::Advice;
+
+use crate::mark::FileLook;
+
+/// Bytes at either end of a target that are compared: whatever formats a disk writes there.
+pub const END_BYTES: u64 = 128 << 10;
+
+/// How a target looks, as far as anybody who uses it changes that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fingerprint {
+    /// Length or capacity, bytes.
+    pub length_bytes: u64,
+    /// Modification time, ns since 1970; `None` for devices and LUNs, which have none.
+    pub modified_ns: Option<i128>,
+    /// Digest of the data at both ends.
+    pub ends: u64,
+}
+
+impl Fingerprint {
+    /// Of a regular file or block device that is open.
+    pub fn of(file: &File) -> io::Result<Self> {
+        let is_device = file.metadata()?.file_type().is_block_device();
+        let mut at = file;
+        let length_bytes = at.seek(SeekFrom::End(0))?;
+        let modified_ns = if is_device { None } else { Some(FileLook::of(file)?.modified_ns) };
+        let ends = ends_of(length_bytes, |offset_bytes, bytes| {
+            let mut data = vec![0; bytes];
+            file.read_exact_at(&mut data, offset_bytes)?;
+            // What is read here must not make a run through the page cache look faster; this is only a hint.
+            let _ = rustix::fs::fadvise(
+                file,
+                offset_bytes,
+                std::num::NonZeroU64::new(bytes as u64),
+                Advice::DontNeed,
+            );
+            Ok::<_, io::Error>(data)
+        })?;
+        Ok(Self { length_bytes, modified_ns, ends })
+    }
+
+    /// Returns what is different now, for a sentence; `None` where nothing is.
+    #[must_use]
+    pub fn difference(&self, now: &Self) -> Option<&'static str> {
+        if self.length_bytes != now.length_bytes {
+            Some("its size")
+        } else if self.modified_ns != now.modified_ns {
+            Some("its modification time")
+        } else if self.ends != now.ends {
+            Some("the data at its start or end")
+        } else {
+            None
+        }
+    }
+}
+
+/// Returns the digest of both ends of a target of that length. `read` reads bytes at an offset.
+pub(crate) fn ends_of<E>(
+    length_bytes: u64,
+    mut read: impl FnMut(u64, usize) -> Result<Vec<u8>, E>,
+) -> Result<u64, E> {
+    let mut digest = DefaultHasher::new();
+    for (offset_bytes, bytes) in ends(length_bytes) {
+        digest.write(&read(offset_bytes, bytes)?);
+    }
+    Ok(digest.finish())
+}
+
+/// Both ends, as offset and length in bytes; one where they meet.
+fn ends(length_bytes: u64) -> Vec<(u64, usize)> {
+    let end = |bytes: u64| usize::try_from(bytes).expect("at most two ends");
+    if length_bytes <= 2 * END_BYTES {
+        return vec![(0, end(length_bytes))];
+    }
+    vec![(0, end(END_BYTES)), (length_bytes - END_BYTES, end(END_BYTES))]
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, SystemTime};
+
+    use super::*;
+
+    #[test]
+    fn a_fingerprint_shows_another_length_time_head_or_tail() {
+        for length_bytes in [0, 4096, 2 * END_BYTES, 1 << 20] {
+            let file = tempfile::tempfile().unwrap();
+            file.set_len(length_bytes).unwrap();
+            let then = SystemTime::now() - Duration::from_secs(60);
+            file.set_modified(then).unwrap();
+            let looked = Fingerprint::of(&file).unwrap();
+            assert_eq!(looked.difference(&Fingerprint::of(&file).unwrap()), None);
+            for at in [0, length_bytes.saturating_sub(1)] {
+                if length_bytes == 0 {
+                    continue;
+                }
+                file.write_all_at(&[7], at).unwrap();
+                let changed = looked.difference(&Fingerprint::of(&file).unwrap());
+                assert_eq!(changed, Some("its modification time"), "{length_bytes}");
+                file.set_modified(then).unwrap();
+                let changed = looked.difference(&Fingerprint::of(&file).unwrap());
+                assert_eq!(changed, Some("the data at its start or end"), "{length_bytes} {at}");
+                file.write_all_at(&[0], at).unwrap();
+                file.set_modified(then).unwrap();
+                assert_eq!(looked.difference(&Fingerprint::of(&file).unwrap()), None);
+            }
+            file.set_len(length_bytes + 1).unwrap();
+            assert_eq!(looked.difference(&Fingerprint::of(&file).unwrap()), Some("its size"));
+        }
+    }
+}

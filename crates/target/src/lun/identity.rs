@@ -1,0 +1,109 @@
+//! Recognises a logical unit at every login: another one may have got its number meanwhile.
+
+use assay_iscsi::scsi::cdb::{self, Fua};
+use assay_iscsi::{CommandError, Initiator, Transfer};
+
+use super::{LunMember, config};
+use crate::OpenError;
+use crate::fingerprint::ends_of;
+
+/// One read, bytes: also within the limits of modest targets.
+const READ_BYTES: usize = 32 << 10;
+
+/// What tells a logical unit from others, and from itself after somebody changed it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LunIdentity {
+    /// Unit serial number, where it has one.
+    pub serial: Option<String>,
+    /// World-wide name, where it has one.
+    pub wwid: Option<String>,
+    /// Size, bytes.
+    pub capacity_bytes: u64,
+    /// Digest of the data at both ends.
+    pub ends: u64,
+    /// Index of a path that was up, among the portals of the address.
+    pub portal: usize,
+}
+
+impl LunIdentity {
+    /// Of the unit that an initiator is logged in to. `ends`: as of [`ends`].
+    pub(super) fn of<B: AsRef<[u8]> + AsMut<[u8]>>(initiator: &mut Initiator<B>, ends: u64) -> Self {
+        let is_up = |path: &assay_iscsi::PathStatus| path.is_up;
+        Self {
+            serial: initiator.serial().ok().flatten(),
+            wwid: initiator.wwid().map(str::to_owned),
+            capacity_bytes: initiator.capacity().bytes(),
+            ends,
+            portal: initiator.stats().iter().position(is_up).unwrap_or(0),
+        }
+    }
+
+    /// What is different now, for a sentence.
+    fn difference(&self, now: &Self) -> Option<String> {
+        let words = |name: &Option<String>| name.clone().unwrap_or_else(|| "none".to_owned());
+        if self.capacity_bytes != now.capacity_bytes {
+            Some(format!("its size was {} bytes and is {}", self.capacity_bytes, now.capacity_bytes))
+        } else if self.serial != now.serial {
+            Some(format!("its serial number was {} and is {}", words(&self.serial), words(&now.serial)))
+        } else if self.wwid != now.wwid {
+            Some(format!("its WWID was {} and is {}", words(&self.wwid), words(&now.wwid)))
+        } else if self.ends != now.ends {
+            Some("the data at its start or end are not the same".to_owned())
+        } else {
+            None
+        }
+    }
+}
+
+/// Returns the digest of the data at both ends.
+pub(super) fn ends<B: AsRef<[u8]> + AsMut<[u8]>>(initiator: &mut Initiator<B>) -> Result<u64, CommandError> {
+    let capacity = initiator.capacity();
+    let block = capacity.block_bytes as usize;
+    ends_of(capacity.bytes(), |offset_bytes, bytes| {
+        let mut data = Vec::with_capacity(bytes);
+        while data.len() < bytes {
+            let piece = READ_BYTES.min(bytes - data.len());
+            let lba = (offset_bytes + data.len() as u64) / block as u64;
+            let blocks = u32::try_from(piece / block).expect("at most 32 KiB");
+            let transfer = Transfer::In(u16::try_from(piece).expect("at most 32 KiB"));
+            let read = initiator.execute("READ", cdb::read(lba, blocks, Fua::Off), transfer)?;
+            if read.is_empty() {
+                break;
+            }
+            data.extend(read);
+        }
+        Ok(data)
+    })
+}
+
+/// Refuses a session that leads to another unit than the one that was looked at.
+pub(super) fn check<B: AsRef<[u8]> + AsMut<[u8]>>(
+    member: &LunMember,
+    initiator: &mut Initiator<B>,
+) -> Result<(), OpenError> {
+    let Some(looked) = &member.looked else { return Ok(()) };
+    let now = LunIdentity::of(initiator, looked.ends);
+    changed(member, looked.difference(&now))
+}
+
+/// Logs in over one path, and refuses a unit that is not as it was looked at, to the bytes at its ends.
+pub fn confirm(member: &LunMember) -> Result<(), OpenError> {
+    let Some(looked) = &member.looked else { return Ok(()) };
+    let failed = |why: String| OpenError::Lun { lun: member.address.to_string(), why };
+    let mut address = member.address.clone();
+    let portal = looked.portal / usize::from(address.sessions.max(1));
+    if let Some(portal) = address.portals.get(portal).cloned() {
+        address.portals = vec![portal];
+    }
+    let config = config(&address, member.credentials.as_ref(), 4);
+    let mut initiator = Initiator::<Vec<u8>>::connect(config).map_err(|error| failed(error.to_string()))?;
+    let ends = ends(&mut initiator).map_err(|error| failed(error.to_string()))?;
+    changed(member, looked.difference(&LunIdentity::of(&mut initiator, ends)))
+}
+
+fn changed(member: &LunMember, what: Option<String>) -> Result<(), OpenError> {
+    match what {
+        None => Ok(()),
+        Some(what) => Err(OpenError::Changed { target: member.address.to_string(), what }),
+    }
+}

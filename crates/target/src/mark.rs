@@ -1,0 +1,367 @@
+//! The mark by which Assay recognises a file that it created.
+//!
+//! A [`Marker`] says what the file was filled with and how it looked when Assay last marked it. It belongs to one file,
+//! known by its inode and its birth time, so the mark of a copy proves nothing. A closed mark is void once the file has
+//! another length or time. An open one, which a killed run leaves behind, is void once the file has another length, or
+//! was changed later than that run can have lasted. How the marks of local files are stored is in [`store`].
+
+mod store;
+
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+
+pub(crate) use store::{beside_name, beside_text, is_marker, marker_beside, remove_beside};
+
+/// What a file made by Assay carries: an extended attribute, or a file beside it where there are none.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Marker {
+    /// Version of this record.
+    pub version: u32,
+    /// Random number that identifies the file, whichever way it is reached. Empty in marks of older versions.
+    #[serde(default)]
+    pub id: String,
+    /// Random number of the run that wrote the mark.
+    #[serde(default)]
+    pub run: String,
+    /// Inode of the file; its number on an NFS server.
+    #[serde(default)]
+    pub inode: u64,
+    /// Birth time of the file, ns since 1970; `None` where the file system does not report it.
+    #[serde(default)]
+    pub born_ns: Option<i128>,
+    /// True if Assay created the file (and may remove it), or was only allowed to overwrite it.
+    pub created: bool,
+    /// Bytes from the start that hold data.
+    pub filled_bytes: u64,
+    /// Kinds of data that were written into it since it was filled, sorted; the fill is one of them.
+    pub kinds: Vec<String>,
+    /// Length when the marker was written, bytes.
+    pub length_bytes: u64,
+    /// Set while a run may write: the modification time is then that of its last write, which nobody has noted.
+    pub is_open: bool,
+    /// When the marker was written, ns since 1970 by the later of the clocks of this host and of the file system.
+    #[serde(default)]
+    pub written_ns: i128,
+    /// How long after this record was written the run that opened the file may still write to it, s.
+    #[serde(default)]
+    pub open_for_s: u64,
+    /// Modification time of the file when the marker was written, ns since 1970.
+    pub modified_ns: i128,
+}
+
+const MARKER_VERSION: u32 = 3;
+/// More than any marker takes.
+pub(crate) const MARKER_BYTES_MAX: usize = 4096;
+/// Birth times within this are one: some file systems keep whole seconds, and more of them only in memory.
+const BORN_WITHIN_NS: i128 = 2_000_000_000;
+
+/// How a file looks, as far as a mark depends on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileLook {
+    /// `st_ino`, or the file's number on its server.
+    pub inode: u64,
+    /// Birth time, ns since 1970; `None` where it is not reported.
+    pub born_ns: Option<i128>,
+    /// Length, bytes.
+    pub length_bytes: u64,
+    /// Modification time, ns since 1970.
+    pub modified_ns: i128,
+}
+
+impl FileLook {
+    /// Returns how an open file looks now.
+    pub fn of(file: &File) -> io::Result<Self> {
+        Ok(Self::of_metadata(&file.metadata()?))
+    }
+
+    fn of_metadata(metadata: &Metadata) -> Self {
+        Self {
+            inode: metadata.ino(),
+            born_ns: metadata.created().ok().map(since_1970_ns),
+            length_bytes: metadata.len(),
+            modified_ns: i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec()),
+        }
+    }
+}
+
+fn since_1970_ns(time: SystemTime) -> i128 {
+    match time.duration_since(UNIX_EPOCH) {
+        Ok(since) => i128::try_from(since.as_nanos()).unwrap_or(i128::MAX),
+        Err(before) => i128::try_from(before.duration().as_nanos()).map_or(i128::MIN, |ns| -ns),
+    }
+}
+
+/// What the mark of a file proves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Mark {
+    /// There is none.
+    None,
+    /// It describes the file.
+    Valid(Marker),
+    /// It does not.
+    Void(VoidMark),
+}
+
+/// Why a mark proves nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum VoidMark {
+    /// It cannot be read, or another version of Assay wrote it.
+    OtherVersion,
+    /// It belongs to another file: this one is a copy.
+    Copied,
+    /// The file was changed after the run that wrote the mark.
+    Changed,
+}
+
+impl Mark {
+    /// Returns the marker where it describes its file.
+    #[must_use]
+    pub fn valid(self) -> Option<Marker> {
+        match self {
+            Self::Valid(marker) => Some(marker),
+            Self::None | Self::Void(_) => None,
+        }
+    }
+
+    /// What `text` proves of a file that looks so. `written_ns`: when the mark was written, where something else than
+    /// the mark itself says it.
+    pub(crate) fn of_text(text: &[u8], look: &FileLook, written_ns: Option<i128>) -> Self {
+        match serde_json::from_slice::<Marker>(text) {
+            Ok(marker) => match marker.void_for(look, written_ns) {
+                None => Self::Valid(marker),
+                Some(why) => Self::Void(why),
+            },
+            Err(_) => Self::Void(VoidMark::OtherVersion),
+        }
+    }
+
+    /// Returns what the mark of a local file proves. `path` has no links at its end.
+    pub fn of(path: &Path, file: &File) -> io::Result<Self> {
+        let look = FileLook::of(file)?;
+        Ok(match store::read(path, file, look.inode)? {
+            Some(text) => Self::of_text(&text, &look, None),
+            None => Self::None,
+        })
+    }
+}
+
+impl Marker {
+    /// A marker for a file that holds nothing yet.
+    #[must_use]
+    pub fn new(created: bool) -> Self {
+        Self {
+            version: MARKER_VERSION,
+            id: random_id(),
+            run: String::new(),
+            inode: 0,
+            born_ns: None,
+            created,
+            filled_bytes: 0,
+            kinds: Vec::new(),
+            length_bytes: 0,
+            is_open: true,
+            written_ns: 0,
+            open_for_s: 0,
+            modified_ns: 0,
+        }
+    }
+
+    /// The marker of a local file, if it has one that still describes it.
+    pub fn read(path: &Path, file: &File) -> io::Result<Option<Self>> {
+        Ok(Mark::of(path, file)?.valid())
+    }
+
+    /// Why it does not describe a file that looks so; `None` where it does.
+    fn void_for(&self, look: &FileLook, written_ns: Option<i128>) -> Option<VoidMark> {
+        let is_born_then = match (self.born_ns, look.born_ns) {
+            (Some(noted), Some(born)) => (noted - born).abs() <= BORN_WITHIN_NS,
+            _ => true,
+        };
+        let latest_ns = match self.is_open {
+            true => {
+                let open_for_ns = i128::from(self.open_for_s) * 1_000_000_000;
+                written_ns.unwrap_or(self.written_ns).saturating_add(open_for_ns)
+            }
+            false => self.modified_ns,
+        };
+        if self.version != MARKER_VERSION {
+            Some(VoidMark::OtherVersion)
+        } else if self.inode != look.inode || !is_born_then {
+            Some(VoidMark::Copied)
+        } else if self.length_bytes != look.length_bytes
+            || !(self.modified_ns..=latest_ns.max(self.modified_ns)).contains(&look.modified_ns)
+        {
+            Some(VoidMark::Changed)
+        } else {
+            None
+        }
+    }
+
+    /// The number of a marker, whether that still describes its file or not.
+    pub(crate) fn id_of_text(text: &[u8]) -> Option<String> {
+        let id = serde_json::from_slice::<Self>(text).ok()?.id;
+        // It comes from a server and becomes part of a lock's name here: nothing but what `random_id` makes.
+        is_id(&id).then_some(id)
+    }
+
+    /// Returns the number of the run that marked a local file last; empty where the file carries no mark.
+    pub(crate) fn run_of(path: &Path, file: &File) -> io::Result<String> {
+        let text = store::read(path, file, FileLook::of(file)?.inode)?;
+        let marker = text.and_then(|text| serde_json::from_slice::<Self>(&text).ok());
+        Ok(marker.map(|marker| marker.run).unwrap_or_default())
+    }
+
+    /// Notes that a run begins which may write to the file for so long, s, and gives the run a number of its own.
+    pub fn begin_run(&mut self, open_for_s: u64) {
+        if !is_id(&self.id) {
+            self.id = random_id();
+        }
+        self.run = random_id();
+        self.open_for_s = open_for_s;
+    }
+
+    /// Notes how the file looks, and gives the text of the marker.
+    pub(crate) fn seal(&mut self, look: &FileLook, is_open: bool) -> io::Result<Vec<u8>> {
+        (self.is_open, self.inode, self.born_ns) = (is_open, look.inode, look.born_ns);
+        (self.length_bytes, self.modified_ns) = (look.length_bytes, look.modified_ns);
+        self.written_ns = self.written_ns.max(since_1970_ns(SystemTime::now()));
+        serde_json::to_vec(self).map_err(io::Error::other)
+    }
+
+    /// Writes the marker of a local file: before a run that writes (`is_open`), and after it.
+    pub fn write(&mut self, path: &Path, file: &File, is_open: bool) -> io::Result<()> {
+        self.written_ns = 0;
+        let look = FileLook::of(file)?;
+        let marked_ns = store::write(path, file, look.inode, &self.seal(&look, is_open)?)?;
+        // The times of the file are those of its file system, whose clock may be ahead of this host's.
+        if is_open && marked_ns > self.written_ns {
+            self.written_ns = marked_ns;
+            store::write(path, file, look.inode, &self.seal(&look, is_open)?)?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns true if it is a number that [`random_id`] could have made. Marks of earlier versions have none.
+fn is_id(text: &str) -> bool {
+    text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// 128 random bits as text.
+pub(crate) fn random_id() -> String {
+    let mut bytes = [0; 16];
+    match rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::NONBLOCK) {
+        Ok(16) => format!("{:032x}", u128::from_ne_bytes(bytes)),
+        // Where there is no randomness yet, the time and the process distinguish files.
+        _ => {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            format!("{:024x}{:08x}", now.as_nanos(), std::process::id())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::io::Write as _;
+    use std::path::PathBuf;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::file::create;
+
+    fn made(directory: &Path) -> (PathBuf, File) {
+        let path = directory.join("t.dat");
+        let file = create(&path).unwrap();
+        (path, file)
+    }
+
+    /// The file's time is `after_s` later than now.
+    fn touch(file: &File, after_s: u64) {
+        file.set_modified(SystemTime::now() + Duration::from_secs(after_s)).unwrap();
+    }
+
+    #[test]
+    fn a_marked_file_counts_as_made_by_assay_until_somebody_changes_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let (path, mut file) = made(directory.path());
+        assert_eq!(Mark::of(&path, &file).unwrap(), Mark::None);
+        let mut marker = Marker::new(true);
+        marker.kinds.push("unique".into());
+        marker.write(&path, &file, false).unwrap();
+        assert_eq!(Mark::of(&path, &file).unwrap(), Mark::Valid(marker));
+        std::thread::sleep(Duration::from_millis(20));
+        file.write_all(b"somebody else").unwrap();
+        assert_eq!(Mark::of(&path, &file).unwrap(), Mark::Void(VoidMark::Changed));
+        assert_eq!(Marker::read(&path, &file).unwrap(), None);
+    }
+
+    /// The mark of a killed run stayed open for ever: whatever was put into the file later, with its length unchanged,
+    /// was overwritten by the next run.
+    #[test]
+    fn an_open_mark_holds_for_as_long_as_its_run_can_have_lasted() {
+        let directory = tempfile::tempdir().unwrap();
+        let (path, file) = made(directory.path());
+        file.set_len(4096).unwrap();
+        let mut marker = Marker::new(true);
+        marker.begin_run(600);
+        marker.write(&path, &file, true).unwrap();
+        touch(&file, 500);
+        assert_eq!(Mark::of(&path, &file).unwrap(), Mark::Valid(marker.clone()), "the run that was killed");
+        touch(&file, 700);
+        assert_eq!(Mark::of(&path, &file).unwrap(), Mark::Void(VoidMark::Changed), "later than the run");
+        touch(&file, 500);
+        file.set_len(5000).unwrap();
+        touch(&file, 500);
+        assert_eq!(Mark::of(&path, &file).unwrap(), Mark::Void(VoidMark::Changed), "another length");
+        file.set_len(4096).unwrap();
+        file.set_modified(SystemTime::now() - Duration::from_secs(3600)).unwrap();
+        assert_eq!(Mark::of(&path, &file).unwrap(), Mark::Void(VoidMark::Changed), "older than the mark");
+    }
+
+    /// `cp -a`, `rsync -X` and restored backups carry the mark and the times along.
+    #[test]
+    fn the_mark_of_a_copy_proves_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let (path, file) = made(directory.path());
+        file.set_len(4096).unwrap();
+        for is_open in [false, true] {
+            let mut marker = Marker::new(true);
+            marker.begin_run(600);
+            marker.write(&path, &file, is_open).unwrap();
+            let copy = directory.path().join("copy.dat");
+            let copied =
+                File::options().read(true).write(true).create(true).truncate(true).open(&copy).unwrap();
+            copied.set_len(4096).unwrap();
+            copied.set_modified(file.metadata().unwrap().modified().unwrap()).unwrap();
+            let text = serde_json::to_vec(&marker).unwrap();
+            store::write(&copy, &copied, copied.metadata().unwrap().ino(), &text).unwrap();
+            assert_eq!(Mark::of(&copy, &copied).unwrap(), Mark::Void(VoidMark::Copied), "{is_open}");
+            fs::remove_file(copy).unwrap();
+        }
+        let look = FileLook::of(&file).unwrap();
+        let mut marker = Marker::new(true);
+        let text = marker.seal(&look, false).unwrap();
+        assert_eq!(Mark::of_text(&text, &look, None), Mark::Valid(marker));
+        let reborn = FileLook { born_ns: Some(look.born_ns.unwrap_or(0) + 9_000_000_000), ..look };
+        let noted = FileLook { born_ns: Some(look.born_ns.unwrap_or(0)), ..look };
+        let text = Marker::new(true).seal(&noted, false).unwrap();
+        let judged = Mark::of_text(&text, &reborn, None);
+        assert_eq!(judged, Mark::Void(VoidMark::Copied), "a new file that got the number of the old one");
+    }
+
+    #[test]
+    fn a_mark_of_another_version_proves_nothing() {
+        let look = FileLook { inode: 7, born_ns: None, length_bytes: 0, modified_ns: 0 };
+        let two = br#"{"version":2,"id":"","created":true,"filled_bytes":0,"kinds":[],"length_bytes":0,
+            "is_open":false,"open_for_s":0,"modified_ns":0}"#;
+        for text in [&two[..], b"", b"{}", b"creating"] {
+            assert_eq!(Mark::of_text(text, &look, None), Mark::Void(VoidMark::OtherVersion));
+        }
+    }
+}

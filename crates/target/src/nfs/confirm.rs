@@ -1,0 +1,49 @@
+//! Recognises a file on a server before it is written: a name proves nothing, and anybody may write to the file.
+
+use super::location::{NfsLocation, failed, locate_again};
+use super::{Attributes, NfsMember};
+use crate::OpenError;
+
+impl NfsLocation {
+    /// Refuses a place where another file stands than was looked at, and where `looked` is given a file that was changed
+    /// since.
+    pub fn confirm(&mut self, looked: Option<&Attributes>) -> Result<(), OpenError> {
+        // Where none stood none is opened: it would have to be created.
+        let Some(file) = self.file else { return Ok(()) };
+        if !self.leads_to(&file.handle, None)? {
+            return Err(OpenError::NfsElsewhere { file: self.address.to_string() });
+        }
+        let now = self.server.attributes(&file.handle).map_err(|error| failed(&self.address, &error))?;
+        let what = looked.and_then(|looked| difference(looked, &now));
+        self.changed(what)
+    }
+
+    fn changed(&self, what: Option<&str>) -> Result<(), OpenError> {
+        match what {
+            None => Ok(()),
+            Some(what) => Err(OpenError::Changed { target: self.address.to_string(), what: what.to_owned() }),
+        }
+    }
+}
+
+fn difference(looked: &Attributes, now: &Attributes) -> Option<&'static str> {
+    if looked.size_bytes != now.size_bytes {
+        Some("its size")
+    } else if looked.modified_ns != now.modified_ns {
+        Some("its modification time")
+    } else {
+        None
+    }
+}
+
+/// Refuses a file that is not as it was when this run marked it: `looked` were its attributes then, and `run` was the
+/// number of this run in the mark.
+pub fn confirm(member: &NfsMember, looked: &Attributes, run: &str) -> Result<(), OpenError> {
+    let mut place = locate_again(member)?;
+    let elsewhere = || OpenError::NfsElsewhere { file: member.address.to_string() };
+    // The file that was opened, whichever the name leads to now.
+    place.file.as_mut().ok_or_else(elsewhere)?.handle = member.handle;
+    place.confirm(Some(looked))?;
+    let marked = place.marker()?;
+    place.changed(if marked.is_some_and(|marker| marker.run == run) { None } else { Some("its mark") })
+}
