@@ -121,7 +121,6 @@ impl Keeper {
 
     /// Says at once that the store is lost, and opens the file that takes its place.
     fn lose(&mut self, why: String) {
-        self.lost = Some(why.clone());
         self.open_spool();
         let instead = match &self.spool {
             Some(spool) => format!("the run goes on, and is kept in {}", spool.path.display()),
@@ -131,6 +130,7 @@ impl Keeper {
             "warning: the store {} is lost to this run: {why}; {instead}",
             self.store.display()
         ));
+        self.lost = Some(why);
     }
 
     /// Opens the file beside the store, else in the working directory, else in that of temporary files, and writes what
