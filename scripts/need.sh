@@ -9,14 +9,31 @@ package_of() {
     case $1 in
         losetup | mount | umount) echo mount ;;
         chrt | taskset | unshare | wipefs | mkswap | swapon | partx | addpart) echo util-linux ;;
+        mkfs.minix | mkfs.bfs | mkfs.cramfs) echo util-linux ;;
         sfdisk) echo fdisk ;;
         mkfs.ext4) echo e2fsprogs ;;
         mkfs.btrfs) echo btrfs-progs ;;
+        mkfs.xfs) echo xfsprogs ;;
+        mkfs.fat) echo dosfstools ;;
+        mkfs.exfat) echo exfatprogs ;;
+        mkfs.ntfs) echo ntfs-3g ;;
+        mkfs.f2fs) echo f2fs-tools ;;
+        mkudffs) echo udftools ;;
+        mkfs.nilfs2) echo nilfs-tools ;;
+        mkfs.jfs) echo jfsutils ;;
+        mkreiserfs) echo reiserfsprogs ;;
+        mksquashfs) echo squashfs-tools ;;
+        mkfs.erofs) echo erofs-utils ;;
+        mkfs.ocfs2) echo ocfs2-tools ;;
+        mkfs.gfs2) echo gfs2-utils ;;
+        cryptsetup | veritysetup) echo cryptsetup-bin ;;
+        make-bcache) echo bcache-tools ;;
+        qemu-img) echo qemu-utils ;;
         tgtd | tgtadm) echo tgt ;;
         ip | tc) echo iproute2 ;;
         ganesha.nfsd) echo nfs-ganesha nfs-ganesha-vfs ;;
         iscsi-inq) echo libiscsi-bin ;;
-        git | fio | istgt | rpcbind) echo "$1" ;;
+        git | fio | istgt | rpcbind | parted | genisoimage) echo "$1" ;;
         *) echo "" ;;
     esac
 }

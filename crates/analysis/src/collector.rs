@@ -11,7 +11,7 @@ use assay_spec::{Job, Semantics};
 
 use crate::series::Series;
 use crate::summary::{
-    Cpu, DiskBytes, HostView, JobSummary, Load, OpSummary, RunStatus, RunSummary, StepSummary, TcpSummary,
+    Cpu, DiskUse, HostView, JobSummary, Load, OpSummary, RunStatus, RunSummary, StepSummary, TcpSummary,
 };
 
 /// Samples that leave out more than this share of the time between the first and the last have gaps.
@@ -66,10 +66,19 @@ struct HostState {
     tester_ns: u64,
     late_ns: f64,
     late_max_ns: u64,
-    disk_bytes: BTreeMap<String, u64>,
+    disks: BTreeMap<String, DiskState>,
     tcp: Vec<TcpSummary>,
     /// Of the samples that touch the measured window: an error in its first or last second must not be lost.
     links: Vec<LinkSample>,
+}
+
+/// Sums over the samples of a block device.
+#[derive(Debug, Clone, Default)]
+struct DiskState {
+    bytes: u64,
+    /// Of all requests added up, ms; `None` as soon as a sample does not say.
+    queued_ms: Option<u64>,
+    samples: u64,
 }
 
 impl Collector {
@@ -201,6 +210,7 @@ impl Collector {
             links: state.host.links.clone(),
             writes: end.map(|e| e.writes.clone()).unwrap_or_default(),
             workers: end.map(|e| e.workers.clone()).unwrap_or_default(),
+            gaps: end.map(|e| e.gaps.clone()).unwrap_or_default(),
             series: if unmeasured.is_none() { state.series.points() } else { Vec::new() },
             host: host_view(state),
             turns,
@@ -258,7 +268,11 @@ impl HostState {
         self.late_ns += sample.timer_late_mean_ns as f64 * length;
         self.late_max_ns = self.late_max_ns.max(sample.timer_late_max_ns);
         for disk in &sample.disks {
-            *self.disk_bytes.entry(disk.device.clone()).or_default() += disk.read_bytes + disk.write_bytes;
+            let sum = self.disks.entry(disk.device.clone()).or_default();
+            sum.bytes += disk.read_bytes + disk.write_bytes;
+            let before = if sum.samples == 0 { Some(0) } else { sum.queued_ms };
+            sum.queued_ms = before.zip(disk.queued_ms).map(|(before, now)| before + now);
+            sum.samples += 1;
         }
     }
 
@@ -344,7 +358,12 @@ fn host_view(state: &StepState) -> HostView {
     };
     let range = (last - first) as f64;
     let has_gaps = (host.length_ns as f64) < range * (1.0 - GAP_SHARE);
-    let disks = host.disk_bytes.iter().map(|(d, b)| DiskBytes { device: d.clone(), bytes: *b });
+    let length_ms = host.length_ns as f64 / 1e6;
+    let disks = host.disks.iter().map(|(device, disk)| DiskUse {
+        device: device.clone(),
+        bytes: disk.bytes,
+        queue_mean: disk.queued_ms.filter(|_| length_ms > 0.0).map(|queued| queued as f64 / length_ms),
+    });
     HostView {
         seconds: host.length_ns as f64 / 1e9,
         timer_late_mean_ns: host.late_ns / (host.length_ns as f64).max(1.0),

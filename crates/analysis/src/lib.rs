@@ -17,6 +17,7 @@ pub mod estimate;
 mod expected;
 mod finding;
 mod network;
+mod precision;
 mod rules;
 mod series;
 mod shape;
@@ -32,11 +33,13 @@ pub use network::{
     CEILING_IO_BYTES, Ceiling, PathFault, ceiling, ceiling_together, lossy_frames, nfs_ceiling, path_faults,
     step_ceiling, unreachable,
 };
+pub use precision::{Precision, precision};
+pub use rules::gaps::gap_in_fill;
 pub use rules::settings::{SlowSetting, slow_lun_settings, slow_nfs_settings};
 pub use rules::{disturbed_steps, findings, rule_name};
 pub use series::Point;
 pub use summary::{
-    Cpu, DiskBytes, HostView, JobSummary, Load, OpSummary, RunStatus, RunSummary, StepSummary, TcpPoint,
+    Cpu, DiskUse, HostView, JobSummary, Load, OpSummary, RunStatus, RunSummary, StepSummary, TcpPoint,
     TcpSummary,
 };
 pub use verdict::{Agreement, RunVerdict, Verdict};

@@ -9,6 +9,7 @@
 mod cache;
 pub(crate) mod catalogue;
 mod cost;
+pub(crate) mod gaps;
 mod host;
 mod identity;
 mod link;
@@ -57,6 +58,13 @@ pub(crate) struct Fired {
     pub(crate) next: &'static str,
     /// How plain the case is: of several, the one with the most speaks. Comparable within a rule only.
     pub(crate) weight: f64,
+}
+
+impl Fired {
+    /// A contradiction or an explanation with two numbers and nothing to do.
+    fn remark(severity: Severity, says: String, evidence: [Evidence; 2]) -> Self {
+        Self { severity, says, evidence: evidence.into(), next: "", weight: 0.0 }
+    }
 }
 
 /// A finding and the indices of the cases it is about.

@@ -11,7 +11,7 @@ use assay_spec::units::MIB;
 use serde::Serialize;
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// Distributions of this many latest seconds are kept whole (36 KiB each); of older ones two percentiles are.
+/// Distributions of this many latest seconds are kept whole (36 KiB each); of older ones mean and two percentiles are.
 const WHOLE_SECONDS: u64 = 16;
 /// A last slice shorter than this is too short for a rate, s.
 const SHORTEST_S: f64 = 0.2;
@@ -25,6 +25,8 @@ pub struct Point {
     pub iops: f64,
     /// 2^20 bytes per second.
     pub mib_per_s: f64,
+    /// Mean service time, µs.
+    pub mean_us: Option<f64>,
     /// Median service time, µs.
     pub p50_us: Option<f64>,
     /// 99th percentile of the service time, µs.
@@ -46,7 +48,15 @@ struct Second {
     bytes: f64,
     errors: u64,
     service: Option<Box<Latency>>,
-    settled: Option<(f64, f64)>,
+    settled: Option<Times>,
+}
+
+/// Service times of a second, µs.
+#[derive(Debug, Clone, Copy)]
+struct Times {
+    mean: f64,
+    p50: f64,
+    p99: f64,
 }
 
 impl Series {
@@ -74,7 +84,7 @@ impl Series {
         let newest = self.end_ns / SECOND_NS;
         let old = self.seconds.range_mut(..newest.saturating_sub(WHOLE_SECONDS));
         for (_, second) in old.rev().take_while(|(_, s)| s.service.is_some()) {
-            second.settled = second.percentiles();
+            second.settled = second.times();
             second.service = None;
         }
     }
@@ -102,13 +112,14 @@ impl Series {
         if length_s < SHORTEST_S {
             return None;
         }
-        let percentiles = slice.settled.or_else(|| slice.percentiles());
+        let times = slice.settled.or_else(|| slice.times());
         Some(Point {
             t_s: end as f64 / 1e9,
             iops: slice.ops / length_s,
             mib_per_s: slice.bytes / length_s / MIB as f64,
-            p50_us: percentiles.map(|p| p.0),
-            p99_us: percentiles.map(|p| p.1),
+            mean_us: times.map(|t| t.mean),
+            p50_us: times.map(|t| t.p50),
+            p99_us: times.map(|t| t.p99),
             errors: slice.errors,
         })
     }
@@ -123,9 +134,10 @@ impl Second {
         }
     }
 
-    fn percentiles(&self) -> Option<(f64, f64)> {
+    fn times(&self) -> Option<Times> {
         let service = self.service.as_ref()?;
-        Some((service.quantile_ns(0.5)? / 1e3, service.quantile_ns(0.99)? / 1e3))
+        let quantile = |q: f64| service.quantile_ns(q).map(|ns| ns / 1e3);
+        Some(Times { mean: service.mean_ns()? / 1e3, p50: quantile(0.5)?, p99: quantile(0.99)? })
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a run measured, per step and job: counts, rates over the measured window, whole distributions.
 
 use assay_record::{
-    Failure, Latency, LinkSample, Mismatch, OpStats, Outcome, PathEnd, StepCpu, StepId, StepReason,
+    Failure, Gap, Latency, LinkSample, Mismatch, OpStats, Outcome, PathEnd, StepCpu, StepId, StepReason,
     TcpSample, TurnStats, Warning, WorkerPlacement, WriteEnd,
 };
 use assay_spec::{Pacing, units::MIB};
@@ -113,6 +113,8 @@ pub struct StepSummary {
     pub writes: Vec<WriteEnd>,
     /// On which CPU each worker ran; empty where the record does not say.
     pub workers: Vec<WorkerPlacement>,
+    /// Times in which the tester did not run, and changes of the wall clock.
+    pub gaps: Vec<Gap>,
     /// Second by second.
     pub series: Vec<Point>,
     /// Host samples of the step.
@@ -191,6 +193,14 @@ pub struct TcpPoint {
     pub retransmits: u32,
     /// Congestion window, segments.
     pub congestion_window_segments: u32,
+}
+
+impl StepSummary {
+    /// How long the tester did not run in what was measured, s; 0 where it always ran.
+    #[must_use]
+    pub fn gap_s(&self) -> f64 {
+        crate::rules::gaps::measured_gap_s(self)
+    }
 }
 
 impl TcpSummary {
@@ -341,17 +351,20 @@ pub struct HostView {
     pub timer_late_mean_ns: f64,
     /// The latest, ns.
     pub timer_late_max_ns: u64,
-    /// Bytes that the block devices moved in the covered part of the window, for all programs.
-    pub disks: Vec<DiskBytes>,
+    /// What the block devices under the targets did in the covered part of the window, for all programs.
+    pub disks: Vec<DiskUse>,
     /// Bytes that the tester moved in the same part; `None` where the samples have gaps.
     pub tester_bytes: Option<f64>,
 }
 
-/// Bytes of one block device.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct DiskBytes {
+/// What one block device did.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct DiskUse {
     /// Kernel name.
     pub device: String,
     /// Read and written, bytes.
     pub bytes: u64,
+    /// Mean number of requests that its queue and the device had in flight, for all programs; `None` where the record
+    /// does not say.
+    pub queue_mean: Option<f64>,
 }

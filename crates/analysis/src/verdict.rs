@@ -149,17 +149,40 @@ fn of_load(case: &Case, index: usize, found: &[Found]) -> Option<Verdict> {
         unsteady(&case.measured)
     );
     let experiment = experiment(&suspects, load);
-    let says = sentence(agreement, certainty, &suspects, &numbers, &experiment);
+    let verdict = verdict(&Reasons { agreement, certainty, suspects, numbers, experiment, ratio });
     Some(Verdict {
-        says,
-        limit: suspects.0.name(),
-        second: suspects.1.as_ref().map(Suspect::with_ceiling).unwrap_or_default(),
-        experiment,
-        agreement,
-        ratio,
         rules: support.iter().map(|f| f.finding.rule.clone()).collect(),
         rule_aliases: support.iter().flat_map(|f| f.finding.aliases.clone()).collect(),
+        ..verdict
     })
+}
+
+/// What a verdict rests on.
+struct Reasons {
+    agreement: Agreement,
+    /// Empty, or a word with the blank behind it.
+    certainty: &'static str,
+    suspects: (Suspect, Option<Suspect>),
+    /// Measured and expected.
+    numbers: String,
+    /// What would tell the suspects apart.
+    experiment: String,
+    ratio: f64,
+}
+
+/// Returns the verdict of these reasons; no rule supports it yet.
+fn verdict(reasons: &Reasons) -> Verdict {
+    let Reasons { agreement, certainty, suspects, numbers, experiment, ratio } = reasons;
+    Verdict {
+        says: sentence(*agreement, certainty, suspects, numbers, experiment),
+        limit: suspects.0.name(),
+        second: suspects.1.as_ref().map(Suspect::with_ceiling).unwrap_or_default(),
+        experiment: experiment.clone(),
+        agreement: *agreement,
+        ratio: *ratio,
+        rules: Vec::new(),
+        rule_aliases: Vec::new(),
+    }
 }
 
 /// Returns the verdict in words: whether it is as expected, the suspects, and the experiment.
@@ -248,17 +271,7 @@ fn of_job(measured: &Measured, beside: &JobCase) -> Verdict {
         whole(job.alone_iops)
     );
     let certainty = if is_certain { "" } else { "possibly " };
-    let says = sentence(agreement, certainty, &suspects, &numbers, &experiment);
-    Verdict {
-        says,
-        limit: suspects.0.name(),
-        second: suspects.1.as_ref().map(Suspect::with_ceiling).unwrap_or_default(),
-        experiment,
-        agreement,
-        ratio,
-        rules: Vec::new(),
-        rule_aliases: Vec::new(),
-    }
+    verdict(&Reasons { agreement, certainty, suspects, numbers, experiment, ratio })
 }
 
 /// The first suspect, and the second where there is one.

@@ -215,6 +215,9 @@ pub(crate) struct IoArgs {
     /// Overwrite this: serial or WWID of a device or LUN, path or address of a file. Its content is lost.
     #[arg(long, value_name = "SERIAL|WWID|FILE")]
     pub(crate) overwrite: Vec<String>,
+    /// With --overwrite: also a device or LUN that holds data without a known signature, which are lost.
+    #[arg(long, requires = "overwrite")]
+    pub(crate) not_blank: bool,
     /// Go through the page cache instead of past it (the result says so).
     #[arg(long)]
     pub(crate) cached: bool,

@@ -4,6 +4,7 @@ use anyhow::anyhow;
 use assay_analysis::{CEILING_IO_BYTES, ceiling, ceiling_together, lossy_frames, path_faults, unreachable};
 use assay_prepare::LunInspection;
 use assay_record::{FrameProbe, LunFacts, NetPathFacts, PathFacts};
+use assay_report::table::{Align, Cell, Column, Format, Narrow, Table};
 use assay_spec::units::{Bytes, MIB};
 use assay_spec::{Address, IscsiAddress};
 use serde_json::{Value, json};
@@ -211,6 +212,9 @@ fn unit_lines(found: &LunInspection, lun: &LunFacts) -> Vec<(&'static str, Strin
     ]
 }
 
+/// Columns of the table of paths.
+const CHECK_COLUMNS: usize = 80;
+
 /// A row for each path, narrow enough for 80 columns.
 fn path_table(paths: &[PathFacts]) -> String {
     let dash = || "-".to_owned();
@@ -229,21 +233,20 @@ fn path_table(paths: &[PathFacts]) -> String {
             if path.is_up { path.access.clone() } else { "down".into() },
         ]
     };
-    let titles = ["Path", "Portal", "Through", "MTU", "Passes", "NOP us", "MB/s max", "State"];
-    let mut rows = vec![titles.map(str::to_owned)];
-    rows.extend(paths.iter().enumerate().map(|(index, path)| row(index, path)));
-    let widths: Vec<usize> =
-        (0..titles.len()).map(|c| rows.iter().map(|r| r[c].chars().count()).max().unwrap_or(0)).collect();
-    let is_text = |column: usize| matches!(column, 1 | 2 | 7);
-    let cell = |(column, text): (usize, &String)| match (is_text(column), widths[column]) {
-        (true, width) => format!("{text:<width$}"),
-        (false, width) => format!("{text:>width$}"),
-    };
-    let lines = rows.iter().map(|row| row.iter().enumerate().map(cell).collect::<Vec<_>>().join("  "));
-    let mut lines: Vec<String> = lines.map(|line| line.trim_end().to_owned()).collect();
-    let width = lines.iter().map(|line| line.chars().count()).max().unwrap_or(0);
-    lines.insert(1, "-".repeat(width));
-    lines.join("\n") + "\n"
+    let number = |title: &str| Column::text(title).align(Align::Right).narrow(Narrow::Keep);
+    let text = |title: &str| Column::text(title).narrow(Narrow::Keep);
+    let mut table = Table::new(vec![
+        number("Path"),
+        text("Portal"),
+        text("Through"),
+        number("MTU"),
+        number("Passes"),
+        number("NOP us"),
+        number("MB/s max"),
+        text("State"),
+    ]);
+    paths.iter().enumerate().for_each(|(index, path)| table.push(row(index, path).map(Cell::from)));
+    table.render(Format::Text(CHECK_COLUMNS))
 }
 
 /// Lists the negotiated parameters, once for all paths with the same.

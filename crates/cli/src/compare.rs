@@ -3,22 +3,21 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
-use assay_analysis::compare::{Comparison, ResultSet, Side, Source, compare_with};
+use assay_analysis::compare::{ResultSet, Side, Source, compare_with};
 use assay_record::Outcome;
-use assay_report::table::Format;
-use assay_report::text::TextOptions;
-use assay_report::{compare as said, html, reading};
+use assay_report::reading;
 use assay_store::{RunRow, Store};
 use assay_target::input::{Input, read_text};
 
-use crate::args::{CompareArgs, Form};
-use crate::exit::{Exit, Failed};
+use crate::args::CompareArgs;
+use crate::exit::Exit;
 use crate::export::is_export;
 use crate::open_store::existing_store;
-use crate::output::{Kept, Output, OutputKind};
+use crate::output::{Kept, Output};
 use crate::published;
+use crate::render::Rendered as _;
 use crate::runs::Stored;
-use crate::terminal::{note, say};
+use crate::terminal::say;
 
 /// A JSON document of a run. Most of one are its series: about 150 bytes for each second.
 const DOCUMENT: Input = Input { name: "a JSON document of a run", bytes_max: 256 << 20 };
@@ -32,33 +31,13 @@ pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<Exit> {
     let sides = with_distinct_names(sides);
     let comparison = compare_with(&sides, &stored_repetitions(&store, &sides)?);
     if let Some(output) = &output {
-        let page = file_text(&comparison, output.kind());
+        comparison.write(output, "comparison")?;
         if output.is_stdout() {
-            say(&page)?;
             return Ok(Exit::Done);
         }
-        output.write(&page, None).map_err(|error| Failed::new(Exit::Errors, error))?;
-        note!("comparison written to {output}");
     }
-    say(&match args.form.form() {
-        Form::Text => said::table(&comparison, args.explain.options()),
-        Form::Csv => said::rendered(&comparison, Format::Csv),
-        Form::Md => said::rendered(&comparison, Format::Markdown),
-        Form::Bbcode => said::rendered(&comparison, Format::BbCode),
-        Form::Json => format!("{:#}\n", said::document(&comparison)),
-    })?;
+    say(&comparison.printed(args.form.form(), args.explain.options()))?;
     Ok(Exit::Done)
-}
-
-fn file_text(comparison: &Comparison, kind: OutputKind) -> String {
-    match kind {
-        OutputKind::Csv => said::rendered(comparison, Format::Csv),
-        OutputKind::Markdown => said::rendered(comparison, Format::Markdown),
-        OutputKind::BbCode => said::rendered(comparison, Format::BbCode),
-        OutputKind::Json => format!("{:#}\n", said::document(comparison)),
-        OutputKind::Text => said::table(comparison, TextOptions::default()),
-        _ => html::comparison(comparison),
-    }
 }
 
 /// Returns the side that was typed: names joined by commas are repetitions, and so are runs that share a label.

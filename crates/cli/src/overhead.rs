@@ -2,7 +2,7 @@
 
 use assay_analysis::Collector;
 use assay_engine::{RunRequest, StopSignal};
-use assay_prepare::{FillChoice, IoChoice, PrepareOptions, TooSmall};
+use assay_prepare::{BlankChoice, FillChoice, IoChoice, PrepareOptions, TooSmall};
 use assay_record::RunHeader;
 use assay_spec::units::Nanos;
 use assay_spec::{Address, Overrides, Plan, PlanFile};
@@ -66,6 +66,7 @@ fn measure(plan: &Plan) -> anyhow::Result<Vec<Cost>> {
         caching: Caching::Direct,
         durability: Durability::Device,
         overwrite: Vec::new(),
+        blank: BlankChoice::Required,
         fill: FillChoice::Never,
         too_small: TooSmall::Refuse,
         chap_secret: None,

@@ -10,18 +10,17 @@ use assay_model::predict::Engines;
 use assay_model::resolved::Tables;
 use assay_model::whatif::{sweep, what_if};
 use assay_model::workload::Workload;
-use assay_report::prediction::{Expectation, Page, document, rendered, table};
-use assay_report::table::Format;
-use assay_report::text::TextOptions;
+use assay_report::prediction::{Expectation, Page};
 use assay_spec::units::{Bytes, GIB};
 use assay_spec::{Plan, Span};
 
-use crate::args::{Form, PredictArgs};
+use crate::args::PredictArgs;
 use crate::arrays::array;
-use crate::exit::{Exit, Failed};
+use crate::exit::Exit;
 use crate::output::{Kept, Output, OutputKind};
+use crate::render::Rendered as _;
 use crate::run::{Choice, resolve};
-use crate::terminal::{note, say};
+use crate::terminal::say;
 
 /// The span unless the plan or the command line gives one: that of published forum tables.
 const SPAN_DEFAULT: Bytes = Bytes(4 * GIB);
@@ -40,23 +39,9 @@ pub(crate) fn predict(args: &PredictArgs) -> anyhow::Result<Exit> {
     let rows = rows(args, &array, &plan, span)?;
     let page = Page { array: &array, plan: &plan.name, span_bytes: span.0, rows: &rows };
     if let Some(output) = &output {
-        let text = match output.kind() {
-            OutputKind::Csv => rendered(page, Format::Csv),
-            OutputKind::Markdown => rendered(page, Format::Markdown),
-            OutputKind::BbCode => rendered(page, Format::BbCode),
-            OutputKind::Json => format!("{:#}\n", document(page)),
-            _ => table(page, TextOptions::default()),
-        };
-        output.write(&text, None).map_err(|error| Failed::new(Exit::Errors, error))?;
-        note!("prediction written to {output}");
+        page.write(output, "prediction")?;
     }
-    say(&match args.form.form() {
-        Form::Text => table(page, args.explain.options()),
-        Form::Csv => rendered(page, Format::Csv),
-        Form::Md => rendered(page, Format::Markdown),
-        Form::Bbcode => rendered(page, Format::BbCode),
-        Form::Json => format!("{:#}\n", document(page)),
-    })?;
+    say(&page.printed(args.form.form(), args.explain.options()))?;
     Ok(Exit::Done)
 }
 

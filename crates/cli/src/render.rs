@@ -1,12 +1,15 @@
 //! A run in every form: on standard output, and in files.
 
+use anyhow::bail;
+use assay_analysis::compare::Comparison;
 use assay_analysis::{Finding, RunSummary};
 use assay_record::RunHeader;
 use assay_report::table::Format;
 use assay_report::text::TextOptions;
-use assay_report::{Meta, html, json, text};
+use assay_report::{Meta, compare, html, json, prediction, text};
 
 use crate::args::Form;
+use crate::exit::{Exit, Failed};
 use crate::output::{Output, OutputKind};
 use crate::terminal::{note, say};
 
@@ -19,43 +22,116 @@ pub(crate) struct Page<'p> {
     pub(crate) meta: Meta<'p>,
 }
 
-impl Page<'_> {
-    /// The run as standard output gets it.
-    pub(crate) fn print(&self, form: Form, options: TextOptions) -> String {
-        let of = |format| text::rendered(self.header, self.summary, format);
+/// A result that is printed and written in every form.
+pub(crate) trait Rendered {
+    /// The page that a terminal gets.
+    fn text(&self, options: TextOptions) -> String;
+
+    /// The table, with what a document needs around it.
+    fn table(&self, format: Format) -> String;
+
+    /// The JSON document.
+    fn document(&self) -> serde_json::Value;
+
+    /// The HTML page; `None` where there is none.
+    fn page(&self) -> Option<String>;
+
+    /// The result as standard output gets it.
+    fn printed(&self, form: Form, options: TextOptions) -> String {
         match form {
             Form::Text => self.text(options),
-            Form::Csv => of(Format::Csv),
-            Form::Md => of(Format::Markdown),
-            Form::Bbcode => of(Format::BbCode),
+            Form::Csv => self.table(Format::Csv),
+            Form::Md => self.table(Format::Markdown),
+            Form::Bbcode => self.table(Format::BbCode),
             Form::Json => format!("{:#}\n", self.document()),
         }
     }
 
-    pub(crate) fn document(&self) -> serde_json::Value {
-        json::document(self.header, self.summary, self.findings, self.meta)
+    /// The result as a file of that kind has it; `None` where it cannot be one.
+    fn filed(&self, kind: OutputKind) -> Option<String> {
+        match kind {
+            OutputKind::Csv => Some(self.printed(Form::Csv, TextOptions::default())),
+            OutputKind::Markdown => Some(self.printed(Form::Md, TextOptions::default())),
+            OutputKind::BbCode => Some(self.printed(Form::Bbcode, TextOptions::default())),
+            OutputKind::Json => Some(self.printed(Form::Json, TextOptions::default())),
+            OutputKind::Text => Some(self.text(TextOptions::default())),
+            _ => self.page(),
+        }
+    }
+
+    /// The run that it is of; `None` if it is of several, or of none.
+    fn run(&self) -> Option<&str> {
+        None
+    }
+
+    /// Writes the result where `-o` says, and reports that as `what`.
+    fn write(&self, output: &Output, what: &str) -> anyhow::Result<()> {
+        let Some(text) = self.filed(output.kind()) else {
+            bail!("a {what} has no HTML page; end {output} in .csv, .md, .bbcode, .json or .txt");
+        };
+        if output.is_stdout() {
+            return say(&text);
+        }
+        output.write(&text, self.run()).map_err(|error| Failed::new(Exit::Errors, error))?;
+        note!("{what} written to {output}");
+        Ok(())
+    }
+}
+
+impl Rendered for Page<'_> {
+    fn run(&self) -> Option<&str> {
+        Some(&self.header.run)
     }
 
     fn text(&self, options: TextOptions) -> String {
         text::table_with(self.header, self.summary, self.findings, self.meta.judgement, options)
     }
 
-    /// Writes the run to a file of the kind that its name says; `-` is HTML on standard output.
-    pub(crate) fn write(&self, output: &Output) -> anyhow::Result<()> {
-        let of = |format| text::rendered(self.header, self.summary, format);
-        let page = match output.kind() {
-            OutputKind::Csv => of(Format::Csv),
-            OutputKind::Markdown => of(Format::Markdown),
-            OutputKind::BbCode => of(Format::BbCode),
-            OutputKind::Json => format!("{:#}\n", self.document()),
-            OutputKind::Text => self.text(TextOptions::default()),
-            _ => html::report(self.header, self.summary, self.findings, self.meta),
-        };
-        if output.is_stdout() {
-            return say(&page);
-        }
-        output.write(&page, Some(&self.header.run))?;
-        note!("report written to {output}");
-        Ok(())
+    fn table(&self, format: Format) -> String {
+        text::rendered(self.header, self.summary, format)
+    }
+
+    fn document(&self) -> serde_json::Value {
+        json::document(self.header, self.summary, self.findings, self.meta)
+    }
+
+    fn page(&self) -> Option<String> {
+        Some(html::report(self.header, self.summary, self.findings, self.meta))
+    }
+}
+
+impl Rendered for Comparison {
+    fn text(&self, options: TextOptions) -> String {
+        compare::table(self, options)
+    }
+
+    fn table(&self, format: Format) -> String {
+        compare::rendered(self, format)
+    }
+
+    fn document(&self) -> serde_json::Value {
+        compare::document(self)
+    }
+
+    fn page(&self) -> Option<String> {
+        Some(html::comparison(self))
+    }
+}
+
+impl Rendered for prediction::Page<'_> {
+    fn text(&self, options: TextOptions) -> String {
+        prediction::table(*self, options)
+    }
+
+    fn table(&self, format: Format) -> String {
+        prediction::rendered(*self, format)
+    }
+
+    fn document(&self) -> serde_json::Value {
+        prediction::document(*self)
+    }
+
+    fn page(&self) -> Option<String> {
+        None
     }
 }

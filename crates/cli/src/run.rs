@@ -1,13 +1,15 @@
 //! `assay run`: from the command line to a stored and printed result.
 
 use std::collections::HashMap;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
-use assay_analysis::{Collector, Finding, Judgement, RunStatus, RunSummary, findings};
+use assay_analysis::{Collector, Finding, Judgement, RunStatus, RunSummary, findings, gap_in_fill};
 use assay_engine::{RunRequest, RunTargets, StopSignal};
-use assay_host::AwakeGuard;
-use assay_prepare::{Closed, FillChoice, IoChoice, PrepareError, PrepareOptions, PreparedTargets, TooSmall};
+use assay_host::{AwakeGuard, Sampler, Watched};
+use assay_prepare::{
+    BlankChoice, Closed, FillChoice, IoChoice, PrepareError, PrepareOptions, PreparedTargets, TooSmall,
+};
 use assay_record::{Event, MemberKind, RunEvent, RunHeader, Warning};
 use assay_sim::{SimulatedArrays, Truth};
 use assay_spec::suites::suite;
@@ -23,7 +25,7 @@ use crate::look::looks_like_target;
 use crate::open_store::open_store;
 use crate::output::{Kept, Output};
 use crate::progress::Progress;
-use crate::render::Page;
+use crate::render::{Page, Rendered as _};
 use crate::signals::{stop_on_signals, terminal_is_closed};
 use crate::suites::plan_file;
 use crate::targets::array_of_run;
@@ -274,6 +276,7 @@ fn prepare(
         caching: if args.cached { Caching::Cached } else { Caching::Direct },
         durability: if args.sync { Durability::Sync } else { Durability::Device },
         overwrite: args.overwrite.clone(),
+        blank: if args.not_blank { BlankChoice::NotRequired } else { BlankChoice::Required },
         fill: if args.no_fill { FillChoice::Never } else { FillChoice::WhereNeeded },
         chap_secret: crate::secret::ask(addresses)?,
         too_small: order.too_small,
@@ -284,7 +287,11 @@ fn prepare(
         open.abandon();
         return Err(misfit.into());
     }
-    let filled = open.fill(&|| stop.is_set(), &mut |p| progress.fill(p));
+    let watch = Sampler::start(Watched::default(), Instant::now(), Duration::from_secs(1));
+    let filled = open.fill(&|| stop.is_set(), &mut |p| progress.fill(p)).map(|mut targets| {
+        targets.warnings.extend(gap_in_fill(&watch.gaps()));
+        targets
+    });
     progress.filled();
     // From here on targets have been written to, whatever failed.
     filled.map_err(|error| match error {
@@ -383,7 +390,7 @@ fn tell(args: &RunArgs, done: &Done, output: Option<&Output>) -> anyhow::Result<
     };
     let page = Page { header, summary: &summary, findings: &findings, meta };
     // A report that cannot be written must not cost the result on the terminal.
-    let written = output.map_or(Ok(()), |output| page.write(output));
+    let written = output.map_or(Ok(()), |output| page.write(output, "report"));
     match args.form.form() {
         Form::Json => {
             let mut document = page.document();
@@ -393,7 +400,7 @@ fn tell(args: &RunArgs, done: &Done, output: Option<&Output>) -> anyhow::Result<
             say(&format!("{document:#}\n"))?;
         }
         form => {
-            let mut text = page.print(form, args.explain.options());
+            let mut text = page.printed(form, args.explain.options());
             if form == Form::Text {
                 text.push_str(&truth::text(header, &summary, truths));
             }

@@ -11,11 +11,11 @@ use assay_report::{Meta, RunListing};
 use assay_store::{RunRow, Store, StoreError};
 
 use crate::args::{Form, LabelArgs, ReportArgs, RmArgs, RunsArgs, ShowArgs, Since, Status, StoreArgs};
-use crate::exit::{Exit, Failed};
+use crate::exit::Exit;
 use crate::export::is_export;
 use crate::open_store::{existing_store, store_path};
 use crate::output::{Kept, Output};
-use crate::render::Page;
+use crate::render::{Page, Rendered as _};
 use crate::run::judged;
 use crate::terminal::{note, say, text_options};
 
@@ -176,14 +176,14 @@ pub(crate) fn show(args: &ShowArgs) -> anyhow::Result<Exit> {
         return crate::published::show(name, args.form.form());
     }
     let stored = Stored::named(&args.store, &args.run)?;
-    say(&stored.page().print(args.form.form(), args.explain.options()))?;
+    say(&stored.page().printed(args.form.form(), args.explain.options()))?;
     Ok(Exit::Done)
 }
 
 pub(crate) fn report(args: &ReportArgs) -> anyhow::Result<Exit> {
     let stored = Stored::named(&args.store, &args.run)?;
     let output = Output::check_named(&args.output, Kept::of(&args.store, &[]), Some(&stored.header.run))?;
-    stored.page().write(&output).map_err(|error| Failed::new(Exit::Errors, error))?;
+    stored.page().write(&output, "report")?;
     Ok(Exit::Done)
 }
 

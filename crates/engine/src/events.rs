@@ -1,7 +1,7 @@
 //! The way out of a run: events, stamped with their time, to whoever listens; and why there are none any more.
 
 use assay_host::Sampler;
-use assay_record::{Event, Phase, RunEvent, StepId};
+use assay_record::{Event, Gap, Phase, RunEvent, StepId};
 use assay_target::OpenError;
 use thiserror::Error;
 
@@ -63,6 +63,11 @@ impl<'e> Emitter<'e> {
 
     pub(crate) fn emit(&mut self, what: RunEvent) -> Result<(), RunError> {
         (self.sink)(Event { at_ns: self.clock.now_ns(), what }).map_err(RunError::Sink)
+    }
+
+    /// Returns the times since the last call in which nothing ran.
+    pub(crate) fn gaps(&self) -> Vec<Gap> {
+        self.sampler.gaps()
     }
 
     pub(crate) fn phase(&mut self, step: StepId, phase: Phase) -> Result<(), RunError> {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use assay_host::{CpuSnapshot, cpu_snapshot};
 use assay_record::{
     Interval, JobEnd, PathEnd, Phase, PlacementReason, RunEvent, StepCpu, StepEnd, StepId, StepReason,
-    WorkerPlacement, WriteEnd,
+    StepTimes, WorkerPlacement, WriteEnd,
 };
 use assay_spec::{Job, Pacing, Semantics, Step};
 use assay_target::remote::PathEvent;
@@ -107,6 +107,9 @@ pub(crate) fn run_step<T: Target>(
         paths::tell(events, control.clock, emitter)?;
         let mut end = step_end(context, &control, jobs, ends, watched?);
         (end.paths, end.writes, end.workers) = (paths, writes, places);
+        // After everything else: also a gap over the end of the window has ended by now.
+        let times = times(&control, &end);
+        end.gaps = emitter.gaps().into_iter().map(|gap| gap.placed(times)).collect();
         Ok(end)
     })
 }
@@ -417,6 +420,13 @@ fn job_end(job: &Job, ends: &[WorkerEnd]) -> JobEnd {
     JobEnd { measured_ns, due }
 }
 
+/// When the step loaded its targets.
+fn times(control: &Control, end: &StepEnd) -> StepTimes {
+    let longest_ns = end.jobs.iter().map(|job| job.measured_ns).max().unwrap_or(0);
+    let zero_ns = control.measure.opened_ns().filter(|_| longest_ns > 0);
+    StepTimes { load_ns: control.start.opened_ns(), window_ns: zero_ns.map(|zero| (zero, zero + longest_ns)) }
+}
+
 fn step_end(
     context: &StepContext<'_>,
     control: &Control,
@@ -442,6 +452,7 @@ fn step_end(
         paths: Vec::new(),
         writes: Vec::new(),
         workers: Vec::new(),
+        gaps: Vec::new(),
     };
     for worker in ends {
         end.failures.extend(worker.failures);

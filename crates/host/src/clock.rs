@@ -12,6 +12,16 @@ pub(crate) fn process_cpu_ns() -> u64 {
     to_ns(clock_gettime(ClockId::ProcessCPUTime))
 }
 
+/// Time since boot, suspended time included, ns.
+pub(crate) fn boot_ns() -> u64 {
+    to_ns(clock_gettime(ClockId::Boottime))
+}
+
+/// Time of day, ns since 1970.
+pub(crate) fn wall_ns() -> u64 {
+    to_ns(clock_gettime(ClockId::Realtime))
+}
+
 fn to_ns(time: Timespec) -> u64 {
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
     let rest = u64::try_from(time.tv_nsec).unwrap_or(0);

@@ -7,19 +7,33 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use assay_record::{DiskSample, HostSample};
+use assay_record::{DiskSample, Gap, HostSample};
 use procfs::{Current, DiskStat, DiskStats};
 
 use crate::cpu::{CpuSnapshot, cpu_snapshot};
+use crate::gap::GapWatch;
 use crate::path::{LinkWatch, TcpWatch};
 
 /// Samples the host each period until it is stopped or dropped.
 #[derive(Debug)]
 pub struct Sampler {
-    samples: Arc<Mutex<Vec<HostSample>>>,
-    /// Dropping it ends the thread.
-    stop: Option<mpsc::Sender<()>>,
+    seen: Arc<Mutex<Seen>>,
+    /// Asks the thread to look now; dropping it ends the thread.
+    ask: Option<mpsc::Sender<Look>>,
     thread: Option<JoinHandle<()>>,
+}
+
+/// What was seen and not taken yet.
+#[derive(Debug, Default)]
+struct Seen {
+    samples: Vec<HostSample>,
+    gaps: Vec<Gap>,
+}
+
+/// Asks for a look at the clocks; the answer is that it was done.
+#[derive(Debug)]
+struct Look {
+    done: mpsc::Sender<()>,
 }
 
 /// What is sampled beside the host itself.
@@ -42,6 +56,12 @@ const SAMPLE_MIN: Duration = Duration::from_millis(50);
 /// Samples kept for somebody who never takes them: an hour at one a second. The oldest go first.
 const KEPT_MAX: usize = 3600;
 
+/// Gaps kept of one step.
+const GAPS_MAX: usize = 100;
+
+/// Longest wait for a look at the clocks.
+const LOOK_MAX: Duration = Duration::from_secs(2);
+
 /// /proc/diskstats counts in 512-byte sectors, whatever the device's blocks are.
 const SECTOR_BYTES: u64 = 512;
 
@@ -52,20 +72,32 @@ impl Sampler {
     /// Where the system cannot start another thread.
     #[must_use]
     pub fn start(watched: Watched, epoch: Instant, period: Duration) -> Self {
-        let samples = Arc::<Mutex<Vec<HostSample>>>::default();
-        let (stop, stopped) = mpsc::channel();
-        let into = Arc::clone(&samples);
+        let seen = Arc::<Mutex<Seen>>::default();
+        let (ask, asked) = mpsc::channel();
+        let into = Arc::clone(&seen);
         let thread = thread::Builder::new()
             .name("sampler".to_owned())
-            .spawn(move || sample_until(&stopped, watched, epoch, period, &into))
+            .spawn(move || sample_until(&asked, watched, epoch, period, &into))
             .expect("one more thread can be started on a host that is fit to run a benchmark");
-        Self { samples, stop: Some(stop), thread: Some(thread) }
+        Self { seen, ask: Some(ask), thread: Some(thread) }
     }
 
     /// The samples since the last call, oldest first. Does not wait.
     #[must_use]
     pub fn take(&self) -> Vec<HostSample> {
-        std::mem::take(&mut *self.samples.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut locked(&self.seen).samples)
+    }
+
+    /// Returns the times since the last call in which this process did not run, up to now. Waits for the sampler's
+    /// thread to look at the clocks, a moment.
+    #[must_use]
+    pub fn gaps(&self) -> Vec<Gap> {
+        let (done, is_done) = mpsc::channel();
+        if self.ask.as_ref().is_some_and(|ask| ask.send(Look { done }).is_ok()) {
+            // An answer that does not come means that the thread is gone; what it saw is there.
+            let _ = is_done.recv_timeout(LOOK_MAX);
+        }
+        std::mem::take(&mut locked(&self.seen).gaps)
     }
 
     /// Ends sampling, and gives what was not taken yet, with a last, shorter sample up to now.
@@ -76,7 +108,7 @@ impl Sampler {
     }
 
     fn join(&mut self) {
-        drop(self.stop.take());
+        drop(self.ask.take());
         if let Some(thread) = self.thread.take() {
             // A panic of the sampler was printed by its thread; the samples until then still count.
             let _ = thread.join();
@@ -91,27 +123,30 @@ impl Drop for Sampler {
 }
 
 fn sample_until(
-    stopped: &mpsc::Receiver<()>,
+    asked: &mpsc::Receiver<Look>,
     watched: Watched,
     epoch: Instant,
     period: Duration,
-    into: &Mutex<Vec<HostSample>>,
+    into: &Mutex<Seen>,
 ) {
     let mut connections = TcpWatch::open(watched.remotes);
     let mut links = LinkWatch::open(&watched.interfaces);
     let mut from = CounterSnapshot::now();
     let mut lateness = Lateness::default();
+    let tick = TICK.min(period);
+    let mut clocks = GapWatch::start(epoch);
     loop {
-        let due = Instant::now() + TICK.min(period);
+        let due = Instant::now() + tick;
         // Waiting for the stop sign is the sleep: a stop ends it at once.
-        let ended = match stopped.recv_timeout(due.saturating_duration_since(Instant::now())) {
-            Err(RecvTimeoutError::Timeout) => false,
-            Ok(()) | Err(RecvTimeoutError::Disconnected) => true,
-        };
+        let woken = asked.recv_timeout(due.saturating_duration_since(Instant::now()));
         let now = Instant::now();
-        if !ended {
+        let gaps = clocks.tick(tick);
+        // A time in which nothing ran says nothing about timers.
+        if matches!(woken, Err(RecvTimeoutError::Timeout)) && gaps.is_empty() {
             lateness.add(now.saturating_duration_since(due));
         }
+        let ended = matches!(woken, Err(RecvTimeoutError::Disconnected));
+        keep_gaps(into, gaps);
         let length = now - from.at;
         if length >= period || (ended && length >= SAMPLE_MIN) {
             let to = CounterSnapshot::now();
@@ -121,18 +156,33 @@ fn sample_until(
             from = to;
             lateness = Lateness::default();
         }
-        if ended {
-            return;
+        match woken {
+            // Whoever asked may be gone.
+            Ok(look) => drop(look.done.send(())),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return,
         }
     }
 }
 
-fn keep(into: &Mutex<Vec<HostSample>>, sample: HostSample) {
-    let mut samples = into.lock().unwrap_or_else(PoisonError::into_inner);
+fn locked(seen: &Mutex<Seen>) -> std::sync::MutexGuard<'_, Seen> {
+    seen.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn keep(into: &Mutex<Seen>, sample: HostSample) {
+    let samples = &mut locked(into).samples;
     if samples.len() >= KEPT_MAX {
         samples.remove(0);
     }
     samples.push(sample);
+}
+
+/// The first ones stay: a host that stutters all the time is known for it by then.
+fn keep_gaps(into: &Mutex<Seen>, gaps: Vec<Gap>) {
+    if !gaps.is_empty() {
+        let kept = &mut locked(into).gaps;
+        kept.extend(gaps.into_iter().take(GAPS_MAX.saturating_sub(kept.len())));
+    }
 }
 
 /// All counters at one moment.
@@ -204,6 +254,7 @@ fn disk_between(from: &DiskStat, to: &DiskStat) -> DiskSample {
         read_bytes: bytes(from.sectors_read, to.sectors_read),
         write_bytes: bytes(from.sectors_written, to.sectors_written),
         busy_ms: to.time_in_progress.saturating_sub(from.time_in_progress),
+        queued_ms: Some(to.weighted_time_in_progress.saturating_sub(from.weighted_time_in_progress)),
     }
 }
 
@@ -226,6 +277,7 @@ mod tests {
             read_bytes: 8192,
             write_bytes: 4096,
             busy_ms: 60,
+            queued_ms: Some(43),
         };
         assert_eq!(disk_between(&from, &to), expected);
         assert_eq!(disk_between(&to, &from).read_bytes, 0);

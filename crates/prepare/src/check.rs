@@ -57,14 +57,26 @@ fn inspect_device(path: &Path) -> Result<PathInspection, PrepareError> {
     let device = assay_host::device_of(path).map_err(io_error("look at", path))?;
     let probed =
         assay_host::probe(path).map_err(|e| PrepareError::Probe { path: text(path), why: e.to_string() })?;
+    let mut holds: Vec<String> = probed.into_iter().map(|hold| hold.says).collect();
+    let size_bytes = file::capacity_bytes(path).map_err(io_error("open", path))?;
+    if holds.is_empty() {
+        holds.extend(
+            crate::device::foreign_data(
+                path,
+                &File::open(path).map_err(io_error("open", path))?,
+                size_bytes,
+            )?
+            .map(|foreign| foreign.hold(path.display())),
+        );
+    }
     Ok(PathInspection {
         kind: PathInspectionKind::Device,
-        size_bytes: file::capacity_bytes(path).map_err(io_error("open", path))?,
+        size_bytes,
         smallest_direct_io: file::smallest_direct_io(path).map_err(io_error("read", path))?,
         filesystem: None,
         identities: device.as_ref().map(assay_host::identities).unwrap_or_default(),
         device,
-        holds: probed.into_iter().map(|hold| hold.says).collect(),
+        holds,
         is_ours: None,
         may_write: assay_host::may_write(path),
     })
@@ -73,11 +85,16 @@ fn inspect_device(path: &Path) -> Result<PathInspection, PrepareError> {
 fn inspect_file(path: &Path) -> Result<PathInspection, PrepareError> {
     let file = File::open(path).map_err(io_error("open", path))?;
     let marker = Marker::read(path, &file).map_err(io_error("read", path))?;
+    let size_bytes = file::capacity_bytes(path).map_err(io_error("open", path))?;
+    let is_ours = match marker.filter(|marker| marker.created) {
+        Some(marker) => crate::file::used_since(path, &file, &marker, size_bytes)?.is_none(),
+        None => false,
+    };
     Ok(PathInspection {
-        size_bytes: file::capacity_bytes(path).map_err(io_error("open", path))?,
+        size_bytes,
         smallest_direct_io: file::smallest_direct_io(path).map_err(io_error("read", path))?,
         holds: assay_host::file_users(path),
-        is_ours: Some(marker.is_some_and(|marker| marker.created)),
+        is_ours: Some(is_ours),
         ..in_file_system(path, PathInspectionKind::File)?
     })
 }

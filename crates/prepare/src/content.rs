@@ -6,6 +6,7 @@ use std::time::Duration;
 use assay_record::{Content, Warning};
 use assay_spec::units::Bytes;
 use assay_spec::{Data, Plan};
+use assay_target::HeadCheck;
 use assay_target::file::Marker;
 
 /// A kind of data in a file, as marks name it.
@@ -178,6 +179,36 @@ fn is_right(plan: &Plan, kind: DataKind) -> bool {
         DataKind::Unique => true,
         kind => plan.jobs().any(|job| DataKind::of(job.data) == kind),
     }
+}
+
+/// Whether every sector of a file with that mark carries a seal or a stamp of Assay.
+pub(crate) fn seals(marker: &Marker) -> Seals {
+    if marker.kinds.iter().any(|name| carries_no_seals(DataKind::parse(name))) {
+        Seals::Some
+    } else {
+        Seals::All
+    }
+}
+
+/// Returns what the start of a device or LUN holds throughout a run with that plan that has filled it.
+pub(crate) fn head_check(plan: &Plan) -> HeadCheck {
+    let mut written = plan.jobs().filter(|job| job.writes()).map(|job| DataKind::of(job.data));
+    if plan.verifies() || !written.any(carries_no_seals) { HeadCheck::OwnData } else { HeadCheck::Nothing }
+}
+
+/// Whether data of a kind are of a few bytes, or with few of them random: too short for a seal.
+fn carries_no_seals(kind: DataKind) -> bool {
+    match kind {
+        DataKind::Written(Data::Reducible { .. } | Data::IometerRepeating) | DataKind::Unknown => true,
+        DataKind::Unique | DataKind::Stamped | DataKind::Written(_) => false,
+    }
+}
+
+/// How many sectors of what Assay wrote carry a seal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Seals {
+    All,
+    Some,
 }
 
 /// Returns true if a file with that mark holds nothing but stamped data.

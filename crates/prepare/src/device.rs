@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use assay_record::{Content, DeviceFacts, MemberFacts, MemberKind, TargetFacts, Warning};
 use assay_spec::Address;
 use assay_target::file::{self, Lock, PathKind};
-use assay_target::{AccessMode, Binding, Caching, Durability, FileMember, Member, OpenError};
+use assay_target::{AccessMode, Binding, Caching, Durability, FileMember, HeadCheck, Member, OpenError};
 use rustix::fs::{Mode, OFlags};
 
-use crate::content::{Fill, FillContent};
+use crate::blank::{self, Breadth, Examination, ForeignData};
+use crate::content::{self, Fill, FillContent};
 use crate::context::{FillContext, InspectContext, OpenContext};
 use crate::error::{PrepareError, io_error, text};
 use crate::held::Held;
@@ -58,10 +59,12 @@ pub(crate) fn inspect(
     let capacity_bytes = held.length_bytes();
     let device = assay_host::device_of(&real).map_err(io_error("look at", path))?.unwrap_or_default();
     if let Some(test) = writer {
-        let probed = assay_host::probe(path)
+        let probed = assay_host::probe(&real)
             .map_err(|e| PrepareError::Probe { path: text(path), why: e.to_string() })?;
-        let objections = probed.into_iter().map(|hold| hold.says).collect();
-        WriteRequest { name: &text(path), test, objections, device: &device, capacity_bytes }
+        let objections: Vec<String> = probed.into_iter().map(|hold| hold.says).collect();
+        let foreign =
+            if objections.is_empty() { foreign_data(path, &held.file, capacity_bytes)? } else { None };
+        WriteRequest { name: &text(path), test, objections, foreign, device: &device, capacity_bytes }
             .check(context)?;
     }
     if context.plan.verifies() && (writer.is_none() || context.options.fill == FillChoice::Never) {
@@ -71,6 +74,20 @@ pub(crate) fn inspect(
     let access = if writer.is_some() { AccessMode::ReadWrite } else { AccessMode::ReadOnly };
     let (address, path) = (address.to_string(), path.to_owned());
     Ok(InspectedDevice { address, path, span_bytes, capacity_bytes, access, device, held })
+}
+
+/// Returns what makes a device not blank; what has a signature is the probe's.
+pub(crate) fn foreign_data(
+    path: &Path,
+    device: &File,
+    capacity_bytes: u64,
+) -> Result<Option<ForeignData>, PrepareError> {
+    let failed = |why: String| PrepareError::Probe { path: text(path), why };
+    let mut examination = Examination::local(capacity_bytes);
+    let mut read = blank::reader(device);
+    examination.read_ends(&mut *read).map_err(failed)?;
+    examination.read_samples(Breadth::Device, &mut *read).map_err(failed)?;
+    Ok(examination.foreign())
 }
 
 impl InspectedDevice {
@@ -113,7 +130,12 @@ impl InspectedDevice {
         let block = u64::from(block_bytes);
         let member = FileMember {
             path: self.path.clone(),
-            binding: Some(Binding { real: held.real.clone(), identity: held.identity, run: None }),
+            binding: Some(Binding {
+                real: held.real.clone(),
+                identity: held.identity,
+                run: None,
+                head: HeadCheck::Nothing,
+            }),
             access: self.access,
             caching: context.options.caching,
             durability: context.options.durability,
@@ -148,6 +170,10 @@ impl DeviceTarget {
             return Ok(());
         }
         context.write(&self.member(), &whole(context))?;
+        if let (Some(binding), Caching::Direct) = (&mut self.member.binding, self.member.caching) {
+            // Through the page cache a write may be shorter than what can be recognised.
+            binding.head = content::head_check(context.plan);
+        }
         self.facts.member.content = Content::Prepared;
         Ok(())
     }

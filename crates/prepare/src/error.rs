@@ -201,6 +201,35 @@ pub enum PrepareError {
         /// One line for each thing that was found, each with a line break before it.
         holds: String,
     },
+    /// The device or LUN holds data without a known signature.
+    #[error(
+        "refusing to write to {path} ({what}): it is not blank. It holds {holds}. If nobody needs them: --overwrite \
+         {identity} --not-blank (both are needed, and everything on it will be lost). Nothing was written"
+    )]
+    NotBlank {
+        /// The path.
+        path: String,
+        /// Offsets and first bytes.
+        holds: String,
+        /// Model, serial, size.
+        what: String,
+        /// What `--overwrite` takes.
+        identity: String,
+    },
+    /// A file that carries Assay's mark holds something that Assay did not write.
+    #[error(
+        "test \"{test}\" writes, but {path} is only read: Assay made it, and since then somebody else has used it, or \
+         an earlier version of Assay filled it: it holds {holds}. Choose another name, or allow it to be overwritten: \
+         --overwrite {path}"
+    )]
+    UsedSince {
+        /// The path.
+        path: String,
+        /// What was found.
+        holds: String,
+        /// The test that writes.
+        test: String,
+    },
     /// The device was not named for overwriting.
     #[error("test \"{test}\" writes, and {path} ({what}) is only read unless you name it{named}")]
     DeviceNotNamed {

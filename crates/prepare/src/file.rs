@@ -13,13 +13,14 @@ use assay_target::AccessMode;
 use assay_target::file::{self, Lock, Mark, Marker, PathKind};
 use assay_target::stamp::{UNIT_BYTES, has_stamp};
 
+use crate::blank::{self, Examination};
 use crate::content;
 use crate::context::InspectContext;
 use crate::error::{PrepareError, io_error, text};
 use crate::held::Held;
 use crate::options::FillChoice;
 use crate::path::{FILE_IN_DIRECTORY, directory_of, real_path};
-use crate::permission::{Nameable, WhyForeign, check_foreign_file};
+use crate::permission::{Nameable, WhyForeign, check_foreign_file, check_used_since};
 use crate::space::Need;
 use crate::span::{self, FileState};
 
@@ -108,7 +109,16 @@ fn state_of(
     let length = file.metadata().map_err(io_error("look at", path))?.len();
     let why = match Mark::of(real, file).map_err(io_error("read the mark of", path))? {
         // Leave to overwrite a foreign file was given once, not for ever.
-        Mark::Valid(marker) if marker.created => return Ok((FileState::Ours(marker), length)),
+        Mark::Valid(marker) if marker.created => {
+            return match used_since(path, file, &marker, length)? {
+                None => Ok((FileState::Ours(marker), length)),
+                Some(_) if is_allowed => Ok((FileState::Allowed, length)),
+                Some(holds) => {
+                    check_used_since(text(path), writer, holds)?;
+                    Ok((FileState::Foreign, length))
+                }
+            };
+        }
         mark => WhyForeign::of(&mark),
     };
     if is_allowed {
@@ -155,6 +165,19 @@ fn writable(path: &Path, real: &Path, file: &File) -> Result<File, PrepareError>
     let writable = file::open(real, AccessMode::ReadWrite).map_err(io_error("open", path))?;
     Held::check_same(path, file, &writable)?;
     Ok(writable)
+}
+
+/// Returns what a file with Assay's mark holds that Assay did not write, in words.
+pub(crate) fn used_since(
+    path: &Path,
+    file: &File,
+    marker: &Marker,
+    length: u64,
+) -> Result<Option<String>, PrepareError> {
+    let examination = Examination::local(length);
+    let seals = content::seals(marker);
+    let found = examination.of_marked_file(seals, Some(file), path, &mut *blank::reader(file));
+    found.map_err(|why| PrepareError::Probe { path: text(path), why })
 }
 
 /// A file that is some device's disk, or swap, must not change under its user; not even one that Assay made.

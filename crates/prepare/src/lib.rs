@@ -9,6 +9,7 @@
 //! Architecture invariant: what may be written is decided in one module, `permission`, and before anything is written.
 #![forbid(unsafe_code)]
 
+mod blank;
 mod check;
 mod closed;
 mod content;
@@ -49,7 +50,7 @@ pub use fill::PrepareProgress;
 pub use lun::{LunInspection, inspect_lun, targets_at};
 pub use network::portal_networks;
 pub use nfs::{NfsInspection, inspect_nfs};
-pub use options::{FillChoice, IoChoice, PrepareOptions, TooSmall};
+pub use options::{BlankChoice, FillChoice, IoChoice, PrepareOptions, TooSmall};
 
 /// Every target of a run, ready to be measured.
 pub struct PreparedTargets {

@@ -1,6 +1,7 @@
 //! A LUN over iSCSI: inspected over every path before anything else, and refused for writing where anything objects.
 
 use std::fs::File;
+use std::path::Path;
 use std::time::Duration;
 
 use assay_record::{
@@ -9,11 +10,13 @@ use assay_record::{
 use assay_spec::{IscsiAddress, IscsiPortal, PathPolicy};
 use assay_target::file::Lock;
 use assay_target::lun::{
-    self, Credentials, DiscoveredTarget, LunLook, LunMember, Provision, Secret, credentials, look,
+    self, Credentials, DiscoveredTarget, LunLook, LunMember, LunReader, Provision, Secret, credentials, look,
     with_all_portals,
 };
-use assay_target::{AccessMode, Durability, Member, OpenError};
+use assay_target::{AccessMode, Durability, HeadCheck, Member, OpenError};
 
+use crate::blank::{Breadth, Examination, ForeignData};
+use crate::content;
 use crate::context::{FillContext, InspectContext, OpenContext};
 use crate::device::whole;
 use crate::error::PrepareError;
@@ -59,13 +62,12 @@ pub struct LunInspection {
 
 /// Logs in over every path, looks at the LUN without changing it, and logs out. `typed`: a secret from a prompt.
 pub fn inspect_lun(address: &IscsiAddress, typed: Option<&Secret>) -> Result<LunInspection, PrepareError> {
-    let Found { looked, facts, .. } = look_at(address, typed)?;
-    Ok(LunInspection {
-        facts,
-        holds: objections(&looked),
-        troubles: looked.path_events,
-        aligned_lba: looked.aligned_lba,
-    })
+    let Found { looked, facts, contents, foreign, .. } = look_at(address, typed, Depth::Samples)?;
+    let mut holds = objections(&looked, &contents);
+    if contents.is_empty() {
+        holds.extend(foreign.map(|foreign| foreign.hold("it")));
+    }
+    Ok(LunInspection { facts, holds, troubles: looked.path_events, aligned_lba: looked.aligned_lba })
 }
 
 /// A LUN as it was found at an address.
@@ -75,24 +77,63 @@ struct Found {
     credentials: Option<Credentials>,
     looked: LunLook,
     facts: MemberFacts,
+    /// What has a known signature on it, in words.
+    contents: Vec<String>,
+    /// What makes it not blank.
+    foreign: Option<ForeignData>,
+}
+
+/// How closely the content of a LUN is looked at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    /// Where signatures are: it is only read.
+    Signatures,
+    /// Also whether it is blank.
+    Samples,
 }
 
 /// Longest wait for a read of the LUN's content; shorter where full frames are known to get lost, as it never ends.
 const READ_PATIENCE: Duration = Duration::from_secs(30);
 const READ_PATIENCE_LOSSY: Duration = Duration::from_secs(3);
 
-fn look_at(address: &IscsiAddress, typed: Option<&Secret>) -> Result<Found, PrepareError> {
+fn look_at(address: &IscsiAddress, typed: Option<&Secret>, depth: Depth) -> Result<Found, PrepareError> {
     let credentials = credentials(address, typed)?;
     let address = with_all_portals(address, credentials.as_ref())?;
     let mut networks = Networks::of(&address.portals);
     let lossy = networks.lossy();
     let patience = if networks.all_lossy() { READ_PATIENCE_LOSSY } else { READ_PATIENCE };
-    let looked = look(&address, credentials.as_ref(), patience).map_err(|error| match (error, lossy) {
+    let (mut contents, mut foreign) = (Vec::new(), None);
+    let mut content = |size_bytes, reader: &mut LunReader<'_>| {
+        (contents, foreign) = examine(size_bytes, reader, depth)?;
+        Ok(())
+    };
+    let looked = look(&address, credentials.as_ref(), patience, &mut content);
+    let looked = looked.map_err(|error| match (error, lossy) {
         (OpenError::Lun { lun, why }, Some(says)) => OpenError::Lun { lun, why: format!("{why}: {says}") },
         (error, _) => error,
     })?;
     let facts = facts(&address, &looked, networks.facts(&looked.paths));
-    Ok(Found { address, credentials, looked, facts })
+    Ok(Found { address, credentials, looked, facts, contents, foreign })
+}
+
+/// Returns what has a known signature, and what makes it not blank.
+fn examine(
+    size_bytes: u64,
+    reader: &mut LunReader<'_>,
+    depth: Depth,
+) -> Result<(Vec<String>, Option<ForeignData>), String> {
+    let mut read =
+        |places: &[(u64, u64)], until, take: &mut dyn FnMut(u64, &[u8])| reader.read(places, until, take);
+    let mut examination = Examination::remote(size_bytes).map_err(|error| error.to_string())?;
+    examination.read_ends(&mut read)?;
+    let contents = match depth {
+        Depth::Signatures => return Ok((Vec::new(), None)),
+        Depth::Samples => examination.contents(None, Path::new("its content"))?,
+    };
+    if contents.is_empty() {
+        examination.read_samples(Breadth::Device, &mut read)?;
+    }
+    Ok((contents, examination.foreign()))
 }
 
 /// Returns the targets that a portal offers to this initiator. `typed`: a secret from a prompt.
@@ -112,12 +153,15 @@ pub(crate) fn inspect(
     writer: Option<&str>,
 ) -> Result<InspectedLun, PrepareError> {
     let (name, options) = (address.to_string(), context.options);
-    let Found { address, credentials, looked, mut facts } = look_at(address, options.chap_secret.as_ref())?;
+    let depth = if writer.is_some() { Depth::Samples } else { Depth::Signatures };
+    let Found { address, credentials, looked, mut facts, contents, foreign } =
+        look_at(address, options.chap_secret.as_ref(), depth)?;
     let capacity_bytes = looked.identity.capacity_bytes;
     if let Some(test) = writer {
         let device = facts.device.clone().unwrap_or_default();
-        let objections = objections(&looked);
-        WriteRequest { name: &name, test, objections, device: &device, capacity_bytes }.check(context)?;
+        let objections = objections(&looked, &contents);
+        WriteRequest { name: &name, test, objections, foreign, device: &device, capacity_bytes }
+            .check(context)?;
     }
     if context.plan.verifies() && (writer.is_none() || options.fill == FillChoice::Never) {
         return Err(PrepareError::unfilled_device(name));
@@ -135,14 +179,14 @@ pub(crate) fn inspect(
         block_bytes: looked.block_bytes,
         transfer_bytes_max: looked.transfer_bytes_max,
         looked: Some(looked.identity),
+        head: HeadCheck::Nothing,
     };
     Ok(InspectedLun { address: name, member, facts, troubles: looked.path_events, lock: None })
 }
 
 /// Reasons not to write, a clause each.
-fn objections(looked: &LunLook) -> Vec<String> {
-    let content = assay_host::content_of(&looked.head, &looked.tail, looked.identity.capacity_bytes);
-    let mut all: Vec<String> = content.into_iter().map(|what| format!("it holds {what}")).collect();
+fn objections(looked: &LunLook, contents: &[String]) -> Vec<String> {
+    let mut all: Vec<String> = contents.iter().map(|what| format!("it holds {what}")).collect();
     all.extend(looked.reservations.iter().cloned());
     if looked.write_protected {
         all.push("it is write protected".into());
@@ -209,6 +253,7 @@ impl LunTarget {
             self.member.access == AccessMode::ReadWrite && context.options.fill == FillChoice::WhereNeeded;
         if is_filled {
             context.write(&self.member(), &whole(context))?;
+            self.member.head = content::head_check(context.plan);
             self.facts.member.content = Content::Prepared;
         }
         let LunMember { address, credentials, span_bytes, .. } = &self.member;

@@ -35,6 +35,15 @@ pub enum FillChoice {
     Never,
 }
 
+/// Whether a device or LUN that is to be overwritten must be blank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BlankChoice {
+    /// Data that Assay did not write refuse it.
+    Required,
+    /// They may be lost: somebody typed `--not-blank`. What has a known signature is refused all the same.
+    NotRequired,
+}
+
 /// What the command line says about targets.
 #[derive(Debug, Clone)]
 pub struct PrepareOptions {
@@ -46,6 +55,8 @@ pub struct PrepareOptions {
     pub durability: Durability,
     /// What may be overwritten: identities of devices and LUNs, paths and addresses of files.
     pub overwrite: Vec<String>,
+    /// Whether the devices and LUNs among these must be blank.
+    pub blank: BlankChoice,
     /// Whether targets are written before they are measured.
     pub fill: FillChoice,
     /// What a device or foreign file smaller than the plan's size means.

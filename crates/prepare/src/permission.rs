@@ -1,7 +1,8 @@
 //! What may be written: reading is the default on anything that Assay did not create.
 //!
-//! A device or LUN is written only where nothing on it or above it objects and somebody typed its identity; a file of
-//! somebody else's only where somebody typed its path. Every such word must name exactly one target.
+//! A device or LUN is written only where nothing on it or above it objects, it is blank, and somebody typed its
+//! identity; one that is not blank only where somebody typed `--not-blank` too. A file of somebody else's is written
+//! only where somebody typed its path. Every such word must name exactly one target.
 
 use std::path::Path;
 
@@ -9,8 +10,10 @@ use assay_record::DeviceFacts;
 use assay_spec::units::Bytes;
 use assay_target::file::{Mark, VoidMark};
 
+use crate::blank::ForeignData;
 use crate::context::InspectContext;
 use crate::error::{PrepareError, text};
+use crate::options::BlankChoice;
 
 /// A device or LUN that a plan would write to.
 pub(crate) struct WriteRequest<'w> {
@@ -20,6 +23,8 @@ pub(crate) struct WriteRequest<'w> {
     pub(crate) test: &'w str,
     /// Reasons not to write, a sentence or clause each.
     pub(crate) objections: Vec<String>,
+    /// What makes it not blank.
+    pub(crate) foreign: Option<ForeignData>,
     pub(crate) device: &'w DeviceFacts,
     pub(crate) capacity_bytes: u64,
 }
@@ -31,6 +36,11 @@ impl WriteRequest<'_> {
             let holds = self.objections.iter().map(|objection| format!("\n  - {objection}")).collect();
             return Err(PrepareError::DeviceHeld { path: self.name.to_owned(), holds });
         }
+        let identity = assay_host::identities(self.device).into_iter().next().unwrap_or_default();
+        if let (Some(foreign), BlankChoice::Required) = (&self.foreign, context.options.blank) {
+            let (path, holds) = (self.name.to_owned(), foreign.to_string());
+            return Err(PrepareError::NotBlank { path, holds, what: self.description(), identity });
+        }
         let given = &context.options.overwrite;
         if given.iter().any(|name| assay_host::is_identity_of(self.device, name)) {
             return Ok(());
@@ -39,12 +49,14 @@ impl WriteRequest<'_> {
             [] => String::new(),
             given => format!("; `{}` does not (its serial or WWID does)", given.join("` and `")),
         };
-        let identity = assay_host::identities(self.device).into_iter().next().unwrap_or_default();
+        let also = if self.foreign.is_some() { " --not-blank" } else { "" };
         Err(PrepareError::DeviceNotNamed {
             path: self.name.to_owned(),
             what: self.description(),
             test: self.test.to_owned(),
-            named: format!("{typed}. Everything on it will be lost; to allow that: --overwrite {identity}"),
+            named: format!(
+                "{typed}. Everything on it will be lost; to allow that: --overwrite {identity}{also}"
+            ),
         })
     }
 
@@ -102,6 +114,18 @@ pub(crate) fn check_foreign_file(
             holds: Bytes(holds_bytes),
         }),
         None if holds_bytes == 0 => Err(PrepareError::Empty { path: text(path) }),
+        None => Ok(()),
+    }
+}
+
+/// Refuses to write to a file that carries Assay's mark and `holds` what Assay did not write.
+pub(crate) fn check_used_since(
+    path: String,
+    writer: Option<&str>,
+    holds: String,
+) -> Result<(), PrepareError> {
+    match writer {
+        Some(test) => Err(PrepareError::UsedSince { path, holds, test: test.to_owned() }),
         None => Ok(()),
     }
 }

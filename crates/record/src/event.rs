@@ -133,6 +133,9 @@ pub struct StepEnd {
     /// On which CPU each worker ran, in the order of the jobs; empty in records of earlier versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workers: Vec<WorkerPlacement>,
+    /// Times since the step before in which the tester did not run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gaps: Vec<crate::Gap>,
 }
 
 /// On which CPU a worker ran, and why there.

@@ -234,4 +234,8 @@ pub struct DiskSample {
     pub write_bytes: u64,
     /// Time with at least one request in the queue, ms.
     pub busy_ms: u64,
+    /// Time of all requests in the queue added up, ms: over the length of the sample, the mean queue depth. `None` in
+    /// records of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queued_ms: Option<u64>,
 }

@@ -9,6 +9,7 @@
 
 mod connection;
 mod event;
+mod gap;
 mod host;
 mod latency;
 mod nfs;
@@ -21,6 +22,7 @@ pub use event::{
     Event, Failure, JobEnd, Mismatch, Outcome, PathEnd, Phase, PlacementReason, RunEvent, RunHeader, Stamp,
     StepCpu, StepEnd, StepId, StepReason, Warning, WorkerPlacement,
 };
+pub use gap::{Gap, GapKind, GapPlace, StepTimes};
 pub use host::{
     Content, DeviceFacts, DiskSample, FilesystemFacts, HostFacts, HostSample, MemberFacts, MemberKind,
     Placement, TargetFacts,

@@ -11,7 +11,7 @@ use crate::layout::wrap;
 use crate::number::{rounded, short};
 use crate::prediction::{interval, interval_json};
 use crate::table::{self, Column, Decimals, Format, Narrow, Row, Table};
-use crate::text::{TextOptions, mark};
+use crate::text::{Detail, TextOptions, first_sentence, mark};
 
 /// Name and version of the JSON document's form.
 pub const SCHEMA: &str = "assay.compare/1";
@@ -32,7 +32,7 @@ pub fn table(comparison: &Comparison, options: TextOptions) -> String {
     for says in shared_and_lone(comparison).1 {
         text.push_str(&format!("\n{}\n", wrap(&says, width, "  ")));
     }
-    text.push_str(&findings(comparison, width));
+    text.push_str(&findings(comparison, width, options.detail));
     text.push('\n');
     for says in &comparison.says {
         text.push_str(&wrap(says, width, "  "));
@@ -40,6 +40,9 @@ pub fn table(comparison: &Comparison, options: TextOptions) -> String {
     }
     text.push_str(&wrap(&legend(comparison), width, ""));
     text.push('\n');
+    if options.detail == Detail::Full {
+        text.push_str(&explanation(comparison, width));
+    }
     text
 }
 
@@ -292,12 +295,16 @@ fn expected_line(comparison: &Comparison, cells: &[(usize, &Cell)]) -> Option<St
     Some(format!("expected IOPS: {}", each.chain(ratios).collect::<Vec<_>>().join("; ")))
 }
 
-fn findings(comparison: &Comparison, width: usize) -> String {
+/// Findings that not every side has: in full, or the first sentence of each.
+fn findings(comparison: &Comparison, width: usize, detail: Detail) -> String {
     let mut text = String::new();
     for found in &comparison.findings {
         let sides: Vec<String> = found.sides.iter().map(|i| letter(*i).to_string()).collect();
-        let line =
-            format!("{} [{}] only in {}: {}", mark(found.severity), found.rule, sides.join(", "), found.says);
+        let says = match detail {
+            Detail::Full => found.says.as_str(),
+            Detail::Brief => first_sentence(&found.says),
+        };
+        let line = format!("{} [{}] only in {}: {says}", mark(found.severity), found.rule, sides.join(", "));
         text.push_str(&format!("\n{}\n", wrap(&line, width, "  ")));
     }
     for found in &comparison.across {
@@ -308,6 +315,46 @@ fn findings(comparison: &Comparison, width: usize) -> String {
     }
     text
 }
+
+/// How differences are judged: the meaning of each word that the table has, and where its intervals come from.
+fn explanation(comparison: &Comparison, width: usize) -> String {
+    let against =
+        || comparison.tests.iter().flat_map(|t| t.cells.iter().flatten()).filter_map(|c| c.against.as_ref());
+    let is_used = |change: Change| {
+        against().any(|a| {
+            let latency = [a.p50, a.p99].into_iter().flatten().any(|judged| judged.change == change);
+            a.change == change || latency
+        })
+    };
+    let words = WORDS.into_iter().filter(|(change, _)| is_used(*change));
+    let mut lines: Vec<String> = words.map(|(change, means)| format!("{}: {means}", change.says())).collect();
+    lines.push(
+        "The plan sets the rate of paced loads, so their p99 decides. For other loads IOPS decide; p50 and p99 have \
+         their own interval and word, where faster is a lower latency."
+            .to_owned(),
+    );
+    if against().any(|a| a.spread_from != SpreadSource::Repetitions) {
+        lines.push(
+            "Runs on one target differ more than the seconds within a run. The interval of single runs comes from \
+             stored repetitions on the same target and span; three runs of each side under one label are enough."
+                .to_owned(),
+        );
+    }
+    let line = |says: &String| wrap(&format!("* {}.", says.trim_end_matches('.')), width, "  ") + "\n";
+    format!("\n{}", lines.iter().map(line).collect::<String>())
+}
+
+/// What each word of the table means.
+const WORDS: [(Change, &str); 8] = [
+    (Change::Faster, "the interval leaves out 1, and enough repetitions support it"),
+    (Change::Slower, "the interval leaves out 1, and enough repetitions support it"),
+    (Change::PerhapsFaster, "the interval leaves out 1, but the repetitions are too few to be sure"),
+    (Change::PerhapsSlower, "the interval leaves out 1, but the repetitions are too few to be sure"),
+    (Change::Same, "the interval lies within 5 % around 1"),
+    (Change::Unclear, "the interval contains 1"),
+    (Change::Unknown, "nothing shows how far runs on this target lie apart, so no change is claimed"),
+    (Change::NotComparable, "the loads differ, or something that all results depend on"),
+];
 
 /// Returns what the words of the table mean, as far as they are in it.
 pub(crate) fn legend(comparison: &Comparison) -> String {

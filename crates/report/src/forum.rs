@@ -30,6 +30,10 @@ pub(crate) fn table(steps: &[StepSummary], reader: Reader) -> Table {
         if step.skipped.is_some() || step.unmeasured.is_some() {
             continue;
         }
+        if reader == Reader::Person && step.gap_s() > 0.0 {
+            let words = format!("Assay did not run for {:.1} s of this window", step.gap_s());
+            table.rows.push(Row::Words { name: "  gap".to_owned(), words });
+        }
         if step.jobs.len() > 1 {
             table.rows.extend(step.jobs.iter().map(|job| job_row(job, unit)));
         }
@@ -133,5 +137,14 @@ pub fn step_line(step: &StepSummary) -> String {
         1 => ", 1 error".to_owned(),
         n => format!(", {} errors", separated(&n.to_string())),
     };
-    format!("{} IOPS, {} MiB/s{}{errors}", short(total.iops), short(total.mib_per_s), p99.unwrap_or_default())
+    let gap = match step.gap_s() {
+        none if none <= 0.0 => String::new(),
+        gap => format!(", not running for {gap:.1} s"),
+    };
+    format!(
+        "{} IOPS, {} MiB/s{}{errors}{gap}",
+        short(total.iops),
+        short(total.mib_per_s),
+        p99.unwrap_or_default()
+    )
 }

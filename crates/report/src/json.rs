@@ -1,7 +1,10 @@
 //! The document `assay run --json` prints: `docs/assay.run-1.schema.json`.
 
-use assay_analysis::{Finding, JobSummary, Judgement, OpSummary, Point, RunSummary, StepSummary};
-use assay_record::{Latency, PathEnd, RunHeader};
+use assay_analysis::estimate::Estimate;
+use assay_analysis::{
+    DiskUse, Finding, JobSummary, Judgement, OpSummary, Point, Precision, RunSummary, StepSummary, precision,
+};
+use assay_record::{Gap, Latency, PathEnd, RunHeader};
 use serde_json::{Map, Value, json};
 
 use crate::Meta;
@@ -55,6 +58,7 @@ fn step(header: &RunHeader, step: &StepSummary, judgement: Option<&Judgement>) -
         "total": ops(&step.total),
         "read": ops(&step.read),
         "write": ops(&step.write),
+        "estimates": precision(step).map(|of| estimates(&of)),
         "outstanding_effective": rounded(step.outstanding_effective),
         "outstanding_asked": step.outstanding_asked,
         "cpu": {
@@ -76,8 +80,44 @@ fn step(header: &RunHeader, step: &StepSummary, judgement: Option<&Judgement>) -
         "interfaces": step.links,
         "writes": step.writes,
         "workers": step.workers,
+        "gaps": step.gaps.iter().map(gap).collect::<Vec<_>>(),
+        "device_queues": step.host.disks.iter().filter_map(queue).collect::<Vec<_>>(),
         "series": step.series.iter().map(point).collect::<Vec<_>>(),
     })
+}
+
+/// Figures of the measured window with their 95 % intervals.
+fn estimates(of: &Precision) -> Value {
+    let estimate = |estimate: &Estimate| {
+        json!({
+            "value": rounded(estimate.value),
+            "lo": estimate.lo.and_then(rounded),
+            "hi": estimate.hi.and_then(rounded),
+            "n_effective": rounded(estimate.n_effective),
+        })
+    };
+    json!({
+        "basis": "seconds of this run",
+        "iops": estimate(&of.iops),
+        "mib_per_s": estimate(&of.mib_per_s),
+        "mean_us": of.mean_us.as_ref().map(estimate),
+        "p50_us": of.p50_us.as_ref().map(estimate),
+        "p99_us": of.p99_us.as_ref().map(estimate),
+        "p99_9_us": of.p999_us.as_ref().map(estimate),
+    })
+}
+
+fn gap(gap: &Gap) -> Value {
+    json!({
+        "kind": gap.kind,
+        "place": gap.place,
+        "seconds": rounded(gap.length_ns as f64 / 1e9),
+        "since_window_s": gap.since_window_ns.and_then(|ns| rounded(ns as f64 / 1e9)),
+    })
+}
+
+fn queue(disk: &DiskUse) -> Option<Value> {
+    Some(json!({ "device": disk.device, "mean": rounded(disk.queue_mean?) }))
 }
 
 /// The fuller direction, and what the links carry in it.
@@ -176,6 +216,7 @@ fn point(point: &Point) -> Value {
         "t_s": rounded(point.t_s),
         "iops": rounded(point.iops),
         "mib_per_s": rounded(point.mib_per_s),
+        "mean_us": point.mean_us.and_then(rounded),
         "p50_us": point.p50_us.and_then(rounded),
         "p99_us": point.p99_us.and_then(rounded),
         "errors": point.errors,

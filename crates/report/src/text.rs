@@ -1,6 +1,6 @@
 //! A run as text: the forum table, and what it means below.
 
-use assay_analysis::{Finding, Judgement, RunStatus, RunSummary, Severity, StepSummary};
+use assay_analysis::{DiskUse, Finding, Judgement, RunStatus, RunSummary, Severity, StepSummary};
 use assay_record::RunHeader;
 
 use crate::escape::{self, Style};
@@ -35,6 +35,7 @@ pub fn table_with(
         Detail::Full => {
             text.push_str(&self::findings(findings, options));
             text.push_str(&judgement.map_or_else(String::new, |j| crate::expected::text(j, options.prose())));
+            text.push_str(&queue_text(summary, options));
             text.push_str(&notes_text(header, summary, options));
         }
         Detail::Brief => {
@@ -103,6 +104,25 @@ fn network_text(header: &RunHeader, summary: &RunSummary, options: TextOptions) 
         let name = [step.test.as_str(), step.step.as_str()].join(" ");
         let says = format!("Network in {}: {}", name.trim_end(), words.join("; "));
         (!words.is_empty() && step.unmeasured.is_none()).then(|| wrap(&says, options.prose(), "  ") + "\n")
+    };
+    let lines: String = summary.steps.iter().filter_map(line).collect();
+    if lines.is_empty() { lines } else { format!("\n{lines}") }
+}
+
+/// A sentence for each step of which the kernel counted the queues of the devices: beside Outst., the tester's own
+/// count.
+fn queue_text(summary: &RunSummary, options: TextOptions) -> String {
+    let line = |step: &StepSummary| {
+        let queue = |disk: &DiskUse| Some(format!("{} {:.1}", disk.device, disk.queue_mean?));
+        let queues: Vec<String> = step.host.disks.iter().filter_map(queue).collect();
+        let name = [step.test.as_str(), step.step.as_str()].join(" ");
+        let says = format!(
+            "Device queues in {}, mean number of requests by the kernel's count: {}; Outst. {:.1}",
+            name.trim_end(),
+            queues.join(", "),
+            step.outstanding_effective
+        );
+        (!queues.is_empty() && step.unmeasured.is_none()).then(|| wrap(&says, options.prose(), "  ") + "\n")
     };
     let lines: String = summary.steps.iter().filter_map(line).collect();
     if lines.is_empty() { lines } else { format!("\n{lines}") }
@@ -186,7 +206,7 @@ fn brief_findings(header: &RunHeader, findings: &[Finding], options: TextOptions
 }
 
 /// Up to the first full stop that a new sentence follows.
-fn first_sentence(says: &str) -> &str {
+pub(crate) fn first_sentence(says: &str) -> &str {
     let ends = says.match_indices(". ").map(|(at, _)| at);
     let is_end = |at: &usize| says[at + 2..].starts_with(|c: char| c.is_uppercase());
     ends.into_iter().find(is_end).map_or(says, |at| &says[..=at])

@@ -6,11 +6,13 @@
 use std::fs::File;
 use std::hash::{DefaultHasher, Hasher as _};
 use std::io::{self, Seek as _, SeekFrom};
+use std::num::NonZeroU64;
 use std::os::unix::fs::{FileExt as _, FileTypeExt as _};
 
 use rustix::fs::Advice;
 
 use crate::mark::FileLook;
+use crate::own_data::{Author, SECTOR_BYTES, author};
 
 /// Bytes at either end of a target that are compared: whatever formats a disk writes there.
 pub const END_BYTES: u64 = 128 << 10;
@@ -35,14 +37,9 @@ impl Fingerprint {
         let modified_ns = if is_device { None } else { Some(FileLook::of(file)?.modified_ns) };
         let ends = ends_of(length_bytes, |offset_bytes, bytes| {
             let mut data = vec![0; bytes];
+            drop_pages(file, offset_bytes, bytes);
             file.read_exact_at(&mut data, offset_bytes)?;
-            // What is read here must not make a run through the page cache look faster; this is only a hint.
-            let _ = rustix::fs::fadvise(
-                file,
-                offset_bytes,
-                std::num::NonZeroU64::new(bytes as u64),
-                Advice::DontNeed,
-            );
+            drop_pages(file, offset_bytes, bytes);
             Ok::<_, io::Error>(data)
         })?;
         Ok(Self { length_bytes, modified_ns, ends })
@@ -61,6 +58,26 @@ impl Fingerprint {
             None
         }
     }
+}
+
+/// Drops clean pages from the page cache: they may be older than what went past it, and must not make a run through it
+/// look faster. This is advice; what refuses it is read all the same.
+pub(crate) fn drop_pages(file: &File, offset_bytes: u64, bytes: usize) {
+    let _ = rustix::fs::fadvise(file, offset_bytes, NonZeroU64::new(bytes as u64), Advice::DontNeed);
+}
+
+/// What the start of a device or LUN must hold whenever a worker opens it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HeadCheck {
+    /// Anything: it is only read, or was not filled, or is written with data that cannot be recognised.
+    Nothing,
+    /// What Assay writes: this run has filled it.
+    OwnData,
+}
+
+/// Returns true if the start of a target holds nothing but what Assay writes.
+pub(crate) fn is_own(head: &[u8]) -> bool {
+    head.chunks(SECTOR_BYTES).all(|sector| author(sector) != Author::Foreign)
 }
 
 /// Returns the digest of both ends of a target of that length. `read` reads bytes at an offset.

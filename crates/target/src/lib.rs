@@ -23,6 +23,7 @@ mod member;
 pub mod nfs;
 mod null;
 mod open;
+pub mod own_data;
 mod psync;
 pub mod remote;
 pub mod rng;
@@ -36,7 +37,7 @@ use thiserror::Error;
 
 pub use buffer::{ALIGNMENT, IoBuf};
 pub use file::FileIdentity;
-pub use fingerprint::{END_BYTES, Fingerprint};
+pub use fingerprint::{END_BYTES, Fingerprint, HeadCheck};
 pub use inline::{InlineTarget, is_in_memory};
 pub use member::Member;
 pub use null::NullTarget;

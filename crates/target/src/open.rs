@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use assay_spec::Engine;
@@ -9,6 +10,7 @@ use rustix::fs::{Mode, OFlags};
 use thiserror::Error;
 
 use crate::file::{FileIdentity, Marker};
+use crate::fingerprint::{END_BYTES, HeadCheck, drop_pages, is_own};
 use crate::inline::InlineTarget;
 use crate::lun::LunTarget;
 use crate::member::Member;
@@ -47,6 +49,8 @@ pub struct Binding {
     pub identity: FileIdentity,
     /// Number of this run in the mark of the file; `None` for what carries no mark.
     pub run: Option<String>,
+    /// What a device must hold.
+    pub head: HeadCheck,
 }
 
 /// Whether a member may be written.
@@ -223,6 +227,9 @@ pub enum OpenError {
     Thread(#[source] io::Error),
 }
 
+/// What changed, where the start of a target holds something else than this run wrote.
+pub(crate) const NOT_OWN: &str = "its start holds data that Assay did not write";
+
 impl FileMember {
     /// Opens the file as described; never creates or truncates.
     pub fn open(&self) -> Result<File, OpenError> {
@@ -258,17 +265,34 @@ impl FileMember {
         }
     }
 
-    /// Opens the file for the first time on a worker: a file that is written must carry the mark of this run.
+    /// Opens the file for the first time on a worker: a file that is written must carry the mark of this run, and a
+    /// device that this run filled must hold its data.
     pub(crate) fn open_first(&self) -> Result<File, OpenError> {
         let file = self.open()?;
+        let Some(binding) = &self.binding else { return Ok(file) };
         let path = || self.path.display().to_string();
-        if let Some(Binding { real, run: Some(run), .. }) = &self.binding {
-            let found = Marker::run_of(real, &file);
-            if found.map_err(|source| OpenError::Open { path: path(), source })? != *run {
-                return Err(OpenError::Changed { target: path(), what: "its mark".into() });
-            }
+        let failed = |source| OpenError::Open { path: path(), source };
+        let changed = |what: &str| Err(OpenError::Changed { target: path(), what: what.to_owned() });
+        if let Some(run) = &binding.run
+            && Marker::run_of(&binding.real, &file).map_err(failed)? != *run
+        {
+            return changed("its mark");
+        }
+        if binding.head == HeadCheck::OwnData && !self.has_own_head(&binding.real).map_err(failed)? {
+            return changed(NOT_OWN);
         }
         Ok(file)
+    }
+
+    /// Reads by a descriptor of its own, as that of the worker may take aligned buffers only.
+    fn has_own_head(&self, real: &Path) -> io::Result<bool> {
+        let head_bytes = usize::try_from(END_BYTES.min(self.span_bytes)).expect("an end is short");
+        let mut head = vec![0; head_bytes];
+        let file = crate::file::open(real, AccessMode::ReadOnly)?;
+        drop_pages(&file, 0, head_bytes);
+        file.read_exact_at(&mut head, 0)?;
+        drop_pages(&file, 0, head_bytes);
+        Ok(is_own(&head))
     }
 }
 
@@ -417,7 +441,8 @@ pub(crate) mod tests {
     fn a_file_that_took_the_place_of_another_is_not_opened() {
         let (keep, mut member) = temporary_member(4096);
         let identity = FileIdentity::of(keep.as_file()).unwrap();
-        member.binding = Some(Binding { real: keep.path().to_owned(), identity, run: None });
+        member.binding =
+            Some(Binding { real: keep.path().to_owned(), identity, run: None, head: HeadCheck::Nothing });
         member.open().unwrap();
         let (other, _) = temporary_member(4096);
         let aside = keep.path().with_extension("aside");
@@ -437,7 +462,8 @@ pub(crate) mod tests {
         marker.write(keep.path(), keep.as_file(), true).unwrap();
         let identity = FileIdentity::of(keep.as_file()).unwrap();
         let real = keep.path().to_owned();
-        member.binding = Some(Binding { real, identity, run: Some(marker.run.clone()) });
+        let run = Some(marker.run.clone());
+        member.binding = Some(Binding { real, identity, run, head: HeadCheck::Nothing });
         member.open_first().unwrap();
         marker.begin_run(60);
         marker.write(keep.path(), keep.as_file(), true).unwrap();

@@ -1,4 +1,6 @@
-//! Seeds and random bytes, the same on every machine and in every version, so that a run can be repeated.
+//! Seeds and random bytes, the same on every machine, so that a run can be repeated.
+
+use crate::own_data::seal;
 
 /// SplitMix64 by Steele, Lea and Flood: turns any counter into well-mixed numbers.
 pub fn split_mix(at: &mut u64) -> u64 {
@@ -19,7 +21,8 @@ pub fn derive(seed: u64, parts: &[u64]) -> u64 {
     split_mix(&mut at)
 }
 
-/// Random bytes in bulk: eight xoroshiro128+ streams side by side, which compilers turn into vector code.
+/// Random bytes in bulk: eight xoroshiro128+ streams side by side, which compilers turn into vector code. The last of
+/// eight numbers is a checksum of the others, by which Assay recognises its [own data](crate::own_data).
 #[derive(Debug, Clone)]
 pub struct BulkRng {
     a: [u64; 8],
@@ -47,6 +50,7 @@ impl BulkRng {
             self.a[i] = a.rotate_left(24) ^ b ^ (b << 16);
             self.b[i] = b.rotate_left(37);
         }
+        out[7] = seal(&out);
         out
     }
 

@@ -9,6 +9,7 @@
 #![expect(clippy::unwrap_used, reason = "a panic in what tests use is a test that failed")]
 
 pub mod ganesha;
+pub mod images;
 pub mod istgt;
 pub mod lab;
 pub mod loop_device;

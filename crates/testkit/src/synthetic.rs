@@ -170,6 +170,7 @@ fn report_step(
         paths: vec![],
         writes: vec![],
         workers: vec![],
+        gaps: vec![],
     };
     let end_ns = measure_ns + longest + SECOND_NS / 100;
     report(end_ns, RunEvent::StepEnded(Box::new(end)));

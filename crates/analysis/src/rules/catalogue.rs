@@ -2,7 +2,8 @@
 
 use super::{Fired, Run, StepCase};
 use super::{
-    cache, cost, host, identity, link, load, network, nfs, pairs, queue, run, serial, settings, shape, target,
+    cache, cost, gaps, host, identity, link, load, network, nfs, pairs, queue, run, serial, settings, shape,
+    target,
 };
 use crate::case::Case;
 
@@ -69,7 +70,7 @@ use Check::{Load, Loads, Pair, Step};
 use Effect::{Compares, Disturbs, NamesLimit, Serialises, ShowsCache};
 
 /// Every rule.
-pub(crate) const RULES: [Rule; 49] = [
+pub(crate) const RULES: [Rule; 52] = [
     Rule::new("partial", Check::Run(run::partial)),
     Rule::new("quick", Check::Run(run::quick)),
     Rule::new("changed", Check::Run(run::changed)),
@@ -89,6 +90,9 @@ pub(crate) const RULES: [Rule; 49] = [
     Rule::new("uncertain-writes", Step(nfs::uncertain_writes)).with(Disturbs),
     Rule::new("errors", Step(load::errors)).with(Disturbs),
     Rule::new("stalled", Step(load::stalled)).with(Disturbs),
+    Rule::new("gap-in-window", Step(gaps::in_window)).with(Disturbs),
+    Rule::new("gap-beside-window", Step(gaps::beside_window)),
+    Rule::new("clock-set", Step(gaps::clock_set)),
     Rule::new("ramp-up", Step(shape::ramp_up)),
     Rule::new("drift", Step(shape::drift)),
     Rule::new("level-change", Step(shape::level_change)),

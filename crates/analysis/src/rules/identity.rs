@@ -68,16 +68,8 @@ pub(super) fn little(case: &Case) -> Option<Fired> {
     } else {
         return None;
     };
-    Some(Fired {
-        severity,
-        says,
-        evidence: vec![
-            Evidence::new("in flight", in_flight, "I/Os"),
-            Evidence::new("asked for", asked, "I/Os"),
-        ],
-        next: "",
-        weight: 0.0,
-    })
+    let evidence = [Evidence::new("in flight", in_flight, "I/Os"), Evidence::new("asked for", asked, "I/Os")];
+    Some(Fired::remark(severity, says, evidence))
 }
 
 /// Bytes, time and rate that cannot all be true.

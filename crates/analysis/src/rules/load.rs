@@ -2,6 +2,7 @@
 
 use assay_record::{Stamp, StepReason};
 
+use super::gaps::measured_gap_s;
 use super::{Fired, StepCase};
 use crate::finding::{Evidence, Severity};
 
@@ -12,6 +13,8 @@ const ACHIEVED_MIN: f64 = 0.99;
 const MISSED_MIN: f64 = 20.0;
 /// A second with less than this share of the mean rate counts as stalled.
 const STILL_SHARE: f64 = 0.01;
+/// A silence of which a gap of the tester explains this share is not the storage's.
+const GAP_SHARE: f64 = 0.5;
 
 /// Blocks did not contain what was written to them.
 pub(super) fn mismatch(case: StepCase<'_>) -> Option<Fired> {
@@ -100,6 +103,10 @@ pub(super) fn stalled(case: StepCase<'_>) -> Option<Fired> {
     // A load that is meant to rest has no I/O that takes as long as the silence.
     let slowest_s = step.total.service.max_ns()? as f64 / 1e9;
     if slowest_s < (seconds as f64).min(1.0) {
+        return None;
+    }
+    // A tester that does not run reaps no I/O: `gap-in-window` says so.
+    if measured_gap_s(step) >= seconds as f64 * GAP_SHARE {
         return None;
     }
     let (from, to) = (first, first + seconds);

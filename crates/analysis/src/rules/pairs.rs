@@ -103,16 +103,8 @@ pub(super) fn raid_penalty(a: &Case, b: &Case) -> Option<Fired> {
     } else {
         return None;
     };
-    Some(Fired {
-        severity,
-        says,
-        evidence: vec![
-            Evidence::new("writes / reads", ratio, ""),
-            Evidence::new("I/Os per write", penalty, ""),
-        ],
-        next: "",
-        weight: 0.0,
-    })
+    let evidence = [Evidence::new("writes / reads", ratio, ""), Evidence::new("I/Os per write", penalty, "")];
+    Some(Fired::remark(severity, says, evidence))
 }
 
 /// A resource doubled and the rate did not move: it is not the limit.

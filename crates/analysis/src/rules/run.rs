@@ -104,7 +104,7 @@ pub(super) fn skipped_step(run: Run<'_>) -> Option<Fired> {
 }
 
 /// Warnings that change nothing about the numbers.
-const NOTICES: [&str; 1] = ["refilled"];
+const NOTICES: [&str; 2] = ["refilled", "gap-in-fill"];
 
 /// Returns every warning of the run as a finding, equal ones once.
 pub(super) fn warnings(run: Run<'_>) -> Vec<Finding> {

@@ -25,6 +25,10 @@ struct Track {
 
 /// Whole seconds of the window: IOPS where the target decides on them, else the median latency.
 fn track(case: StepCase<'_>) -> Option<Track> {
+    // A gap of the tester looks like a level of the storage; `gap-in-window` says what it is.
+    if case.step.gap_s() > 0.0 {
+        return None;
+    }
     let points = || case.step.series.iter().filter(|point| point.t_s.fract() < 1e-6);
     if matches!(case.step.load, Load::Closed | Load::Mixed) {
         let values = points().map(|point| point.iops).collect();

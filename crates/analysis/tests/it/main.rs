@@ -9,6 +9,7 @@
 mod compare;
 mod model_rules;
 mod network;
+mod precision;
 mod rules;
 mod summary;
 mod wording;

@@ -1,6 +1,6 @@
 //! Each rule: it fires, it does not, and what it does on the boundary.
 
-use assay_analysis::{DiskBytes, Finding, OpSummary, Point, RunSummary, Severity, findings};
+use assay_analysis::{DiskUse, Finding, OpSummary, Point, RunSummary, Severity, findings};
 use assay_record::{
     Agreed, Content, Failure, LunFacts, MemberKind, Mismatch, NfsFacts, PathFacts, RunHeader, Stamp, StepCpu,
     StepReason, Warning, WriteEnd,
@@ -201,7 +201,7 @@ fn foreign_io_counts_above_a_tenth_and_a_mebibyte_per_second() {
             host.tester_bytes = Some(own);
             // 16 x 8 KiB in flight may be counted earlier by the kernel than by the tester.
             let bytes = (own + 16.0 * 8192.0 + foreign * host.seconds) as u64;
-            host.disks = vec![DiskBytes { device: "sdb1".into(), bytes }];
+            host.disks = vec![DiskUse { device: "sdb1".into(), bytes, queue_mean: None }];
         })
     };
     let mib = f64::from(1 << 20);

@@ -115,7 +115,7 @@ fn as_many_workers_as_a_step_may_have_start_soon() {
     let story = Story::new();
     let job =
         |i: usize| format!("[[test.job]]\nname = \"j{i}\"\naccess = [{{ size = 4096 }}]\nworkers = 4\n");
-    story.write("plan.toml", &plan_of("[[test]]\nname = \"t\"\nrun = \"1ms\"\n", job, 256, ""));
+    story.write("plan.toml", plan_of("[[test]]\nname = \"t\"\nrun = \"1ms\"\n", job, 256, ""));
     let began = std::time::Instant::now();
     story.assay(&["run", "plan.toml", "null:"]).ends(DONE);
     // Before, each waited by looking 10,000 times a second, and the last one took minutes to arrive.

@@ -261,3 +261,53 @@ fn a_test_file_cannot_be_asked_to_be_larger_than_its_file_system() {
     let size = std::fs::metadata(&file).unwrap().len();
     assert!(size >= 16 << 20, "the size that the message offers is made: {size}");
 }
+
+/// Whatever has no signature but was not written by Assay costs a second word, and the first is not enough.
+#[test]
+fn a_device_with_data_that_nobody_knows_is_overwritten_only_with_both_words() {
+    let Some(device) = LoopDevice::new() else { return };
+    let (path, identity) = (device.path.as_str(), device.identity());
+    device.story.write("write.toml", WRITE);
+    device.write((5 << 20) + 512, b"\x1b[2Jthe only copy of something");
+    let before = device.content();
+    let typed = format!("--overwrite {identity} --not-blank");
+    let words =
+        ["refusing to write", "not blank", "at offset 5243392", "1b 5b 32 4a", "|.[2Jthe only cop|", &typed];
+    device.assay("write.toml", path, &[]).refused(&words);
+    let reported = device.assay("write.toml", path, &["--overwrite", &identity]).refused(&words);
+    assert!(!reported.err.contains('\x1b'), "what stands on a disk does not reach the terminal");
+    device.assay("write.toml", path, &["--not-blank"]).refused(&["--overwrite"]);
+    let checked = device.story.assay(&["check", path, "--json"]).ends(DONE).json();
+    assert_eq!(checked["writable"], false, "{checked:#}");
+    assert!(device.content() == before, "the device has changed");
+    device.assay("write.toml", path, &["--overwrite", &identity, "--not-blank"]).ends(DONE);
+    // What is there now is Assay's own.
+    device.assay("write.toml", path, &["--overwrite", &identity]).ends(DONE);
+}
+
+#[test]
+fn what_assay_wrote_itself_does_not_refuse_the_next_run() {
+    let Some(device) = LoopDevice::new() else { return };
+    let identity = device.identity();
+    let kinds = [
+        "\"unique\"",
+        "\"repeating\"",
+        "\"pseudo-random\"",
+        "\"full-random\"",
+        "{ compress = 3, dedupe = 2 }",
+    ];
+    for data in kinds.map(|kind| format!("data = {kind}")).iter().map(String::as_str).chain(["verify = true"])
+    {
+        let plan =
+            format!("{data}\n[[test]]\nname = \"t\"\naccess = [{{ size = 12288, read = 0, random = 70 }}]\n");
+        let plan = plan.replace("verify = true\n[[test]]", "[[test]]\nverify = true");
+        let plan = match data.strip_prefix("data") {
+            Some(_) => plan.replacen(data, &format!("[defaults]\n{data}"), 1),
+            None => plan,
+        };
+        device.story.write("write.toml", &plan);
+        device.assay("write.toml", &device.path, &["--overwrite", &identity]).ends(DONE);
+    }
+    let checked = device.story.assay(&["check", &device.path, "--json"]).ends(DONE).json();
+    assert_eq!(checked["writable"], true, "{checked:#}");
+}

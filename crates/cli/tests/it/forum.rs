@@ -180,12 +180,10 @@ fn the_modern_suite_keeps_the_queue_full() {
     let document = forum(&story, "vmware-modern", &["--json", "--only", "Random-8k"]).json();
     check_test(&document["tests"][0]);
     assert_eq!(count(&document, "/tests/0/jobs/0/reconnects"), 0);
-    // A host that is busy refills the queue late; only then may it look drained.
-    let (fired, is_late) = (rules(&document), ["busy-host", "tester-bound", "late-timers", "steal"]);
-    assert!(
-        !fired.contains(&"drained-queue") || is_late.iter().any(|rule| fired.contains(rule)),
-        "{fired:?}"
-    );
+    // Nothing drains the queue here but a host that refills it late: the finding says what the numbers say.
+    let effective = number(&document, "/tests/0/outstanding_effective") / 64.0;
+    assert_eq!(rules(&document).contains(&"drained-queue"), effective < 0.97, "{effective}");
+    assert!(effective > 0.5, "a queue that is not drained by reconnects is at least half full: {effective}");
     if !is_slow_wanted() {
         return;
     }
@@ -217,10 +215,16 @@ fn block_sizes_are_swept_and_drawn_in_one_file_without_script() {
     for words in ["Throughput by block size", "Sequential read", "Sequential write", "MiB/s"] {
         assert!(page.contains(words), "{words}");
     }
-    // On a busy host steps are disturbed, and get no star; a series of which all are has none.
-    let stars = page.matches(">★</text>").count();
+    // The best size of reads and of writes has a star, unless the host disturbed every step of its series.
+    let (stars, disturbed) = (page.matches(">★</text>").count(), page.matches(">!</text>").count());
     assert_eq!(stars, page.matches(" is best at ").count(), "each star is named");
-    assert!(stars == 2 || page.contains("they get no star"), "{stars}: the best size of reads and of writes");
+    let of_series = sizes.len() / 2;
+    assert!(disturbed <= sizes.len(), "{disturbed} of {}", sizes.len());
+    assert!(
+        stars + disturbed / of_series.max(1) >= 2 && stars <= 2,
+        "{stars} stars, {disturbed} of {} steps disturbed",
+        sizes.len()
+    );
     assert!(page.matches("<svg").count() >= 3);
     check_self_contained(&page);
     story.assay(&["report", "last", "-o", "again.html"]).ends(DONE);

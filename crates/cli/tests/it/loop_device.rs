@@ -58,6 +58,11 @@ impl LoopDevice {
         self.run(&["partx", "--add", &path], &["partx", "--delete", &path]);
     }
 
+    /// Writes to the device.
+    pub fn write(&self, offset_bytes: u64, bytes: &[u8]) {
+        self.device.write(offset_bytes, bytes);
+    }
+
     /// Returns everything on the device.
     pub fn content(&self) -> Vec<u8> {
         run(&["sync", &self.path]);

@@ -16,6 +16,7 @@ mod exits;
 mod files;
 mod first_contact;
 mod forum;
+mod gaps;
 mod hidden;
 mod interrupted;
 mod kinds;

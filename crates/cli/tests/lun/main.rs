@@ -1,5 +1,6 @@
 //! Stories on iSCSI LUNs: the program itself against a real tgt on loopback. Skipped where tgt does not start.
 
+use std::os::unix::fs::FileExt as _;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -88,6 +89,36 @@ fn a_lun_that_holds_a_file_system_is_read_and_never_written() {
     let document = json(&story.assay(&["run", &plan, &lun, "--json"]), 0);
     assert_eq!(document["tests"][0]["read"]["ops"], 200);
     assert!(before == std::fs::read(tgt.lun_path()).unwrap(), "reading writes nothing");
+}
+
+/// The same rules as for devices, over the wire: a signature refuses always, other data until both words are typed.
+#[test]
+fn a_lun_that_is_not_blank_is_overwritten_only_with_both_words() {
+    let Some(tgt) = tgt::start(1) else { return };
+    let (story, lun) = (Story::new(), tgt.address("", ""));
+    let serial = json(&story.assay(&["check", &lun, "--json"]), 0)["serial"].as_str().unwrap().to_owned();
+    let plan = "size = \"16MiB\"\n[[test]]\nname=\"t\"\naccess=[{size=\"4KiB\",read=0}]\nops=200\n";
+    let plan = story.write("write.toml", plan);
+    let run = |more: &[&str]| {
+        story.assay(&[&["run", &plan, &lun, "--json", "--overwrite", serial.as_str()], more].concat())
+    };
+    let put = |offset: u64, bytes: &[u8]| {
+        let file = std::fs::File::options().write(true).open(tgt.lun_path()).unwrap();
+        file.write_all_at(bytes, offset).unwrap();
+    };
+    put(0, b"dmvdo001");
+    let before = std::fs::read(tgt.lun_path()).unwrap();
+    for more in [&[][..], &["--not-blank"]] {
+        refused(&run(more), 2, &["refusing to write", "`vdo`", "Nothing was written"]);
+    }
+    assert!(before == std::fs::read(tgt.lun_path()).unwrap(), "a refusal writes nothing");
+    // Far behind the 16 MiB that the plan would use: all of the LUN counts.
+    put(0, &[0; 8]);
+    put(32 << 20, b"a row of somebody's database");
+    refused(&run(&[]), 2, &["not blank", "at offset 33554432", "|a row of somebod|", "--not-blank"]);
+    json(&run(&["--not-blank"]), 0);
+    put(32 << 20, &[0; 28]);
+    json(&run(&[]), 0);
 }
 
 /// PERSISTENT RESERVE OUT with a service action (0 register, 1 reserve) for "write exclusive".

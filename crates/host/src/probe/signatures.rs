@@ -1,6 +1,9 @@
-//! What the bytes of a device look like, by util-linux's `wipefs`, which knows what `libblkid` knows.
+//! What the bytes of a device, LUN or file look like: by util-linux's `wipefs`, which knows what `libblkid` knows, and
+//! by the [table](crate::content) of what that does not know. One prober for every kind of target.
 
+use std::fs::File;
 use std::io::{self, Read};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread::{self, JoinHandle};
@@ -10,12 +13,16 @@ use serde::Deserialize;
 
 use super::related::Node;
 use super::{Hold, ProbeError};
+use crate::content::{HEAD_BYTES, TAIL_BYTES, content_of};
 
 /// Where system programs are, also on merged-usr systems and NixOS. The caller's PATH is not used: this runs as root.
 const FOLDERS: [&str; 5] = ["/usr/sbin", "/sbin", "/usr/bin", "/bin", "/run/current-system/sw/bin"];
 
 /// A device that does not answer must not hang the probe forever; signatures are a few hundred small reads.
 const ANSWER_WITHIN: Duration = Duration::from_secs(60);
+
+/// How the program opens the file that it was given.
+const STANDARD_INPUT: &str = "/proc/self/fd/0";
 
 /// What `wipefs --json` prints.
 #[derive(Debug, Deserialize)]
@@ -33,8 +40,28 @@ struct Signature {
 
 /// One hold for each kind of content on the device.
 pub(crate) fn holds(node: &Node, path: &Path) -> Result<Vec<Hold>, ProbeError> {
-    let failed = |says: String| ProbeError::ToolFailed { path: path.to_owned(), says };
-    let text = run(&program()?, path).map_err(failed)?;
+    let open = |source| ProbeError::Open { path: path.to_owned(), source };
+    let device = File::open(path).map_err(open)?;
+    let size_bytes = rustix::fs::seek(&device, rustix::fs::SeekFrom::End(0)).map_err(|e| open(e.into()))?;
+    let sentence = |content: String| {
+        Hold::content(format!(
+            "{} holds {content}; if nobody needs it, wipe it first: wipefs -a {}",
+            node.subject(),
+            path.display()
+        ))
+    };
+    Ok(contents(&device, size_bytes, path)?.into_iter().map(sentence).collect())
+}
+
+/// Returns what a file, a device or a sparse copy of parts of one holds, each kind once, as `an LVM physical volume
+/// (`LVM2_member`)`. `name` is what errors call it. Only reads.
+///
+/// # Errors
+/// Where that cannot be determined: it must not be written then.
+pub fn contents(file: &File, size_bytes: u64, name: &Path) -> Result<Vec<String>, ProbeError> {
+    let failed = |says: String| ProbeError::ToolFailed { path: name.to_owned(), says };
+    let own = file.try_clone().map_err(|error| failed(error.to_string()))?;
+    let text = run(&program()?, own).map_err(failed)?;
     let report = parse(&text).map_err(|error| failed(format!("its output cannot be parsed: {error}")))?;
     let mut kinds: Vec<&str> = Vec::new();
     let mut found = Vec::new();
@@ -42,10 +69,24 @@ pub(crate) fn holds(node: &Node, path: &Path) -> Result<Vec<Hold>, ProbeError> {
     for signature in &report.signatures {
         if !kinds.contains(&signature.kind.as_str()) {
             kinds.push(&signature.kind);
-            found.push(Hold::content(sentence(node, path, signature)));
+            found.push(words(signature));
         }
     }
+    if found.is_empty() {
+        found = by_table(file, size_bytes).map_err(|error| failed(error.to_string()))?;
+    }
     Ok(found)
+}
+
+/// libblkid believes some signatures only where structures far from the ends confirm them; those of a LUN are not read.
+fn by_table(file: &File, size_bytes: u64) -> io::Result<Vec<String>> {
+    let read = |from: u64, bytes: u64| {
+        let mut all = vec![0; usize::try_from(bytes).expect("a few MiB")];
+        file.read_exact_at(&mut all, from).map(|()| all)
+    };
+    let (head_bytes, tail_bytes) = (HEAD_BYTES.min(size_bytes), TAIL_BYTES.min(size_bytes));
+    let (head, tail) = (read(0, head_bytes)?, read(size_bytes - tail_bytes, tail_bytes)?);
+    Ok(content_of(&head, &tail, size_bytes).into_iter().map(str::to_owned).collect())
 }
 
 /// Without any output there is no signature: so say versions before 2.38.
@@ -53,18 +94,13 @@ fn parse(text: &str) -> Result<Report, serde_json::Error> {
     if text.trim().is_empty() { Ok(Report { signatures: Vec::new() }) } else { serde_json::from_str(text) }
 }
 
-fn sentence(node: &Node, path: &Path, signature: &Signature) -> String {
+fn words(signature: &Signature) -> String {
     let details: Vec<String> = [("label", &signature.label), ("UUID", &signature.uuid)]
         .into_iter()
         .filter_map(|(name, value)| Some(format!("{name} {}", value.as_deref().filter(|v| !v.is_empty())?)))
         .collect();
     let details = if details.is_empty() { String::new() } else { format!(" ({})", details.join(", ")) };
-    format!(
-        "{} holds {}{details}; if nobody needs it, wipe it first: wipefs -a {}",
-        node.subject(),
-        describe(&signature.kind),
-        path.display()
-    )
+    format!("{}{details}", describe(&signature.kind))
 }
 
 /// Returns what the names of libblkid mean, where they do not speak for themselves.
@@ -92,15 +128,14 @@ fn program() -> Result<PathBuf, ProbeError> {
         .ok_or_else(|| ProbeError::ToolMissing { searched: FOLDERS.join(", ") })
 }
 
-/// Its output; or what went wrong.
-fn run(program: &Path, device: &Path) -> Result<String, String> {
+/// Its output; or what went wrong. The program gets the open file, not a name that may lead elsewhere by then.
+fn run(program: &Path, file: File) -> Result<String, String> {
     // An empty environment: no variable of the caller may turn libblkid to another cache or configuration.
     let mut child = Command::new(program)
-        .args(["--no-act", "--json"])
-        .arg(device)
+        .args(["--no-act", "--json", STANDARD_INPUT])
         .env_clear()
         .env("LC_ALL", "C")
-        .stdin(Stdio::null())
+        .stdin(file)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -157,8 +192,9 @@ mod tests {
 
     #[test]
     fn a_program_that_complains_or_fails_is_no_answer() {
-        let device = Path::new("/dev/no-such-device");
-        assert!(run(&program().unwrap(), device).is_err());
-        assert!(run(Path::new("/no/such/program"), device).unwrap_err().contains("cannot be started"));
+        // It reads files and devices, no folders.
+        let folder = || File::open("/").unwrap();
+        assert!(run(&program().unwrap(), folder()).is_err());
+        assert!(run(Path::new("/no/such/program"), folder()).unwrap_err().contains("cannot be started"));
     }
 }

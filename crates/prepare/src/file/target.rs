@@ -5,7 +5,7 @@ use std::path::Path;
 
 use assay_record::{MemberFacts, MemberKind, TargetFacts};
 use assay_target::file::{self, Lock, Marker};
-use assay_target::{AccessMode, Binding, Caching, FileMember, Member};
+use assay_target::{AccessMode, Binding, Caching, FileMember, HeadCheck, Member};
 
 use super::InspectedFile;
 use crate::closed::{Closed, Removable};
@@ -79,7 +79,12 @@ impl InspectedFile {
         let run = marker.as_ref().map(|marker| marker.run.clone());
         let member = FileMember {
             path: self.path.clone(),
-            binding: Some(Binding { real: held.real.clone(), identity: held.identity, run }),
+            binding: Some(Binding {
+                real: held.real.clone(),
+                identity: held.identity,
+                run,
+                head: HeadCheck::Nothing,
+            }),
             access: if marker.is_some() { AccessMode::ReadWrite } else { AccessMode::ReadOnly },
             caching: context.options.caching,
             durability: context.options.durability,

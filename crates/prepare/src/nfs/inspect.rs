@@ -1,23 +1,28 @@
 //! Looks at a file on an NFS server, or at the place where it will be made, and changes nothing.
 
 use std::path::Path;
+use std::time::Instant;
 
 use assay_record::{FilesystemFacts, MemberFacts, MemberKind, NfsFacts, PathFacts};
 use assay_spec::{Address, NfsAddress, NfsSync};
-use assay_target::file::Mark;
+use assay_target::file::{Mark, Marker};
 use assay_target::nfs::{self, BLOCK_BYTES, Identity, NfsLocation, locate};
+use assay_target::own_data::SECTOR_BYTES;
 use assay_target::{Durability, OpenError};
 
+use crate::blank::Examination;
 use crate::content;
 use crate::context::InspectContext;
 use crate::error::PrepareError;
 use crate::file::check_stamps;
-use crate::permission::{Nameable, WhyForeign, check_foreign_file};
+use crate::permission::{Nameable, WhyForeign, check_foreign_file, check_used_since};
 use crate::space::Need;
 use crate::span::{self, FileState};
 
 /// AUTH_SYS among the flavours of an export.
 const AUTH_SYS: u32 = 1;
+/// One read of a file's content before a run, bytes.
+const READ_BYTES: u64 = 256 << 10;
 /// A file whose space is less than this share of its length has holes, or the server compresses it; data of Assay do
 /// not compress, and what little a file system keeps elsewhere is less than the rest.
 const WHOLE_SHARE: f64 = 0.9;
@@ -72,9 +77,19 @@ pub struct NfsInspection {
 pub fn inspect_nfs(address: &NfsAddress) -> Result<NfsInspection, PrepareError> {
     let mut place = locate(address)?;
     let route = route(&mut place)?;
-    let is_ours = place.marker()?.is_some_and(|marker| marker.created);
+    let marker = place.marker()?.filter(|marker| marker.created);
+    let holds_bytes = place.file.map_or(0, |file| file.attributes.size_bytes);
+    let used = match &marker {
+        Some(marker) => used_since(&mut place, marker, holds_bytes)?,
+        None => None,
+    };
+    let is_ours = marker.is_some() && used.is_none();
     let mut holds: Vec<String> = may_not(&place, &FileState::Allowed).into_iter().collect();
-    if place.file.is_some() && !is_ours {
+    if let Some(used) = used {
+        holds.push(format!(
+            "Assay made it, and since then it was used: it holds {used}; --overwrite allows it"
+        ));
+    } else if place.file.is_some() && !is_ours {
         holds.push("it was not made by Assay, or was changed since; --overwrite allows it".into());
     }
     let size_bytes = place.file.map_or(0, |file| file.attributes.size_bytes);
@@ -109,7 +124,14 @@ pub(crate) fn inspect(
     let state = match (place.file, mark) {
         (None, _) => FileState::New,
         // Leave to overwrite a foreign file was given once, not for ever.
-        (_, Mark::Valid(marker)) if marker.created => FileState::Ours(marker),
+        (_, Mark::Valid(marker)) if marker.created => match used_since(&mut place, &marker, holds_bytes)? {
+            None => FileState::Ours(marker),
+            Some(_) if is_allowed => FileState::Allowed,
+            Some(holds) => {
+                check_used_since(name.clone(), writer, holds)?;
+                FileState::Foreign
+            }
+        },
         _ if is_allowed => FileState::Allowed,
         (_, mark) => {
             check_foreign_file(path, writer, WhyForeign::of(&mark), holds_bytes)?;
@@ -142,6 +164,53 @@ pub(crate) fn inspect(
         route,
         identity,
     })
+}
+
+/// Returns what a file with Assay's mark holds that Assay did not write, in words.
+fn used_since(
+    place: &mut NfsLocation,
+    marker: &Marker,
+    size_bytes: u64,
+) -> Result<Option<String>, PrepareError> {
+    let name = place.address.to_string();
+    // Without the right to read it nothing can be examined; what follows refuses it for that.
+    if !place.file.is_some_and(|file| file.rights.read()) {
+        return Ok(None);
+    }
+    let failed = |why: String| PrepareError::Probe { path: name.clone(), why };
+    let examination = Examination::remote(size_bytes).map_err(|error| failed(error.to_string()))?;
+    let mut read = |places: &[(u64, u64)], until: Instant, take: &mut dyn FnMut(u64, &[u8])| {
+        read_places(place, places, until, take)
+    };
+    examination.of_marked_file(content::seals(marker), None, Path::new(&name), &mut read).map_err(failed)
+}
+
+fn read_places(
+    place: &mut NfsLocation,
+    places: &[(u64, u64)],
+    until: Instant,
+    take: &mut dyn FnMut(u64, &[u8]),
+) -> Result<u64, String> {
+    let mut done = 0;
+    for &(offset_bytes, bytes) in places {
+        let mut at = 0;
+        while at < bytes {
+            if Instant::now() >= until {
+                return Ok(done);
+            }
+            let most = u32::try_from((bytes - at).min(READ_BYTES)).expect("at most a call");
+            let read = place.read(offset_bytes + at, most).map_err(|error| error.to_string())?;
+            if read.is_empty() {
+                return Err(format!("the server returned no data at offset {}", offset_bytes + at));
+            }
+            // Sectors are judged whole: what a server cuts elsewhere is read again.
+            let whole = read.len() / SECTOR_BYTES * SECTOR_BYTES;
+            let whole = if whole == 0 || at + read.len() as u64 == bytes { read.len() } else { whole };
+            take(offset_bytes + at, &read[..whole]);
+            (at, done) = (at + whole as u64, done + whole as u64);
+        }
+    }
+    Ok(done)
 }
 
 /// A file of our own that the server lets us only read is as good as somebody else's for a plan that only reads, and

@@ -4,13 +4,16 @@
 mod making;
 mod marks;
 mod same;
+mod signatures;
 mod window;
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 
-use assay_prepare::{FillChoice, IoChoice, PrepareError, PrepareOptions, PreparedTargets, TooSmall};
+use assay_prepare::{
+    BlankChoice, FillChoice, IoChoice, PrepareError, PrepareOptions, PreparedTargets, TooSmall,
+};
 use assay_spec::{Address, Overrides, Plan, PlanFile};
 use assay_target::{Caching, Durability};
 
@@ -32,6 +35,7 @@ pub(crate) fn options(overwrite: &[&str]) -> PrepareOptions {
         caching: Caching::Cached,
         durability: Durability::Device,
         overwrite: overwrite.iter().map(ToString::to_string).collect(),
+        blank: BlankChoice::Required,
         fill: FillChoice::WhereNeeded,
         too_small: TooSmall::UseAll,
         chap_secret: None,
@@ -48,7 +52,15 @@ pub(crate) fn prepare(
     overwrite: &[&str],
     between: impl FnOnce(),
 ) -> Result<PreparedTargets, PrepareError> {
-    let (plan, options) = (plan("1MiB", targets.len()), options(overwrite));
+    prepare_with(targets, options(overwrite), between)
+}
+
+pub(crate) fn prepare_with(
+    targets: &[&str],
+    options: PrepareOptions,
+    between: impl FnOnce(),
+) -> Result<PreparedTargets, PrepareError> {
+    let plan = plan("1MiB", targets.len());
     let addresses: Vec<Address> = targets.iter().map(|target| address(target)).collect();
     let open = assay_prepare::open(&plan, &addresses, &options, &assay_host::host_facts())?;
     between();

@@ -6,12 +6,14 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
 
+use assay_prepare::PreparedTargets;
 use assay_spec::Address;
+use assay_target::{AnyTarget, Caching, OpenError, OpenRequest};
 use assay_testkit::ganesha::{self, Ganesha};
 use assay_testkit::loop_device::LoopDevice;
 use assay_testkit::tgt::{self, Tgt};
 
-use crate::{own_file, prepare, relay};
+use crate::{options, own_file, prepare, prepare_with, relay};
 
 const PRECIOUS: &[u8] = &[0xB7; 1 << 20];
 
@@ -132,10 +134,7 @@ fn a_worker_does_not_open_what_took_the_place_of_its_file() {
         own_file(&path);
         let prepared = prepare(&[path.to_str().unwrap()], &[], || {}).unwrap();
         (change.make)(&path);
-        let members = prepared.members();
-        let request =
-            assay_target::OpenRequest { members: &members, depth: 1, engine: prepared.io, buffers: &[] };
-        let error = assay_target::open(&request).err().expect(change.name).to_string();
+        let error = open_worker(&prepared).err().expect(change.name).to_string();
         assert!(error.contains(change.says), "{error}");
         prepared.close().unwrap();
         let kept = if change.name.contains("link") { path.with_extension("other") } else { path };
@@ -161,7 +160,20 @@ fn a_device_that_is_formatted_after_the_look_is_not_written() {
     let result = prepare(&[&path], &[&identity], || device.write(0, b"XFSB"));
     check_refused(result, "start or end", &kept, "before the fill");
     wipe();
-    prepare(&[&path], &[&identity], || {}).unwrap().close().unwrap();
+    let mut options = options(&[&identity]);
+    options.caching = Caching::Direct;
+    let prepared = prepare_with(&[&path], options, || {}).unwrap();
+    open_worker(&prepared).map(drop).unwrap();
+    let sector: Vec<u8> = (0..=255).cycle().take(512).collect();
+    device.write(0, &sector);
+    let error = open_worker(&prepared).err().unwrap().to_string();
+    assert!(error.contains("its start holds data that Assay did not write"), "{error}");
+}
+
+/// As a worker does, at any time of the run.
+fn open_worker(prepared: &PreparedTargets) -> Result<AnyTarget, OpenError> {
+    let members = prepared.members();
+    assay_target::open(&OpenRequest { members: &members, depth: 1, engine: prepared.io, buffers: &[] })
 }
 
 fn formatted_device(node: &Path) {
@@ -211,20 +223,22 @@ fn a_lun_that_is_another_disk_after_the_look_is_not_written() {
 
 /// Every worker logs in by itself, at any time of the run.
 #[test]
-fn a_worker_does_not_use_a_lun_with_another_size() {
+fn a_worker_does_not_use_a_lun_that_is_another_disk() {
     let Some(mut tgt) = tgt::start(1) else { return };
     let lun = tgt.address("", "");
     let Address::Iscsi(at) = crate::address(&lun) else { panic!("{lun}") };
     let identity = assay_prepare::inspect_lun(&at, None).unwrap().facts.device.unwrap().serial.unwrap();
     let prepared = prepare(&[&lun], &[&identity], || {}).unwrap();
+    open_worker(&prepared).map(drop).unwrap();
     let disk = disk_of(&tgt, "larger");
     File::options().write(true).open(&disk).unwrap().set_len(2 * tgt::LUN_BYTES).unwrap();
     remap(&mut tgt, &disk);
-    let members = prepared.members();
-    let request =
-        assay_target::OpenRequest { members: &members, depth: 1, engine: prepared.io, buffers: &[] };
-    let error = assay_target::open(&request).err().unwrap().to_string();
+    let error = open_worker(&prepared).err().unwrap().to_string();
     assert!(error.contains("changed after Assay inspected it (its size was"), "{error}");
+    let disk = disk_of(&tgt, "as-large");
+    remap(&mut tgt, &disk);
+    let error = open_worker(&prepared).err().unwrap().to_string();
+    assert!(error.contains("its start holds data that Assay did not write"), "{error}");
 }
 
 fn nfs_address(server: &Ganesha, name: &str) -> String {

@@ -191,12 +191,16 @@ fn line(name: &str, pieces: &[Vec<Point>], value: impl Fn(&Point) -> Option<f64>
 fn drawn_together(points: &[Point]) -> Point {
     let count = points.len().max(1) as f64;
     let mean = |value: fn(&Point) -> f64| points.iter().map(value).sum::<f64>() / count;
-    let p50: Vec<f64> = points.iter().filter_map(|p| p.p50_us).collect();
+    let mean_of = |value: fn(&Point) -> Option<f64>| {
+        let known: Vec<f64> = points.iter().filter_map(value).collect();
+        (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
+    };
     Point {
         t_s: points.last().map_or(0.0, |p| p.t_s),
         iops: mean(|p| p.iops),
         mib_per_s: mean(|p| p.mib_per_s),
-        p50_us: (!p50.is_empty()).then(|| p50.iter().sum::<f64>() / p50.len() as f64),
+        mean_us: mean_of(|p| p.mean_us),
+        p50_us: mean_of(|p| p.p50_us),
         p99_us: points.iter().filter_map(|p| p.p99_us).reduce(f64::max),
         errors: points.iter().map(|p| p.errors).sum(),
     }

@@ -3,8 +3,8 @@
 use assay_analysis::{OpSummary, RunSummary, StepSummary};
 
 use crate::forum::{self, Reader};
-use crate::number::{self, TimeUnit};
-use crate::svg::escape;
+use crate::number::TimeUnit;
+use crate::table::{Cell, Column, Decimals, Row, Table};
 
 /// The forum table.
 pub(super) fn summary(summary: &RunSummary) -> String {
@@ -19,27 +19,18 @@ pub(super) fn latencies(steps: &[&StepSummary]) -> String {
     let kinds: Vec<(String, &OpSummary)> = steps.iter().flat_map(|s| kinds(s)).collect();
     let means: Vec<f64> = kinds.iter().filter_map(|(_, ops)| ops.waited().mean_ns()).collect();
     let unit = TimeUnit::for_means(&means);
-    let mut values: Vec<Vec<Option<f64>>> = kinds.iter().map(|(_, ops)| numbers(ops, unit)).collect();
-    let count = values.first().map_or(0, Vec::len);
-    let mut text = String::from("<div class=\"scroll\"><table>\n<caption>Latencies in ");
-    text.push_str(unit.name());
-    text.push_str(
-        ".</caption>\n\
-         <thead><tr><th></th><th>I/Os</th><th>IOPS</th><th>MiB/s</th><th>MB/s</th>\
-         <th>mean</th><th>min</th><th>p50</th><th>p90</th><th>p95</th><th>p99</th><th>p99.9</th>\
-         <th>p99.99</th><th>max</th></tr></thead>\n<tbody>\n",
-    );
-    // Column by column, so that each has one count of decimals.
-    let cells: Vec<Vec<String>> = (0..count)
-        .map(|index| number::column(&values.iter_mut().map(|row| row[index].take()).collect::<Vec<_>>()))
-        .collect();
-    for (row, (name, ops)) in kinds.iter().enumerate() {
-        text.push_str(&format!("<tr><td>{}</td><td>{}</td>", escape(name), ops.ops));
-        cells.iter().for_each(|column| text.push_str(&format!("<td>{}</td>", column[row])));
-        text.push_str("</tr>\n");
+    let titles =
+        ["IOPS", "MiB/s", "MB/s", "mean", "min", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max"];
+    let mut columns = vec![Column::text(""), Column::number("I/Os", "").decimals(Decimals::Fixed(0))];
+    columns.extend(titles.map(|title| Column::number(title, "")));
+    let mut table = Table::new(columns);
+    for (name, ops) in kinds {
+        let mut cells: Vec<Cell> = vec![name.into(), (ops.ops as f64).into()];
+        cells.extend(numbers(ops, unit).into_iter().map(Cell::from));
+        table.rows.push(Row::Cells(cells));
     }
-    text.push_str("</tbody></table></div>\n");
-    text
+    let caption = format!("Latencies in {}.", unit.name());
+    format!("<div class=\"scroll\">{}</div>\n", table.html(&caption))
 }
 
 fn kinds(step: &StepSummary) -> Vec<(String, &OpSummary)> {

@@ -1,7 +1,7 @@
 //! Results side by side as text, as JSON and as a page.
 
 use assay_analysis::compare::{Comparison, ResultSet, Side, compare};
-use assay_report::text::TextOptions;
+use assay_report::text::{Detail, TextOptions};
 use assay_report::{compare as said, html, json, reading};
 
 use crate::html::check;
@@ -104,4 +104,16 @@ fn a_run_and_its_own_document_differ_in_nothing() {
             );
         }
     }
+}
+
+/// `--explain` changed nothing.
+#[test]
+fn explaining_adds_the_meaning_of_the_words_and_the_rest_of_the_findings() {
+    let comparison = two(&synthetic::suite("vmware", 8));
+    let text = |detail| said::table(&comparison, TextOptions { detail, ..TextOptions::default() });
+    let (brief, full) = (text(Detail::Brief), text(Detail::Full));
+    let means = "spread unknown: nothing shows how far runs on this target lie apart";
+    assert!(full.contains(means) && !brief.contains(means), "{full}");
+    assert!(!full.contains("* in the noise:"), "only words that the table has");
+    assert!(full.len() > brief.len());
 }

@@ -5,7 +5,8 @@ use assay_iscsi::{CommandError, Initiator, Transfer};
 
 use super::{LunMember, config};
 use crate::OpenError;
-use crate::fingerprint::ends_of;
+use crate::fingerprint::{END_BYTES, HeadCheck, ends_of, is_own};
+use crate::open::NOT_OWN;
 
 /// One read, bytes: also within the limits of modest targets.
 const READ_BYTES: usize = 32 << 10;
@@ -57,23 +58,29 @@ impl LunIdentity {
 
 /// Returns the digest of the data at both ends.
 pub(super) fn ends<B: AsRef<[u8]> + AsMut<[u8]>>(initiator: &mut Initiator<B>) -> Result<u64, CommandError> {
-    let capacity = initiator.capacity();
-    let block = capacity.block_bytes as usize;
-    ends_of(capacity.bytes(), |offset_bytes, bytes| {
-        let mut data = Vec::with_capacity(bytes);
-        while data.len() < bytes {
-            let piece = READ_BYTES.min(bytes - data.len());
-            let lba = (offset_bytes + data.len() as u64) / block as u64;
-            let blocks = u32::try_from(piece / block).expect("at most 32 KiB");
-            let transfer = Transfer::In(u16::try_from(piece).expect("at most 32 KiB"));
-            let read = initiator.execute("READ", cdb::read(lba, blocks, Fua::Off), transfer)?;
-            if read.is_empty() {
-                break;
-            }
-            data.extend(read);
+    let capacity_bytes = initiator.capacity().bytes();
+    ends_of(capacity_bytes, |offset_bytes, bytes| read(initiator, offset_bytes, bytes))
+}
+
+fn read<B: AsRef<[u8]> + AsMut<[u8]>>(
+    initiator: &mut Initiator<B>,
+    offset_bytes: u64,
+    bytes: usize,
+) -> Result<Vec<u8>, CommandError> {
+    let block = initiator.capacity().block_bytes as usize;
+    let mut data = Vec::with_capacity(bytes);
+    while data.len() < bytes {
+        let piece = READ_BYTES.min(bytes - data.len());
+        let lba = (offset_bytes + data.len() as u64) / block as u64;
+        let blocks = u32::try_from(piece / block).expect("at most 32 KiB");
+        let transfer = Transfer::In(u16::try_from(piece).expect("at most 32 KiB"));
+        let read = initiator.execute("READ", cdb::read(lba, blocks, Fua::Off), transfer)?;
+        if read.is_empty() {
+            break;
         }
-        Ok(data)
-    })
+        data.extend(read);
+    }
+    Ok(data)
 }
 
 /// Refuses a session that leads to another unit than the one that was looked at.
@@ -83,7 +90,14 @@ pub(super) fn check<B: AsRef<[u8]> + AsMut<[u8]>>(
 ) -> Result<(), OpenError> {
     let Some(looked) = &member.looked else { return Ok(()) };
     let now = LunIdentity::of(initiator, looked.ends);
-    changed(member, looked.difference(&now))
+    changed(member, looked.difference(&now))?;
+    if member.head == HeadCheck::Nothing {
+        return Ok(());
+    }
+    let bytes = usize::try_from(END_BYTES.min(member.span_bytes)).expect("an end is short");
+    let head = read(initiator, 0, bytes);
+    let head = head.map_err(|e| OpenError::Lun { lun: member.address.to_string(), why: e.to_string() })?;
+    changed(member, (!is_own(&head)).then(|| NOT_OWN.to_owned()))
 }
 
 /// Logs in over one path, and refuses a unit that is not as it was looked at, to the bytes at its ends.

@@ -13,12 +13,10 @@ use super::{Credentials, config};
 use crate::OpenError;
 use crate::remote::{PathChange, PathReport};
 
-/// How much is read from each end, bytes: every known signature lies in the first 2 MiB and a little, or the last 1
-/// MiB.
-const HEAD_BYTES: u64 = (2 << 20) + (64 << 10);
-const TAIL_BYTES: u64 = 1 << 20;
 /// One read, bytes; also within the limit of modest targets.
 const CHUNK_BYTES: u32 = 64 << 10;
+/// Reads in flight at once: 512 KiB. Disks answer scattered reads faster when they may choose the order.
+const READS: u32 = 8;
 /// Where the target states no limit: what a 10-byte command can carry at 512-byte blocks, bytes.
 const TRANSFER_BYTES_MAX: u64 = 65_535 * 512;
 /// Answers of GET LBA STATUS that are asked for at most; a unit in more pieces is not counted to its end.
@@ -57,10 +55,6 @@ pub struct LunLook {
     pub rotational: Option<bool>,
     /// Reservations of other hosts, each a clause.
     pub reservations: Vec<String>,
-    /// The first 2 MiB and a little.
-    pub head: Vec<u8>,
-    /// The last 1 MiB.
-    pub tail: Vec<u8>,
     /// Every path.
     pub paths: Vec<PathReport>,
     /// Events of paths that are not good news, each a clause.
@@ -78,12 +72,21 @@ pub enum Provision {
     Thin,
 }
 
+/// Reads the content of a unit while it is inspected.
+pub struct LunReader<'i> {
+    initiator: &'i mut Initiator<Vec<u8>>,
+    /// Longest wait for any answer.
+    patience: Duration,
+}
+
 /// Logs in, inspects the unit and logs out. Anything that a writer must know and that cannot be determined is an error.
-/// `patience`: longest wait for each read of the unit's content.
+/// `content` is called once with the capacity in bytes and reads what it wants. `patience`: longest wait for each of
+/// its reads.
 pub fn look(
     address: &IscsiAddress,
     credentials: Option<&Credentials>,
     patience: Duration,
+    content: &mut dyn FnMut(u64, &mut LunReader<'_>) -> Result<(), String>,
 ) -> Result<LunLook, OpenError> {
     let failed = |why: String| OpenError::Lun { lun: address.to_string(), why };
     let mut config = config(address, credentials, 64);
@@ -91,13 +94,14 @@ pub fn look(
     let initiator_name = config.initiator_name.clone();
     let mut initiator = Initiator::<Vec<u8>>::connect(config)
         .map_err(|error| failed(explained(address, credentials, &error)))?;
-    look_with(&mut initiator, initiator_name, patience).map_err(failed)
+    look_with(&mut initiator, initiator_name, patience, content).map_err(failed)
 }
 
 fn look_with(
     initiator: &mut Initiator<Vec<u8>>,
     initiator_name: String,
     patience: Duration,
+    content: &mut dyn FnMut(u64, &mut LunReader<'_>) -> Result<(), String>,
 ) -> Result<LunLook, String> {
     let words = |error: CommandError| error.to_string();
     let inquiry = initiator.inquiry().map_err(words)?;
@@ -112,9 +116,7 @@ fn look_with(
     let mode = initiator.mode_facts().ok();
     let reservations = reservations(initiator)?;
     let bytes = capacity.bytes();
-    let head = read(initiator, 0, HEAD_BYTES.min(bytes), patience)?;
-    let tail_bytes = TAIL_BYTES.min(bytes);
-    let tail = read(initiator, bytes - tail_bytes, tail_bytes, patience)?;
+    content(bytes, &mut LunReader { initiator, patience })?;
     let ends = ends(initiator).map_err(words)?;
     let identity = LunIdentity::of(initiator, ends);
     ping(initiator)?;
@@ -143,8 +145,6 @@ fn look_with(
             assay_iscsi::scsi::Rotation::Rpm(_) => Some(true),
         }),
         reservations,
-        head,
-        tail,
         paths: initiator.stats().into_iter().map(PathReport::from).collect(),
         path_events,
         initiator: initiator_name,
@@ -193,35 +193,58 @@ fn is_unknown_command(error: &CommandError) -> bool {
         if sense.key == key::ILLEGAL_REQUEST)
 }
 
-fn read(
-    initiator: &mut Initiator<Vec<u8>>,
-    from: u64,
-    bytes: u64,
-    patience: Duration,
-) -> Result<Vec<u8>, String> {
-    let mut all = Vec::new();
-    let mut done = Vec::new();
-    while (all.len() as u64) < bytes {
-        let left = bytes - all.len() as u64;
-        let data_bytes = u32::try_from(left.min(u64::from(CHUNK_BYTES))).expect("at most a chunk");
-        let buf = vec![0; data_bytes as usize];
-        let offset_bytes = from + all.len() as u64;
-        let command = Command { tag: 0, kind: Kind::Read, offset_bytes, data_bytes, fua: Fua::Off, buf };
-        initiator.submit(command).map_err(|_| "the initiator takes no command".to_owned())?;
-        let until = Instant::now() + patience;
-        while done.is_empty() {
-            let left = until.saturating_duration_since(Instant::now());
+impl LunReader<'_> {
+    /// Reads places of the unit, each given as its offset and length in bytes and handed to `take` in pieces as they
+    /// arrive, in any order. After `until` no further read is started; returns how many bytes were read.
+    pub fn read(
+        &mut self,
+        places: &[(u64, u64)],
+        until: Instant,
+        take: &mut dyn FnMut(u64, &[u8]),
+    ) -> Result<u64, String> {
+        let mut pieces = places.iter().flat_map(|(offset, bytes)| pieces(*offset, *bytes));
+        let mut reads = [None; READS as usize];
+        let (mut done, mut read_bytes) = (Vec::new(), 0);
+        let mut heard = Instant::now();
+        loop {
+            for (tag, read) in (0..).zip(&mut reads).filter(|(_, read)| read.is_none()) {
+                if Instant::now() >= until {
+                    break;
+                }
+                let Some((offset_bytes, data_bytes)) = pieces.next() else { break };
+                let buf = vec![0; data_bytes as usize];
+                let command = Command { tag, kind: Kind::Read, offset_bytes, data_bytes, fua: Fua::Off, buf };
+                self.initiator.submit(command).map_err(|_| "the initiator takes no command".to_owned())?;
+                *read = Some((offset_bytes, data_bytes));
+            }
+            let Some((offset_bytes, data_bytes)) = reads.iter().flatten().min() else {
+                return Ok(read_bytes);
+            };
+            let left = (heard + self.patience).saturating_duration_since(Instant::now());
             if left.is_zero() {
-                let (kib, s) = (data_bytes >> 10, patience.as_secs());
+                let (kib, s) = (data_bytes >> 10, self.patience.as_secs());
                 return Err(format!("no answer for {s} s to a read of {kib} KiB at offset {offset_bytes}"));
             }
-            initiator.poll(Some(left), &mut done).map_err(|lost| lost.to_string())?;
+            self.initiator.poll(Some(left), &mut done).map_err(|lost| lost.to_string())?;
+            for ended in done.drain(..) {
+                let read =
+                    usize::try_from(ended.tag).ok().and_then(|tag| reads.get_mut(tag)).and_then(Option::take);
+                let Some((offset_bytes, data_bytes)) = read else { continue };
+                ended.result.map_err(|error| format!("the read at offset {offset_bytes} failed: {error}"))?;
+                heard = Instant::now();
+                read_bytes += u64::from(data_bytes);
+                take(offset_bytes, &ended.buf);
+            }
         }
-        let ended = done.pop().expect("the loop above waited for it");
-        ended.result.map_err(|error| format!("the read at offset {offset_bytes} failed: {error}"))?;
-        all.extend_from_slice(&ended.buf);
     }
-    Ok(all)
+}
+
+/// Cuts a place into reads.
+fn pieces(offset: u64, bytes: u64) -> impl Iterator<Item = (u64, u32)> {
+    (0..bytes).step_by(CHUNK_BYTES as usize).map(move |at| {
+        let length = (bytes - at).min(u64::from(CHUNK_BYTES));
+        (offset + at, u32::try_from(length).expect("at most a chunk"))
+    })
 }
 
 /// Returns how many of the first `span_bytes` the target reports as unmapped; `None` where it does not report that.

@@ -17,6 +17,7 @@ use assay_iscsi::scsi::{cdb::Fua, key, status};
 use assay_iscsi::{Command, Config, EventKind, FencedBy, Initiator, IoError, Kind, Policy};
 use assay_spec::{IscsiAddress, PathPolicy};
 
+use crate::fingerprint::HeadCheck;
 use crate::remote::{CompletionQueue, Moment, PathChange, PathEvent, PathReport, RemoteReport};
 use crate::{
     AccessMode, Completion, Durability, Geometry, IoBuf, IoFailure, Op, OpKind, OpenError, Target,
@@ -28,7 +29,7 @@ pub use assay_iscsi::{DiscoveredPortal, DiscoveredTarget, resolve};
 pub use hold::hold;
 pub(crate) use hold::hold_name;
 pub use identity::{LunIdentity, confirm};
-pub use look::{LunLook, Provision, access_words, look, unmapped_bytes};
+pub use look::{LunLook, LunReader, Provision, access_words, look, unmapped_bytes};
 pub use portals::{targets_at, with_all_portals};
 pub use secret::{
     Credentials, Secret, SecretError, credentials, exposed_file, keep_out_of_dumps, needs_prompt,
@@ -59,6 +60,8 @@ pub struct LunMember {
     pub transfer_bytes_max: u64,
     /// The unit that was looked at, which every login must lead to; `None`: whichever is there.
     pub looked: Option<LunIdentity>,
+    /// What it must hold at every login.
+    pub head: HeadCheck,
 }
 
 /// Returns the configuration of the initiator for an address. What the address leaves out has the initiator's default.

@@ -16,6 +16,8 @@ use crate::OpenError;
 const FILE_IN_DIRECTORY: &str = "assay.dat";
 /// Longest wait for a single answer before a run.
 const PATIENCE: Duration = Duration::from_secs(15);
+/// What every server reads with one call, bytes, where this one reports no limit.
+const READ_BYTES: u32 = 8 << 10;
 /// Exports, and clients of each, that an error names.
 const NAMED_MAX: usize = 8;
 
@@ -78,6 +80,15 @@ impl NfsLocation {
     #[must_use]
     pub fn mount_port(&self) -> Option<u16> {
         self.server.mount_port()
+    }
+
+    /// Reads up to `bytes` bytes of the file, in one call at most as large as the server takes; fewer at its end, and
+    /// none where there is no file.
+    pub fn read(&mut self, offset_bytes: u64, bytes: u32) -> Result<Vec<u8>, OpenError> {
+        let Some(file) = self.file else { return Ok(Vec::new()) };
+        let most = if self.limits.read_max == 0 { READ_BYTES } else { self.limits.read_max };
+        let read = self.server.read(&file.handle, offset_bytes, bytes.min(most));
+        read.map_err(|error| failed(&self.address, &error))
     }
 
     /// Returns the median of a few round trips.

@@ -128,6 +128,7 @@ fn no_io_over_iscsi_allocates() {
             block_bytes: 512,
             transfer_bytes_max: 1 << 20,
             looked: None,
+            head: assay_target::HeadCheck::Nothing,
         };
         let request = OpenRequest {
             members: &[Member::Lun(Box::new(member))],

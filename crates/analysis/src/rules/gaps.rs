@@ -1,0 +1,155 @@
+//! About the tester's own time: gaps in which it did not run, and a wall clock that was set.
+
+use assay_record::{Gap, GapKind, GapPlace, Warning};
+
+use super::{Fired, StepCase};
+use crate::finding::{Evidence, Severity};
+use crate::summary::StepSummary;
+
+/// The tester did not run for a part of what was measured.
+pub(super) fn in_window(case: StepCase<'_>) -> Option<Fired> {
+    let gaps: Vec<&Gap> = standstills(case.step).filter(|gap| gap.place.is_measured()).collect();
+    let longest = gaps.iter().max_by_key(|gap| gap.length_ns)?;
+    let seconds = seconds(&gaps);
+    Some(Fired {
+        severity: Severity::Warning,
+        says: format!(
+            "{}. Rates count the gap as time without I/O, and the I/Os in flight took as much longer. {}.",
+            words(&gaps, longest),
+            what(longest.kind)
+        ),
+        evidence: vec![
+            Evidence::new("gap", seconds, "s"),
+            Evidence::new("measured window", case.step.seconds, "s"),
+        ],
+        next: next(longest.kind),
+        weight: seconds,
+    })
+}
+
+/// The tester did not run for a time before the measured window.
+pub(super) fn beside_window(case: StepCase<'_>) -> Option<Fired> {
+    let gaps: Vec<&Gap> = standstills(case.step).filter(|gap| !gap.place.is_measured()).collect();
+    let longest = gaps.iter().max_by_key(|gap| gap.length_ns)?;
+    let seconds = seconds(&gaps);
+    let means = if longest.place == GapPlace::Warmup {
+        "The warm-up was as much shorter; the measured window does not contain the gap"
+    } else {
+        "Nothing was measured at that time"
+    };
+    Some(Fired {
+        severity: Severity::Info,
+        says: format!("{}. {}. {means}.", words(&gaps, longest), what(longest.kind)),
+        evidence: vec![Evidence::new("gap", seconds, "s")],
+        next: "",
+        weight: seconds,
+    })
+}
+
+/// The wall clock was set while the step ran.
+pub(super) fn clock_set(case: StepCase<'_>) -> Option<Fired> {
+    let set = case.step.gaps.iter().filter(|gap| !gap.kind.is_standstill());
+    let farthest = set.max_by_key(|gap| gap.length_ns)?;
+    let seconds = farthest.length_ns as f64 / 1e9;
+    let way = if farthest.kind == GapKind::ClockForward { "forward" } else { "back" };
+    Some(Fired {
+        severity: Severity::Info,
+        says: format!(
+            "The wall clock was set {way} by {seconds:.1} s. Rates and latencies use a clock that nobody can set; times \
+             of day in logs before and after it do not fit together."
+        ),
+        evidence: vec![Evidence::new("set by", seconds, "s")],
+        next: "",
+        weight: seconds,
+    })
+}
+
+/// How long the tester did not run in what was measured, s; 0 where it always ran.
+pub(crate) fn measured_gap_s(step: &StepSummary) -> f64 {
+    seconds(&standstills(step).filter(|gap| gap.place.is_measured()).collect::<Vec<_>>())
+}
+
+fn standstills(step: &StepSummary) -> impl Iterator<Item = &Gap> {
+    step.gaps.iter().filter(|gap| gap.kind.is_standstill())
+}
+
+fn seconds(gaps: &[&Gap]) -> f64 {
+    gaps.iter().map(|gap| gap.length_ns).sum::<u64>() as f64 / 1e9
+}
+
+/// `Assay did not run for 2.1 s, from second 3.9 of the measured window: it was stopped by a signal and continued`.
+fn words(gaps: &[&Gap], longest: &Gap) -> String {
+    let length_s = longest.length_ns as f64 / 1e9;
+    let place = match (longest.place, longest.since_window_ns) {
+        (GapPlace::Before, _) => "before the load of this step".to_owned(),
+        (GapPlace::Warmup, _) => "in the warm-up".to_owned(),
+        (GapPlace::Drain, _) => "while the last I/Os of the window were awaited".to_owned(),
+        (GapPlace::Window, Some(since)) if since < 0 => {
+            format!("from {:.1} s before the measured window", -since as f64 / 1e9)
+        }
+        (GapPlace::Window, since) => {
+            format!("from second {:.1} of the measured window", since.unwrap_or(0) as f64 / 1e9)
+        }
+    };
+    let how = how(longest.kind);
+    match gaps.len() {
+        1 => format!("Assay did not run for {length_s:.1} s, {place}: {how}"),
+        n => format!(
+            "Assay did not run {n} times, {:.1} s in all, at most {length_s:.1} s, {place}: {how}",
+            seconds(gaps)
+        ),
+    }
+}
+
+fn how(kind: GapKind) -> &'static str {
+    match kind {
+        GapKind::Stopped => "it was stopped by a signal and continued",
+        GapKind::Suspended => "the machine was suspended",
+        GapKind::Starved => "it got no CPU",
+        GapKind::Paused => "the machine stood still, or the control group of the program was frozen",
+        GapKind::ClockForward | GapKind::ClockBack => "the clock was set",
+    }
+}
+
+fn what(kind: GapKind) -> &'static str {
+    match kind {
+        GapKind::Stopped => "SIGCONT came at its end, as after SIGSTOP or Ctrl-Z",
+        GapKind::Suspended => "The clock that counts suspended time went ahead of the one that does not",
+        GapKind::Starved => "The scheduler counted the time as waiting for a CPU",
+        GapKind::Paused => "No signal stopped the program, and it did not wait for a CPU",
+        GapKind::ClockForward | GapKind::ClockBack => "The wall clock and the others disagree",
+    }
+}
+
+fn next(kind: GapKind) -> &'static str {
+    match kind {
+        GapKind::Stopped => "Run the step again without stopping it.",
+        GapKind::Suspended => {
+            "Run it again with sleep inhibited: systemd-inhibit --what=sleep:idle assay run … keeps the machine awake."
+        }
+        GapKind::Starved => {
+            "Stop the other programs (top shows them), or lift the CPU limit of the control group."
+        }
+        GapKind::Paused => {
+            "Run it again while the virtual machine is neither migrated, backed up nor paused; the log of the hypervisor \
+             has the time."
+        }
+        GapKind::ClockForward | GapKind::ClockBack => "",
+    }
+}
+
+/// Returns what to say of gaps while targets were filled, which is part of no step; `None` if nothing stood still.
+#[must_use]
+pub fn gap_in_fill(gaps: &[Gap]) -> Option<Warning> {
+    let gaps: Vec<&Gap> = gaps.iter().filter(|gap| gap.kind.is_standstill()).collect();
+    let longest = gaps.iter().max_by_key(|gap| gap.length_ns)?;
+    Some(Warning {
+        rule: "gap-in-fill".to_owned(),
+        says: format!(
+            "Assay did not run for {:.1} s while it filled the targets: {}. Nothing was measured at that time.",
+            seconds(&gaps),
+            how(longest.kind)
+        ),
+        next: String::new(),
+    })
+}

@@ -1,0 +1,84 @@
+//! A tester that does not run measures nothing: every stop is found and named, wherever in a run it falls.
+
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::story::{DONE, Story, rules, tests};
+
+/// A load that needs no CPU to speak of, so that several runs fit beside each other.
+const PLAN: &str = "[[test]]\nname = \"t\"\nwarmup = \"800ms\"\nrun = \"2500ms\"\naccess = [{ size = 4096, read = 100 }]\n\
+                    pace = { rate = \"200/s\", arrivals = \"constant\" }\n";
+/// The window of a run cannot end sooner after its start than this.
+const LEAST: Duration = Duration::from_millis(3250);
+const STOP_S: f64 = 0.7;
+
+/// Stops a run so long after its start, for a while; returns its document, or `None` if the run may have ended before.
+fn stopped_after(after: Duration) -> Option<Value> {
+    let story = Story::new();
+    story.write("plan.toml", PLAN);
+    let began = Instant::now();
+    let mut run = story.start(&["run", "plan.toml", "null:", "--json"]);
+    story.wait_for(|document| !document.is_null());
+    sleep(after.saturating_sub(began.elapsed()));
+    run.signal("STOP");
+    let is_in_time = began.elapsed() < LEAST;
+    sleep(Duration::from_secs_f64(STOP_S));
+    run.signal("CONT");
+    let document = run.end().ends(DONE).json();
+    is_in_time.then_some(document)
+}
+
+/// A run was stopped over the end of its window, and said nothing: 6 of 22 times.
+#[test]
+fn a_stop_is_found_wherever_it_falls() {
+    let after_ms = [0, 400, 800, 850, 900, 1200, 1600, 2000, 2300, 2500, 2600, 2700, 2800, 2900, 3000, 3100];
+    let documents: Vec<(u64, Option<Value>)> = std::thread::scope(|scope| {
+        let run = |ms| scope.spawn(move || stopped_after(Duration::from_millis(ms)));
+        let runs: Vec<_> = after_ms.map(|ms| (ms, run(ms))).into();
+        runs.into_iter().map(|(ms, run)| (ms, run.join().unwrap())).collect()
+    });
+    let documents: Vec<(u64, Value)> =
+        documents.into_iter().filter_map(|(ms, document)| Some((ms, document?))).collect();
+    for (ms, document) in &documents {
+        let test = &tests(document)[0];
+        let stopped = |gap: &&Value| gap["kind"] == "stopped";
+        let gap = test["gaps"].as_array().unwrap().iter().find(stopped);
+        let Some(gap) = gap else { panic!("nobody noticed the stop after {ms} ms: {:#}", test["gaps"]) };
+        let (length_s, since_s) = (gap["seconds"].as_f64().unwrap(), gap["since_window_s"].as_f64().unwrap());
+        // A sleep of the sampler was cut by the stop: at most one of 20 ms is missing.
+        assert!(length_s > STOP_S - 0.05, "{ms} ms: {gap}");
+        let is_measured = gap["place"] == "window" || gap["place"] == "drain";
+        // The sleep of the sampler that the stop cut is a part of the gap, and not of its length.
+        match since_s + length_s {
+            end_s if end_s >= 0.0 => assert!(is_measured, "{ms} ms: {gap}"),
+            end_s if end_s < -0.05 => assert!(!is_measured, "{ms} ms: {gap}"),
+            _ => {}
+        }
+        let rule = if is_measured { "gap-in-window" } else { "gap-beside-window" };
+        assert!(rules(document).contains(&rule), "{ms} ms: {:?}", rules(document));
+    }
+    // However slow the host is, some of the starts are late enough.
+    let in_window =
+        documents.iter().filter(|(_, document)| rules(document).contains(&"gap-in-window")).count();
+    assert!(in_window >= 3, "{in_window} of {}", documents.len());
+}
+
+#[test]
+fn the_row_of_a_window_with_a_gap_is_marked() {
+    let story = Story::new();
+    story.write("plan.toml", PLAN.replace("800ms", "0s"));
+    let mut run = story.start(&["run", "plan.toml", "null:"]);
+    story.wait_for(|document| !document.is_null());
+    sleep(Duration::from_millis(500));
+    run.signal("STOP");
+    sleep(Duration::from_secs_f64(STOP_S));
+    run.signal("CONT");
+    run.end().ends(DONE).says(&["gap", "Assay did not run for", "of this window", "not running for 0."]);
+    story.assay(&["show", "last", "--explain"]).ends(DONE).says(&[
+        "[gap-in-window]",
+        "it was stopped by a signal and continued",
+        "SIGCONT",
+    ]);
+}

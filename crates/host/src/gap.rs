@@ -1,0 +1,219 @@
+//! Finds the times in which this process did not run: stopped, suspended, paused with its virtual machine, or without
+//! a CPU. Seen from inside they are all the same, a sleep that lasted too long; the clocks and the scheduler's own
+//! counts tell them apart.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use assay_record::{Gap, GapKind, GapPlace};
+use signal_hook::consts::SIGCONT;
+
+use crate::clock::{boot_ns, wall_ns};
+
+/// A tick later than this, after which nobody said "continue", is a gap, ns. Idle virtual CPUs wake late, by up to
+/// hundreds of milliseconds.
+const LATE_MIN_NS: u64 = 250_000_000;
+/// A tick that was late for want of a CPU is a gap from here on, ns; shorter waits are what timers and CPU use show.
+const STARVED_MIN_NS: u64 = 500_000_000;
+/// A tick later than this is a gap if the process was told to continue, ns: that leaves no doubt.
+const STOPPED_MIN_NS: u64 = 30_000_000;
+/// The clocks are read one after another, so differences below this mean nothing, ns.
+const SUSPENDED_MIN_NS: u64 = 100_000_000;
+/// The wall clock may be slewed; this much between two ticks is a step, ns.
+const STEP_MIN_NS: u64 = 500_000_000;
+/// How long the handler of SIGCONT may take to run on another thread.
+const CONTINUED_WITHIN: Duration = Duration::from_millis(20);
+
+/// Compares the clocks from one call to the next.
+#[derive(Debug)]
+pub(crate) struct GapWatch {
+    epoch: Instant,
+    last: Clocks,
+    continued: Arc<AtomicBool>,
+}
+
+/// All clocks at one moment.
+#[derive(Debug, Clone, Copy)]
+struct Clocks {
+    monotonic: Instant,
+    /// Counts suspended time as well, ns.
+    boot_ns: u64,
+    /// Time of day, ns since 1970.
+    wall_ns: u64,
+    /// How long this thread was ready and had no CPU, ns; `None` where the kernel does not count it.
+    waited_ns: Option<u64>,
+}
+
+/// What passed between two moments, ns.
+#[derive(Debug, Clone, Copy)]
+struct Passed {
+    /// Longer than planned.
+    late_ns: u64,
+    /// Without the machine.
+    suspended_ns: u64,
+    /// Of the wall clock, beyond what really passed.
+    stepped_ns: i64,
+    /// Ready and without a CPU.
+    waited_ns: Option<u64>,
+}
+
+impl GapWatch {
+    /// Starts now. `epoch` is the start of the run.
+    pub(crate) fn start(epoch: Instant) -> Self {
+        let continued = continued();
+        continued.store(false, Ordering::Relaxed);
+        Self { epoch, last: Clocks::now(), continued }
+    }
+
+    /// Returns what happened since the last call, which was to be `planned` ago at the most.
+    pub(crate) fn tick(&mut self, planned: Duration) -> Vec<Gap> {
+        let (from, to) = (self.last, Clocks::now());
+        self.last = to;
+        let passed = from.until(&to, planned);
+        if passed.late_ns < STOPPED_MIN_NS {
+            // A stop too short to matter must not name a later gap.
+            self.continued.store(false, Ordering::Relaxed);
+        }
+        let kinds = passed.kinds(|| self.was_continued());
+        let at = |moment: Instant| ns(moment.saturating_duration_since(self.epoch));
+        let gap = |(kind, length_ns)| Gap {
+            kind,
+            length_ns,
+            start_ns: at(from.monotonic),
+            end_ns: at(to.monotonic),
+            place: GapPlace::Before,
+            since_window_ns: None,
+        };
+        kinds.into_iter().map(gap).collect()
+    }
+
+    /// Whether SIGCONT came since this was asked last. The signal may be handled on another thread a moment later.
+    fn was_continued(&self) -> bool {
+        let until = Instant::now() + CONTINUED_WITHIN;
+        loop {
+            if self.continued.swap(false, Ordering::Relaxed) {
+                return true;
+            }
+            if Instant::now() >= until {
+                return false;
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+impl Clocks {
+    fn now() -> Self {
+        Self { monotonic: Instant::now(), boot_ns: boot_ns(), wall_ns: wall_ns(), waited_ns: waited_ns() }
+    }
+
+    fn until(&self, to: &Self, planned: Duration) -> Passed {
+        let passed_ns = ns(to.monotonic - self.monotonic);
+        let boot_ns = to.boot_ns.saturating_sub(self.boot_ns);
+        let wall_ns = to.wall_ns.cast_signed().saturating_sub(self.wall_ns.cast_signed());
+        Passed {
+            late_ns: passed_ns.saturating_sub(ns(planned)),
+            suspended_ns: boot_ns.saturating_sub(passed_ns),
+            stepped_ns: wall_ns.saturating_sub(boot_ns.cast_signed()),
+            waited_ns: to.waited_ns.zip(self.waited_ns).map(|(to, from)| to.saturating_sub(from)),
+        }
+    }
+}
+
+impl Passed {
+    /// What happened, with its length in ns. `was_continued` is asked only where the answer matters.
+    fn kinds(self, was_continued: impl FnOnce() -> bool) -> Vec<(GapKind, u64)> {
+        let mut kinds = Vec::new();
+        if self.suspended_ns >= SUSPENDED_MIN_NS {
+            kinds.push((GapKind::Suspended, self.suspended_ns + self.late_ns));
+        } else if self.late_ns >= STOPPED_MIN_NS {
+            let is_starved = self.waited_ns.is_some_and(|waited| waited >= self.late_ns / 2);
+            let kind = match () {
+                () if is_starved => (self.late_ns >= STARVED_MIN_NS).then_some(GapKind::Starved),
+                () if was_continued() => Some(GapKind::Stopped),
+                () => (self.late_ns >= LATE_MIN_NS).then_some(GapKind::Paused),
+            };
+            kinds.extend(kind.map(|kind| (kind, self.late_ns)));
+        }
+        if self.stepped_ns.unsigned_abs() >= STEP_MIN_NS {
+            let kind = if self.stepped_ns > 0 { GapKind::ClockForward } else { GapKind::ClockBack };
+            kinds.push((kind, self.stepped_ns.unsigned_abs()));
+        }
+        kinds
+    }
+}
+
+/// Set by SIGCONT. The handler stays for the life of the process; it changes nothing about stopping or continuing.
+fn continued() -> Arc<AtomicBool> {
+    static CONTINUED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+    let flag = CONTINUED.get_or_init(|| {
+        let flag = Arc::<AtomicBool>::default();
+        // Without the handler a stop is called a pause.
+        let _ = signal_hook::flag::register(SIGCONT, Arc::clone(&flag));
+        flag
+    });
+    Arc::clone(flag)
+}
+
+/// Time that this thread was ready to run and waited for a CPU, ns: the second number of schedstat.
+fn waited_ns() -> Option<u64> {
+    std::fs::read_to_string("/proc/thread-self/schedstat").ok()?.split(' ').nth(1)?.parse().ok()
+}
+
+fn ns(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn a_gap_is_named_for_what_it_is() {
+        use GapKind::{ClockBack, ClockForward, Paused, Starved, Stopped, Suspended};
+        // Late, suspended, wall clock, waited for a CPU (all ms), whether SIGCONT came; what it was, ms.
+        let cases: [((u64, u64, i64, u64, bool), &[(GapKind, u64)]); 14] = [
+            ((0, 0, 0, 0, false), &[]),
+            ((20, 0, 0, 0, true), &[]),
+            ((40, 0, 0, 0, true), &[(Stopped, 40)]),
+            ((40, 0, 0, 0, false), &[]),
+            ((2000, 0, 0, 0, true), &[(Stopped, 2000)]),
+            ((2000, 0, 0, 0, false), &[(Paused, 2000)]),
+            ((240, 0, 0, 0, false), &[]),
+            ((400, 0, 0, 390, false), &[]),
+            ((2000, 0, 0, 1900, false), &[(Starved, 2000)]),
+            ((1, 5000, 0, 0, false), &[(Suspended, 5001)]),
+            ((0, 50, 0, 0, false), &[]),
+            ((0, 0, 3_600_000, 0, false), &[(ClockForward, 3_600_000)]),
+            ((0, 0, -60_000, 0, false), &[(ClockBack, 60_000)]),
+            ((2000, 0, -60_000, 0, true), &[(Stopped, 2000), (ClockBack, 60_000)]),
+        ];
+        for ((late, suspended, stepped, waited, continued), expected) in cases {
+            let passed = Passed {
+                late_ns: late * MS,
+                suspended_ns: suspended * MS,
+                stepped_ns: stepped * 1_000_000,
+                waited_ns: Some(waited * MS),
+            };
+            let expected: Vec<_> = expected.iter().map(|(kind, ms)| (*kind, ms * MS)).collect();
+            assert_eq!(passed.kinds(|| continued), expected, "{passed:?}");
+        }
+    }
+
+    #[test]
+    fn clocks_that_run_together_show_no_gap() {
+        let from = Clocks::now();
+        let to = Clocks { monotonic: from.monotonic + Duration::from_secs(3), ..from };
+        let to = Clocks { boot_ns: from.boot_ns + 3_000 * MS, wall_ns: from.wall_ns + 3_000 * MS, ..to };
+        let passed = from.until(&to, Duration::from_secs(3));
+        assert_eq!((passed.late_ns, passed.suspended_ns, passed.stepped_ns), (0, 0, 0));
+        // Suspended for 7 s: the wall clock goes on, and was not set.
+        let to = Clocks { boot_ns: to.boot_ns + 7_000 * MS, wall_ns: to.wall_ns + 7_000 * MS, ..to };
+        let passed = from.until(&to, Duration::from_secs(3));
+        assert_eq!((passed.late_ns, passed.suspended_ns, passed.stepped_ns), (0, 7_000 * MS, 0));
+    }
+}

@@ -1,0 +1,246 @@
+//! Whether a target is blank: what its bytes show before anything is written to it.
+//!
+//! Two questions, the same for every kind of target. Does it hold anything with a known *signature*? And do all the
+//! blocks that are read hold nothing (one repeated byte) or Assay's [own data](assay_target::own_data)? The blocks
+//! are both ends, the places where copies of superblocks survive, and *samples* spread over the rest. Devices and
+//! local files answer the first question themselves; of a LUN and of a file on an NFS server the blocks that were read
+//! are copied into a sparse file of the same length, which is then examined like a device.
+
+mod samples;
+
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use assay_target::own_data::{Author, SECTOR_BYTES, author};
+use rustix::fs::{Advice, MemfdFlags, fadvise, memfd_create};
+
+use crate::content::Seals;
+
+pub(crate) use samples::Breadth;
+use samples::samples;
+
+/// Longest time for the ends, and again for the first of the samples: a target that needs longer is not written.
+const MUST_END_WITHIN: Duration = Duration::from_secs(60);
+/// Time after which no further samples are read, once the first of them are: disks that seek slowly get fewer.
+const ENOUGH_AFTER: Duration = Duration::from_secs(5);
+/// Foreign sectors that a message shows, and bytes of each.
+const SHOWN_SECTORS: usize = 3;
+const SHOWN_BYTES: usize = 16;
+
+/// Reads places (offset and length, bytes) until a time, hands over what it read, and returns how many bytes that was.
+pub(crate) type ReadPlaces<'r> =
+    dyn FnMut(&[(u64, u64)], Instant, &mut dyn FnMut(u64, &[u8])) -> Result<u64, String> + 'r;
+
+/// What is known of a target's content so far.
+pub(crate) struct Examination {
+    size_bytes: u64,
+    /// A sparse copy of what was read; `None` where the target itself can be examined.
+    copy: Option<File>,
+    foreign: ForeignData,
+}
+
+/// Data that Assay did not write.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct ForeignData {
+    /// Offset and first bytes of the first of them.
+    first: Vec<(u64, Vec<u8>)>,
+    sectors: u64,
+    /// Sectors that were read.
+    of_sectors: u64,
+}
+
+impl Examination {
+    /// Of a device or file that this host can read.
+    pub(crate) fn local(size_bytes: u64) -> Self {
+        Self { size_bytes, copy: None, foreign: ForeignData::default() }
+    }
+
+    /// Of a LUN, or of a file on an NFS server.
+    pub(crate) fn remote(size_bytes: u64) -> io::Result<Self> {
+        // In memory, where a sparse file may be as long as any LUN.
+        let copy = File::from(memfd_create("assay-look", MemfdFlags::CLOEXEC)?);
+        copy.set_len(size_bytes)?;
+        Ok(Self { size_bytes, copy: Some(copy), foreign: ForeignData::default() })
+    }
+
+    /// Reads the places where signatures are.
+    pub(crate) fn read_ends(&mut self, read: &mut ReadPlaces<'_>) -> Result<(), String> {
+        let places = assay_host::signature_places(self.size_bytes);
+        let began = Instant::now();
+        let done = self.read(&places, began + MUST_END_WITHIN, read)?;
+        enough(done, &places)
+    }
+
+    /// Reads the samples, unless foreign data were found already.
+    pub(crate) fn read_samples(&mut self, breadth: Breadth, read: &mut ReadPlaces<'_>) -> Result<(), String> {
+        let began = Instant::now();
+        for (round, places) in samples(self.size_bytes, breadth).into_iter().enumerate() {
+            if self.foreign.sectors > 0 {
+                break;
+            }
+            let limit = if round == 0 { MUST_END_WITHIN } else { ENOUGH_AFTER };
+            let done = self.read(&places, began + limit, read)?;
+            if round == 0 {
+                enough(done, &places)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn read(
+        &mut self,
+        places: &[(u64, u64)],
+        until: Instant,
+        read: &mut ReadPlaces<'_>,
+    ) -> Result<u64, String> {
+        let mut copied = Ok(());
+        let done = read(places, until, &mut |offset_bytes, bytes| {
+            if self.foreign.take(offset_bytes, bytes) == Holds::Something
+                && let (Some(copy), Ok(())) = (&self.copy, &copied)
+            {
+                copied = copy.write_all_at(bytes, offset_bytes);
+            }
+        })?;
+        copied.map_err(|error| format!("what was read cannot be kept for examination: {error}"))?;
+        Ok(done)
+    }
+
+    /// Returns what has a known signature, in words: `an LVM physical volume (`LVM2_member`)`. `of`: the device or file
+    /// itself, where this host can read it.
+    pub(crate) fn contents(&self, of: Option<&File>, name: &Path) -> Result<Vec<String>, String> {
+        let file = of.or(self.copy.as_ref()).ok_or("there is nothing to examine")?;
+        assay_host::contents(file, self.size_bytes, name).map_err(|error| error.to_string())
+    }
+
+    /// Returns what a file with Assay's mark holds that Assay did not write, in words. `of`: as for `contents`.
+    pub(crate) fn of_marked_file(
+        mut self,
+        seals: Seals,
+        of: Option<&File>,
+        name: &Path,
+        read: &mut ReadPlaces<'_>,
+    ) -> Result<Option<String>, String> {
+        self.read_ends(read)?;
+        if let Some(first) = self.contents(of, name)?.into_iter().next() {
+            return Ok(Some(first));
+        }
+        if seals == Seals::Some {
+            return Ok(None);
+        }
+        self.read_samples(Breadth::MarkedFile, read)?;
+        Ok(self.foreign().map(|foreign| foreign.to_string()))
+    }
+
+    /// Returns the data that Assay did not write, if there are any.
+    pub(crate) fn foreign(self) -> Option<ForeignData> {
+        (self.foreign.sectors > 0).then_some(self.foreign)
+    }
+}
+
+fn enough(done_bytes: u64, places: &[(u64, u64)]) -> Result<(), String> {
+    let all_bytes: u64 = places.iter().map(|(_, bytes)| bytes).sum();
+    if done_bytes >= all_bytes {
+        return Ok(());
+    }
+    Err(format!(
+        "only {} of the {} KiB that show whether it is blank were read within {} s",
+        done_bytes >> 10,
+        all_bytes >> 10,
+        MUST_END_WITHIN.as_secs()
+    ))
+}
+
+/// Returns a reader of a file or device. It leaves nothing in the page cache.
+pub(crate) fn reader(file: &File) -> Box<ReadPlaces<'_>> {
+    Box::new(move |places, until, take| {
+        // Pages that are there may be older than what went past the cache; reading ahead would only fill it. Both are
+        // advice: what refuses it is read all the same.
+        let _ =
+            fadvise(file, 0, None, Advice::DontNeed).and_then(|()| fadvise(file, 0, None, Advice::Random));
+        let read = read_file(file, places, until, take).map_err(|error| error.to_string());
+        let _ = fadvise(file, 0, None, Advice::DontNeed);
+        read
+    })
+}
+
+fn read_file(
+    file: &File,
+    places: &[(u64, u64)],
+    until: Instant,
+    take: &mut dyn FnMut(u64, &[u8]),
+) -> io::Result<u64> {
+    let mut done = 0;
+    let mut buf = Vec::new();
+    for (offset_bytes, bytes) in places {
+        if Instant::now() >= until {
+            break;
+        }
+        buf.resize(usize::try_from(*bytes).expect("a few MiB"), 0);
+        file.read_exact_at(&mut buf, *offset_bytes)?;
+        take(*offset_bytes, &buf);
+        done += bytes;
+    }
+    Ok(done)
+}
+
+/// Whether bytes are worth keeping.
+#[derive(Debug, PartialEq, Eq)]
+enum Holds {
+    Zeros,
+    Something,
+}
+
+impl ForeignData {
+    fn take(&mut self, offset_bytes: u64, bytes: &[u8]) -> Holds {
+        let mut holds = Holds::Zeros;
+        for (offset, sector) in (offset_bytes..).step_by(SECTOR_BYTES).zip(bytes.chunks(SECTOR_BYTES)) {
+            self.of_sectors += 1;
+            match author(sector) {
+                Author::Nobody if sector[0] == 0 => continue,
+                Author::Foreign => self.add(offset, sector),
+                Author::Nobody | Author::Assay => {}
+            }
+            holds = Holds::Something;
+        }
+        holds
+    }
+
+    /// Returns the reason not to write, a sentence about `subject`.
+    pub(crate) fn hold(&self, subject: impl fmt::Display) -> String {
+        format!(
+            "{subject} is not blank: it holds {self}; to write to it, --overwrite needs --not-blank as well"
+        )
+    }
+
+    fn add(&mut self, offset_bytes: u64, sector: &[u8]) {
+        self.sectors += 1;
+        self.first.push((offset_bytes, sector[..SHOWN_BYTES.min(sector.len())].to_vec()));
+        // They arrive in any order.
+        self.first.sort();
+        self.first.truncate(SHOWN_SECTORS);
+    }
+}
+
+/// `data that Assay did not write, in 3 of 12288 sectors read: at offset 4096: 52 49 …`.
+impl fmt::Display for ForeignData {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { sectors, of_sectors, .. } = self;
+        write!(f, "data that Assay did not write, in {sectors} of {of_sectors} sectors read")?;
+        for (at, (offset_bytes, bytes)) in self.first.iter().enumerate() {
+            let hex: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            // Whatever stands there must not reach a terminal as it is.
+            let text: String = bytes.iter().map(|byte| printable(*byte)).collect();
+            let separator = if at == 0 { ": " } else { "; " };
+            write!(f, "{separator}at offset {offset_bytes}: {} |{text}|", hex.join(" "))?;
+        }
+        Ok(())
+    }
+}
+
+fn printable(byte: u8) -> char {
+    if byte.is_ascii_graphic() || byte == b' ' { char::from(byte) } else { '.' }
+}
