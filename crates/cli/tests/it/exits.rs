@@ -1,8 +1,10 @@
 //! Every exit code has one meaning: 0 done, 1 begun and something failed, 2 refused, 130 stopped.
 
+use std::io::Read as _;
 use std::process::Stdio;
 
-use crate::story::{BAD_INPUT, DONE, ERRORS, INTERRUPTED, Story, is_root, printed, rules, run};
+use crate::loop_device::LoopDevice;
+use crate::story::{BAD_INPUT, DONE, ERRORS, INTERRUPTED, Story, printed, rules, run};
 
 #[test]
 fn the_help_defines_every_exit_code() {
@@ -15,19 +17,31 @@ fn the_help_defines_every_exit_code() {
     ]);
 }
 
+/// Makes a folder and the test file in it immutable, so that the file can neither be written nor marked, until `meanwhile`
+/// is over.
+fn immutable<T>(folder: &str, meanwhile: impl FnOnce() -> T) -> T {
+    run(&["chattr", "-R", "+i", folder]);
+    let done = meanwhile();
+    run(&["chattr", "-R", "-i", folder]);
+    done
+}
+
 /// A fill that failed after 33 writes exited with the code that says that nothing was touched.
 #[test]
 fn a_fill_that_fails_has_begun() {
-    let story = Story::new();
-    let (assay, store) = (env!("CARGO_BIN_EXE_assay"), story.path("store.sqlite"));
-    // A limit on file sizes stands for a quota: free space says that it fits, and the system disagrees.
-    let script = format!(
-        "ulimit -f 65536; trap '' XFSZ; exec {assay} run vmware t.dat --size 512MiB --set run=100ms --store {}",
-        store.display()
-    );
-    let mut command = std::process::Command::new("bash");
-    command.args(["-c", &script]).current_dir(story.path("")).stdin(Stdio::null());
-    printed(command.output().unwrap()).ends(ERRORS).says(&["t.dat", "File too large"]);
+    let Some(mut device) = LoopDevice::new() else { return };
+    let folder = device.mount_ext4();
+    let file = format!("{folder}/t.dat");
+    // Durable writes fill slowly enough to get in between; later than that, the closing fails, which is the same.
+    let args = ["run", "vmware", &file, "--size", "16MiB", "--set", "run=1s", "--sync", "--io", "psync"];
+    let mut running = device.story.start(&args);
+    let stderr = running.child().stderr.as_mut().unwrap();
+    let (mut heard, mut byte) = (Vec::new(), [0]);
+    while !String::from_utf8_lossy(&heard).contains("filling") {
+        assert_eq!(stderr.read(&mut byte).unwrap(), 1, "{}", String::from_utf8_lossy(&heard));
+        heard.push(byte[0]);
+    }
+    immutable(&folder, || running.end()).ends(ERRORS).says(&["t.dat", "Operation not permitted"]);
 }
 
 #[test]
@@ -43,28 +57,21 @@ fn a_report_that_cannot_be_written_after_the_run_costs_no_result() {
     assert!(ended.out.contains("MiB/s"), "the result is printed: {}", ended.out);
 }
 
-/// Somebody makes the test file and its folder immutable while the run goes on, so that it cannot be marked.
 #[test]
 fn a_failed_close_after_a_run_is_an_error() {
-    if !is_root() {
-        return;
-    }
-    let story = Story::new();
-    story.write(
-        "plan.toml",
-        "[[test]]\nname = \"t\"\nrun = \"10min\"\naccess = [{ size = \"4KiB\", read = 100 }]\n",
-    );
-    std::fs::create_dir(story.path("d")).unwrap();
-    let mut running = story.start(&["run", "plan.toml", "d/t.dat", "--size", "1MiB"]);
+    let Some(mut device) = LoopDevice::new() else { return };
+    let folder = device.mount_ext4();
+    let story = &device.story;
+    let plan = "[[test]]\nname = \"t\"\nrun = \"10min\"\naccess = [{ size = \"4KiB\", read = 100 }]\n";
+    story.write("plan.toml", plan);
+    let mut running = story.start(&["run", "plan.toml", &format!("{folder}/t.dat"), "--size", "1MiB"]);
     story.wait_for(|run| run["tests"][0]["series"].as_array().is_some_and(|series| !series.is_empty()));
-    let folder = story.path("d");
-    run(&["chattr", "-R", "+i", folder.to_str().unwrap()]);
-    running.signal("INT");
-    let ended = running.end();
-    run(&["chattr", "-R", "-i", folder.to_str().unwrap()]);
-    let ended = ended
-        .ends(ERRORS)
-        .says(&["error: the run is over, but the next one refuses the file", "stored as run"]);
+    let ended = immutable(&folder, || {
+        running.signal("INT");
+        running.end()
+    });
+    let words = ["error: the run is over, but the next one refuses the file", "stored as run"];
+    let ended = ended.ends(ERRORS).says(&words);
     assert!(ended.out.contains("MiB/s"), "the result is printed: {}", ended.out);
 }
 
