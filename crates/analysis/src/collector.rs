@@ -148,9 +148,13 @@ impl Collector {
     }
 
     fn interval(&mut self, interval: &Interval) {
+        let is_imported = self.header.imported.is_some();
         let state = self.step(StepId { test: interval.test, step: interval.step });
         let sum = interval.sum();
-        state.series.add(interval, &sum.total());
+        // Another tool's sum over a window says nothing of its seconds.
+        if !is_imported {
+            state.series.add(interval, &sum.total());
+        }
         let job = state.jobs.entry(interval.job as usize).or_default();
         job.stats.merge(&sum);
         job.end_ns = job.end_ns.max(interval.end_ns);
@@ -345,7 +349,9 @@ fn cpu(state: &StepState, ops: u64) -> Cpu {
         steal: host.steal_ns / length,
         tester_ns: host.tester_ns,
     });
-    let used = state.end.as_ref().map(|e| e.cpu).or(sampled);
+    // Another tool's file that does not say it has all zeros, which no measurement has.
+    let ended = state.end.as_ref().map(|e| e.cpu).filter(|cpu| *cpu != StepCpu::default());
+    let used = ended.or(sampled);
     // The samples do not cover the whole window, so their CPU time does not belong to all its I/Os.
     let exact = state.end.as_ref().map(|e| e.cpu.tester_ns).filter(|_| ops > 0);
     Cpu { used, tester_us_per_io: exact.map(|ns| ns as f64 / 1e3 / ops as f64) }

@@ -16,6 +16,7 @@ pub mod compare;
 pub mod estimate;
 mod expected;
 mod finding;
+mod limit;
 mod network;
 mod precision;
 mod rules;
@@ -29,6 +30,7 @@ pub use case::{Case, JobCase, Measured, Medium, Modelled};
 pub use collector::Collector;
 pub use expected::{Judgement, judge, judge_published};
 pub use finding::{Evidence, Finding, Severity};
+pub use limit::{Certainty, LimitKind, RunLimits, StepLimit, limits};
 pub use network::{
     CEILING_IO_BYTES, Ceiling, PathFault, ceiling, ceiling_together, lossy_frames, nfs_ceiling, path_faults,
     step_ceiling, unreachable,

@@ -33,7 +33,8 @@ use crate::finding::{Evidence, Finding, Severity};
 use crate::summary::{JobSummary, RunSummary, StepSummary};
 
 pub(crate) use catalogue::{Check, Effect, RULES, Rule};
-use steps::shortened;
+pub(crate) use host::{busy_host, tester_bound};
+pub(crate) use steps::shortened;
 
 /// A run as rules see it.
 #[derive(Clone, Copy)]
@@ -78,7 +79,9 @@ pub(crate) struct Found {
 #[must_use]
 pub fn findings(header: &RunHeader, summary: &RunSummary) -> Vec<Finding> {
     let run = Run { header, summary };
-    let mut found: Vec<Finding> = RULES
+    // The rules are about runs of Assay; of another tool's results too little is known.
+    let rules = if header.imported.is_some() { &[] } else { &RULES[..] };
+    let mut found: Vec<Finding> = rules
         .iter()
         .filter_map(|rule| match rule.check {
             Check::Run(check) => check(run).map(|fired| finding(rule, fired)),
@@ -215,7 +218,7 @@ pub(crate) fn step_name(step: &StepSummary) -> String {
 
 impl<'r> Run<'r> {
     /// `None` for a step that was left out, or that measured nothing but errors.
-    fn case(self, step: &'r StepSummary) -> Option<StepCase<'r>> {
+    pub(crate) fn case(self, step: &'r StepSummary) -> Option<StepCase<'r>> {
         let has_faults = step.errors > 0 || step.mismatch_count > 0;
         if step.skipped.is_some() || (step.unmeasured.is_some() && !has_faults) {
             return None;

@@ -59,10 +59,12 @@ pub(crate) enum Verb {
     Label(LabelArgs),
     /// Remove stored runs.
     Rm(RmArgs),
-    /// Write a stored run with all its events to one file, for another machine.
+    /// Write a stored run to a file for another machine or another tool: Iometer, fio, Prometheus, HdrHistogram.
     Export(ExportArgs),
-    /// Add runs from files of assay export to the store.
+    /// Add runs to the store: files of assay export, and results of fio and Iometer.
     Import(ImportArgs),
+    /// Convert a plan of another tool (Iometer, fio, DiskSpd, SQLIO) to a plan file, to see what it means.
+    Convert(ConvertArgs),
     /// Predict a suite's table for an array before anything is measured: rates, bottleneck, effect of changes.
     Predict(PredictArgs),
     /// List the array descriptions that ship with Assay, or print one.
@@ -128,17 +130,20 @@ Examples:
         --overwrite SERIAL
   In a file on an NFS server, without mounting it:
     assay run vmware 'nfs://nas/vol1/t.dat?connections=4' --size 8GiB
+  A configuration of Iometer, a job file of fio, a line of DiskSpd:
+    assay run old.icf ./t.dat
+    assay run job.fio ./t.dat
+    assay run 'diskspd -b8K -o32 -t4 -r -w30 -d60 -Sh' ./t.dat
 
 iSCSI: iscsi://[user@]host[:port]/target-name/lun[?key=value&…] with the keys portal (repeat it), sessions, policy \
 (rr, lo, fixed, vmware, vmware-bytes), rr_ios, rr_bytes, header_digest, data_digest, initial_r2t, immediate_data \
-(yes or no), initiator, chap_file, no_path (seconds). The CHAP secret comes from chap_file or ASSAY_CHAP_FILE (its \
+(yes or no), initiator, chap_file, timeout (seconds after which an I/O fails). The CHAP secret comes from chap_file or ASSAY_CHAP_FILE (its \
 first line), from ASSAY_CHAP_SECRET, or from a prompt, and never from the address, which every user of the machine \
 can read (ps); ASSAY_CHAP_MUTUAL_USER and ASSAY_CHAP_MUTUAL_SECRET are the \
 credentials that the target must present.
 
 NFS: nfs://host[:port]/export/path[?key=value&…] with the keys port, mountport, connections, sync (unstable: one \
-COMMIT at the end; file: each write is durable), uid, gid, timeout (seconds that I/O waits while the \
-server does not answer).
+COMMIT at the end; file: each write is durable), uid, gid, timeout (seconds after which an I/O fails).
 
 Exit codes: 0 done, 1 begun and something failed, 2 refused and nothing touched, 130 stopped by a signal; \
 assay --help says more.
@@ -147,7 +152,8 @@ Ctrl-C once: no new I/O; what was measured is kept. Twice: stop at once.";
 #[derive(Debug, Args)]
 #[command(after_help = RUN_EXAMPLES, override_usage = "assay run [OPTIONS] PLAN TARGET...")]
 pub(crate) struct RunArgs {
-    /// A suite (see `assay suites`) or the path of a plan file.
+    /// A suite (see `assay suites`), the path of a plan file, or a plan of another tool: an Iometer configuration
+    /// (.icf), a job file of fio, or a command line of DiskSpd or SQLIO in quotation marks.
     pub(crate) plan: String,
     /// Where I/O goes: a file (created if absent), a directory (a test file in it), a block device, iscsi://…, nfs://…,
     /// sim:ARRAY (a simulated array) or null:.
@@ -184,6 +190,12 @@ pub(crate) struct RunArgs {
     /// verdict.
     #[arg(long, value_name = "ARRAY")]
     pub(crate) array: Option<String>,
+    /// Where a target that the plan of another tool names is here: --map "C:=/mnt/x". Others follow by position.
+    #[arg(long, value_name = "NAME=TARGET")]
+    pub(crate) map: Vec<String>,
+    /// Run the plan of another tool without what Assay does not support in it.
+    #[arg(long)]
+    pub(crate) lenient: bool,
     #[command(flatten)]
     pub(crate) io: IoArgs,
     #[command(flatten)]
@@ -303,6 +315,25 @@ pub(crate) struct CheckArgs {
     /// Print a JSON document (a list where several targets are given).
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+const CONVERT_EXAMPLES: &str = "\
+Examples:
+    assay convert old.icf
+    assay convert job.fio -o plan.toml
+    assay convert \"sqlio -kR -s30 -frandom -b8 -o8 -t4\"";
+
+#[derive(Debug, Args)]
+#[command(after_help = CONVERT_EXAMPLES)]
+pub(crate) struct ConvertArgs {
+    /// An Iometer configuration (.icf), a job file of fio, or a command line of DiskSpd or SQLIO.
+    pub(crate) file: String,
+    /// Where to write the plan file. [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Convert without what Assay does not support.
+    #[arg(long)]
+    pub(crate) lenient: bool,
 }
 
 #[derive(Debug, Args)]

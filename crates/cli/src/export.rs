@@ -3,17 +3,22 @@
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
+use assay_interop::results::{ImportedResult, fio_json, hdr, iometer_csv, openmetrics, table};
 use assay_record::{Event, RunEvent, RunHeader};
+use assay_spec::suites::suite;
 use assay_store::Store;
 use assay_target::input::{self, Input};
 use serde::{Deserialize, Serialize};
 
-use crate::args::{ExportArgs, ImportArgs};
-use crate::exit::Exit;
+use crate::args::{ExportArgs, ExportFormat, ImportArgs};
+use crate::exit::{Exit, Failed};
 use crate::open_store::{existing_store, open_store};
 use crate::output::{Kept, Output, OutputKind};
+use crate::run::Choice;
+use crate::runs::Stored;
 use crate::terminal::{note, say};
 
 /// Name and version of the file's form, its first words.
@@ -59,6 +64,59 @@ pub(crate) struct Exported {
 }
 
 pub(crate) fn export(args: &ExportArgs) -> anyhow::Result<Exit> {
+    match args.format {
+        ExportFormat::Assay => export_events(args),
+        ExportFormat::Icf => export_plan(args),
+        ExportFormat::IometerCsv => export_results(args, iometer_csv::export),
+        ExportFormat::FioJson => export_results(args, fio_json::export),
+        ExportFormat::Openmetrics => export_results(args, openmetrics::export),
+        ExportFormat::Hdr => export_results(args, hdr::export),
+    }
+}
+
+/// Writes the results of a run in the form of another tool.
+fn export_results(args: &ExportArgs, form: fn(&RunHeader, &[Event]) -> String) -> anyhow::Result<Exit> {
+    let path = Path::new(&args.run);
+    let (header, events) = if is_export(path) {
+        let exported = read(path)?;
+        (exported.header, exported.events)
+    } else {
+        let store = existing_store(&args.store)?;
+        let run = store.find(&args.run)?;
+        (store.header(&run)?, store.load(&run)?)
+    };
+    write_text(args, &form(&header, &events))?;
+    Ok(Exit::Done)
+}
+
+/// Writes the plan of a run, a suite or a plan file for Iometer.
+fn export_plan(args: &ExportArgs) -> anyhow::Result<Exit> {
+    let is_plan = suite(&args.run).is_some() || Path::new(&args.run).is_file();
+    let (plan, targets) = if is_plan && !is_export(Path::new(&args.run)) {
+        (crate::run::resolve(&args.run, &Choice::default())?, Vec::new())
+    } else {
+        let stored = Stored::named(&args.store, &args.run)?;
+        let targets = stored.header.targets.iter().map(|target| target.address.clone()).collect();
+        (stored.header.plan, targets)
+    };
+    let exported = assay_interop::icf::export(&plan, &targets);
+    write_text(args, &exported.text)?;
+    exported.notes.iter().for_each(|says| note!("note: {says}"));
+    Ok(Exit::Done)
+}
+
+/// Writes an export that is no run of Assay's: to standard output, or to a file that does not exist yet.
+fn write_text(args: &ExportArgs, text: &str) -> anyhow::Result<()> {
+    let Some(path) = args.output.as_deref().filter(|path| *path != Path::new("-")) else {
+        return say(text);
+    };
+    let output = Output::check(path, OutputKind::Text, Kept::of(&args.store, &[]), None)?;
+    output.write(text, None).map_err(|error| Failed::new(Exit::Errors, error))?;
+    note!("written to {output}");
+    Ok(())
+}
+
+fn export_events(args: &ExportArgs) -> anyhow::Result<Exit> {
     let store = existing_store(&args.store)?;
     let run = store.find(&args.run)?;
     let row = store.row(&run)?;
@@ -89,14 +147,63 @@ pub(crate) fn export(args: &ExportArgs) -> anyhow::Result<Exit> {
 
 pub(crate) fn import(args: &ImportArgs) -> anyhow::Result<Exit> {
     // All files are understood before anything is stored.
-    let all: Vec<Exported> = args.files.iter().map(|path| read(path)).collect::<Result<_, _>>()?;
+    let all: Vec<Import> = args.files.iter().map(|path| understood(path)).collect::<Result<_, _>>()?;
     let store = open_store(&args.store)?;
-    for exported in &all {
+    for (number, import) in (1..).zip(all) {
+        let mut exported = match import {
+            Import::Run(exported) => *exported,
+            Import::Result(result) => {
+                result.notes.iter().for_each(|says| note!("note: {says}"));
+                of_result(*result, &store, number)?
+            }
+        };
+        exported.label = args.label.clone().or(exported.label);
         let run = &exported.header.run;
-        add(&store, exported).with_context(|| format!("cannot import run {run}"))?;
-        note!("imported run {run}: assay show {run}");
+        add(&store, &exported).with_context(|| format!("cannot import run {run}"))?;
+        let from = exported.header.imported.as_ref();
+        let whose = from.map_or(String::new(), |from| format!(" ({}, {})", from.tool, from.file));
+        note!("imported run {run}{whose}: assay show {run}");
     }
     Ok(Exit::Done)
+}
+
+/// A file that can be imported.
+enum Import {
+    Run(Box<Exported>),
+    Result(Box<ImportedResult>),
+}
+
+/// Reads a file of `assay export`, or results of another tool.
+fn understood(path: &Path) -> anyhow::Result<Import> {
+    if is_export(path) || !path.is_file() {
+        return Ok(Import::Run(Box::new(read(path)?)));
+    }
+    let name = path.display().to_string();
+    let bytes = crate::foreign::bytes_of(path)?;
+    let text = assay_interop::decode(&name, &bytes)?;
+    let result = if fio_json::is_results(&text) {
+        fio_json::import(&name, &text)?
+    } else if iometer_csv::is_results(&text) {
+        iometer_csv::import(&name, &text)?
+    } else if table::is_table(&text) {
+        table::import(&name, &text)?
+    } else {
+        bail!(
+            "{name} is no file of assay export, and no results of fio (--output-format=json+) or Iometer (CSV); a \
+             table needs the titles system,test,MiB/s,IOPS,avg ms,max ms"
+        );
+    };
+    Ok(Import::Result(Box::new(result)))
+}
+
+/// Results of another tool as a run with an id of its own.
+fn of_result(result: ImportedResult, store: &Store, number: u64) -> anyhow::Result<Exported> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let now_ms = u64::try_from(now.as_millis()).context("the clock is far off")?;
+    let random = u64::from(now.subsec_nanos()) << 32 | (u64::from(std::process::id()) ^ number << 20);
+    let run = store.new_run_id(result.started_unix_ms().unwrap_or(now_ms), random)?;
+    let (header, events) = result.into_events(run, env!("CARGO_PKG_VERSION"), now_ms);
+    Ok(Exported { label: None, note: None, lost: None, header, events })
 }
 
 fn add(store: &Store, exported: &Exported) -> anyhow::Result<()> {

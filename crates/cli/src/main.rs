@@ -14,6 +14,7 @@ mod compare;
 mod discovery;
 mod exit;
 mod export;
+mod foreign;
 mod keep;
 mod look;
 mod open_store;
@@ -87,6 +88,7 @@ fn verb(verb: &Verb) -> anyhow::Result<Exit> {
         Verb::Rm(args) => runs::rm(args),
         Verb::Export(args) => export::export(args),
         Verb::Import(args) => export::import(args),
+        Verb::Convert(args) => foreign::convert(args),
         Verb::Predict(args) => predict::predict(args),
         Verb::Arrays(args) => arrays::arrays(args),
         Verb::Published(args) => published::published(args),

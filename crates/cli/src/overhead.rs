@@ -83,6 +83,7 @@ fn measure(plan: &Plan) -> anyhow::Result<Vec<Cost>> {
         targets: prepared.facts(),
         host,
         array: None,
+        imported: None,
     };
     let mut collector = Collector::new(&header);
     let request = RunRequest { header, targets: &targets, warnings: Vec::new(), stop, cpus: Vec::new() };

@@ -7,6 +7,7 @@ use anyhow::{Context as _, bail};
 use assay_analysis::{Collector, Finding, Judgement, RunStatus, RunSummary, findings, gap_in_fill};
 use assay_engine::{RunRequest, RunTargets, StopSignal};
 use assay_host::{AwakeGuard, Sampler, Watched};
+use assay_interop::ImportedPlan;
 use assay_prepare::{
     BlankChoice, Closed, FillChoice, IoChoice, PrepareError, PrepareOptions, PreparedTargets, TooSmall,
 };
@@ -14,12 +15,13 @@ use assay_record::{Event, MemberKind, RunEvent, RunHeader, Warning};
 use assay_sim::{SimulatedArrays, Truth};
 use assay_spec::suites::suite;
 use assay_spec::units::{PerSecond, SizeSpec};
-use assay_spec::{Address, Overrides, Plan, without_secret};
+use assay_spec::{Address, Overrides, Plan, PlanFile, without_secret};
 use assay_store::Store;
 use assay_target::{Caching, Durability};
 
 use crate::args::{Form, Io, IoArgs, RunArgs, StoreArgs};
 use crate::exit::{Exit, Failed};
+use crate::foreign::{ForeignOrder, is_foreign};
 use crate::keep::Keeper;
 use crate::look::looks_like_target;
 use crate::open_store::open_store;
@@ -33,17 +35,19 @@ use crate::terminal::{error_options, note, say};
 use crate::truth;
 
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
+    check_order(args)?;
+    let ForeignOrder { imported, targets } = crate::foreign::order(args)?;
     let order = Order {
-        plan: plan(args)?,
-        targets: &args.targets,
+        plan: plan(args, imported.as_ref())?,
+        targets: &targets,
         label: args.label.as_deref(),
         note: args.note.as_deref(),
         array: None,
         too_small: too_small(args.size),
     };
     let store = open_store(&args.store)?;
-    let output = check_paths(args)?;
-    let array = array_of_run(args.array.as_deref(), &args.targets, &store)?;
+    let output = check_paths(args, &targets)?;
+    let array = array_of_run(args.array.as_deref(), &targets, &store)?;
     let order = Order { array, ..order };
     let done = execute(order, &args.io, &store, &stop_on_signals()?)?;
     let told = tell(args, &done, output.as_ref());
@@ -167,17 +171,23 @@ fn simulated_arrays(addresses: &[Address]) -> anyhow::Result<SimulatedArrays> {
     Ok(SimulatedArrays::new(arrays))
 }
 
-fn plan(args: &RunArgs) -> anyhow::Result<Plan> {
-    check_order(args)?;
+fn plan(args: &RunArgs, imported: Option<&ImportedPlan>) -> anyhow::Result<Plan> {
     let pace = if args.quick { StepLength::Quick } else { StepLength::AsWritten };
-    let choice =
-        Choice { set: &args.set, rate: args.rate, only: &args.only, size: args.size, seed: args.seed, pace };
+    let choice = Choice {
+        set: &args.set,
+        rate: args.rate,
+        only: &args.only,
+        size: args.size,
+        seed: args.seed,
+        pace,
+        imported,
+    };
     resolve(&args.plan, &choice)
 }
 
 /// The plan comes first: a target in its place, or no target at all, is answered with the command that was meant.
 fn check_order(args: &RunArgs) -> anyhow::Result<()> {
-    let is_plan = |word: &str| suite(word).is_some() || word.ends_with(".toml");
+    let is_plan = |word: &str| suite(word).is_some() || word.ends_with(".toml") || is_foreign(word);
     let plan_first = args.targets.iter().find(|word| is_plan(word)).filter(|_| !is_plan(&args.plan));
     match (plan_first, args.targets.first()) {
         (Some(plan), _) => {
@@ -189,6 +199,7 @@ fn check_order(args: &RunArgs) -> anyhow::Result<()> {
                 "which plan? assay run vmware {target} --quick runs the forum's tests; assay suites lists more"
             )
         }
+        (None, None) if !args.map.is_empty() => Ok(()),
         (None, None) => bail!("no TARGET is given; for example: assay run {} ./t.dat", args.plan),
         (None, Some(_)) => Ok(()),
     }
@@ -203,6 +214,8 @@ pub(crate) struct Choice<'c> {
     pub(crate) size: Option<SizeSpec>,
     pub(crate) seed: Option<u64>,
     pub(crate) pace: StepLength,
+    /// The plan, where it is another tool's.
+    pub(crate) imported: Option<&'c ImportedPlan>,
 }
 
 /// Whether steps are shortened.
@@ -224,7 +237,11 @@ pub(crate) fn resolve(name: &str, choice: &Choice<'_>) -> anyhow::Result<Plan> {
     }
     (overrides.size, overrides.seed) = (choice.size, choice.seed);
     (overrides.quick, overrides.only) = (choice.pace == StepLength::Quick, choice.only.to_vec());
-    Ok(plan_file(name)?.resolve(&overrides)?)
+    let file = match choice.imported {
+        Some(imported) => PlanFile::parse(name, &imported.plan)?,
+        None => plan_file(name)?,
+    };
+    Ok(file.resolve(&overrides)?)
 }
 
 fn addresses(targets: &[String]) -> anyhow::Result<Vec<Address>> {
@@ -238,8 +255,8 @@ fn addresses(targets: &[String]) -> anyhow::Result<Vec<Address>> {
 
 /// Refuses before the run what would fail after it, and targets and reports that would overwrite the store. Returns
 /// where the report goes.
-fn check_paths(args: &RunArgs) -> anyhow::Result<Option<Output>> {
-    let targets = addresses(&args.targets)?;
+fn check_paths(args: &RunArgs, targets: &[String]) -> anyhow::Result<Option<Output>> {
+    let targets = addresses(targets)?;
     refuse_store(&targets, &args.store)?;
     let Some(path) = &args.output else { return Ok(None) };
     let output = Output::check_named(path, Kept::of(&args.store, &targets), None)?;
@@ -318,6 +335,7 @@ fn header(store: &Store, plan: Plan, targets: &PreparedTargets) -> anyhow::Resul
         targets: targets.facts(),
         host: assay_host::host_facts(),
         array: None,
+        imported: None,
     })
 }
 

@@ -69,6 +69,9 @@ fn as_json() -> anyhow::Result<serde_json::Value> {
 
 /// Returns the plan that `name` means: a suite or a file.
 pub(crate) fn plan_file(name: &str) -> anyhow::Result<PlanFile> {
+    if let Some(plan) = crate::foreign::plan_file(name)? {
+        return Ok(plan);
+    }
     let path = std::path::Path::new(name);
     if let Some(suite) = suite(name).filter(|_| !path.exists() || !name.contains(['/', '.'])) {
         return Ok(PlanFile::parse(suite.name, suite.text)?);

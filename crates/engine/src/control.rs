@@ -26,6 +26,27 @@ impl StopSignal {
     }
 }
 
+/// How long the oldest I/O of a worker waits, as the worker saw it last.
+#[derive(Debug, Default)]
+pub(crate) struct Pulse {
+    /// Age of the oldest I/O in flight, ms.
+    oldest_ms: AtomicU32,
+    in_flight: AtomicU32,
+}
+
+impl Pulse {
+    pub(crate) fn beat(&self, oldest_ns: u64, in_flight: u32) {
+        let oldest_ms = u32::try_from(oldest_ns / 1_000_000).unwrap_or(u32::MAX);
+        self.in_flight.store(in_flight, Ordering::Relaxed);
+        self.oldest_ms.store(oldest_ms, Ordering::Relaxed);
+    }
+
+    /// Age of the oldest I/O in flight, ms, and how many there are.
+    pub(crate) fn read(&self) -> (u32, u32) {
+        (self.oldest_ms.load(Ordering::Relaxed), self.in_flight.load(Ordering::Relaxed))
+    }
+}
+
 /// What the workers of one step share.
 pub(crate) struct Control {
     pub(crate) clock: Clock,
@@ -36,6 +57,8 @@ pub(crate) struct Control {
     pub(crate) measure: Gate,
     /// Set when a step cannot go on: too many errors, a lost target.
     is_aborted: AtomicBool,
+    /// One for each worker, in the order in which they are started.
+    pub(crate) pulses: Vec<Pulse>,
     errors: AtomicU64,
     error_limit: u64,
 }
@@ -49,6 +72,7 @@ impl Control {
             start: Gate::new(workers + 1),
             measure: Gate::new(workers),
             is_aborted: AtomicBool::new(false),
+            pulses: (0..workers).map(|_| Pulse::default()).collect(),
             errors: AtomicU64::new(0),
             error_limit,
         }

@@ -126,6 +126,11 @@ impl Flights {
         self.counting_off_in_flight
     }
 
+    /// Returns when the oldest I/O in flight was issued, ns; `None` where nothing is in flight.
+    pub(crate) fn oldest_ns(&self) -> Option<u64> {
+        self.flights.iter().filter(|flight| flight.is_active).map(|flight| flight.issued_ns).min()
+    }
+
     pub(crate) fn has_free(&self) -> bool {
         !self.free.is_empty()
     }

@@ -21,6 +21,7 @@ mod planner;
 mod prefilled;
 mod rng;
 mod run;
+mod stalls;
 mod stamp;
 mod step;
 mod tally;

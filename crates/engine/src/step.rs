@@ -13,7 +13,7 @@ use assay_spec::{Job, Pacing, Semantics, Step};
 use assay_target::remote::PathEvent;
 use assay_target::{IoBuf, OpenError, OpenRequest, Target};
 
-use crate::control::{Control, StopSignal, Ticket};
+use crate::control::{Control, Pulse, StopSignal, Ticket};
 use crate::events::{Emitter, RunError};
 use crate::fill::{Filler, Pool};
 use crate::flights::depth;
@@ -22,6 +22,7 @@ use crate::placement::{JobWorkers, place};
 use crate::planner::{Planner, PlannerSetup};
 use crate::prefilled::{PrefilledBuffers, size_max, spare_buffers};
 use crate::rng::derive;
+use crate::stalls::{self, Stalls};
 use crate::tally::{INTERVAL_NS, Tally, TallyDrain, add};
 use crate::targets::JobTarget;
 use crate::worker::{Worker, WorkerEnd, WorkerSetup};
@@ -45,8 +46,8 @@ pub(crate) struct StepContext<'r> {
 }
 
 /// A worker thread and what comes from it.
-struct Running<'scope> {
-    job: u32,
+pub(crate) struct Running<'scope> {
+    pub(crate) job: u32,
     /// Of the job, from 0.
     worker: u32,
     thread: ScopedJoinHandle<'scope, (Bound, Option<WorkerEnd>)>,
@@ -84,10 +85,10 @@ pub(crate) fn run_step<T: Target>(
                 let (tally, drain) = Tally::new(context.id, job_index, job.mix.len(), job.pacing.is_open());
                 let cpu = places[running.len()].cpu;
                 let (ticket, ready, pool) = (Ticket::new(&control), ready.clone(), pool.clone());
-                let control = &control;
+                let (control, pulse) = (&control, &control.pulses[running.len()]);
                 let thread = scope.spawn(move || {
                     let bound = bind(cpu);
-                    let seat = Seat { context, control, job_index, worker };
+                    let seat = Seat { context, control, pulse, job_index, worker };
                     (bound, work(&seat, opener, &pool, tally, ticket, ready))
                 });
                 running.push(Running { job: job_index, worker, thread, drain });
@@ -105,6 +106,7 @@ pub(crate) fn run_step<T: Target>(
         let writes = writes_of(context, &ends);
         let (paths, events) = paths_of(context, &mut ends);
         paths::tell(events, control.clock, emitter)?;
+        stalls::tell_abandoned(context, &ends, emitter)?;
         let mut end = step_end(context, &control, jobs, ends, watched?);
         (end.paths, end.writes, end.workers) = (paths, writes, places);
         // After everything else: also a gap over the end of the window has ended by now.
@@ -142,6 +144,7 @@ fn all_ready(readiness: &Receiver<Result<(), OpenError>>, workers: u32) -> Resul
 struct Seat<'c> {
     context: &'c StepContext<'c>,
     control: &'c Control,
+    pulse: &'c Pulse,
     job_index: u32,
     /// Of the job, from 0.
     worker: u32,
@@ -226,6 +229,7 @@ fn worker_setup<'s>(seat: &'s Seat<'_>) -> WorkerSetup<'s> {
     let (job, target, step) = (seat.job(), seat.target(), seat.context.step);
     WorkerSetup {
         control: seat.control,
+        pulse: seat.pulse,
         job,
         job_index: seat.job_index,
         worker: seat.worker,
@@ -255,6 +259,7 @@ fn watch(
     emitter: &mut Emitter<'_>,
 ) -> (Sums, Result<StepCpu, RunError>) {
     let mut phases = Phases::new(context);
+    let mut stalls = Stalls::new(context);
     let mut sums: Sums = context.step.jobs.iter().map(|_| None).collect();
     let mut result = Ok(());
     while !running.iter().all(|r| r.thread.is_finished()) {
@@ -265,6 +270,7 @@ fn watch(
         let emitted = phases.follow(control, emitter).and_then(|()| emitter.host_samples()).and_then(|()| {
             if phases.second_is_over(control) { emit_intervals(&mut sums, emitter) } else { Ok(()) }
         });
+        let emitted = emitted.and_then(|()| stalls.follow(control, running, emitter));
         if let Err(error) = emitted {
             // Results that cannot be kept are not worth more load; the workers end by themselves.
             control.abort();

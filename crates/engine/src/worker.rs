@@ -11,9 +11,9 @@ use std::time::Duration;
 use assay_record::{Failure, Interval, Mismatch, StepEnd};
 use assay_spec::{Engine, Job, Semantics};
 use assay_target::remote::{Moment, PathChange};
-use assay_target::{BATCH_MAX, Completion, IoBuf, Op, OpKind, Target, TargetLost, Wait};
+use assay_target::{BATCH_MAX, Completion, IoBuf, Op, OpKind, StopPatience, Target, TargetLost, Wait};
 
-use crate::control::{Control, Ticket};
+use crate::control::{Control, Pulse, Ticket};
 use crate::fill::Filler;
 use crate::flights::{Binding, Counting, Flight, Flights, Role};
 use crate::pacer::Pacer;
@@ -26,12 +26,16 @@ use crate::tally::Tally;
 /// The longest a turn waits, ns: so soon a worker notices that it is to stop, whatever the target does. Clients over
 /// TCP sleep in a read that lasts less than this (`assay_tcp::READ_LIMIT`).
 const WAIT_NS_MAX: u64 = 50_000_000;
+/// How often a worker says how old its oldest I/O is, ns.
+const PULSE_NS: u64 = 1_000_000_000;
 /// An I/O due sooner than this is awaited by polling, ns: sleeping would be late.
 const SPIN_NS: u64 = 60_000;
 
 /// What a worker needs besides its target.
 pub(crate) struct WorkerSetup<'s> {
     pub(crate) control: &'s Control,
+    /// Where it says how old its oldest I/O is.
+    pub(crate) pulse: &'s Pulse,
     pub(crate) job: &'s Job,
     pub(crate) job_index: u32,
     pub(crate) worker: u32,
@@ -62,6 +66,8 @@ pub(crate) struct WorkerEnd {
     pub(crate) mismatches: Vec<Mismatch>,
     pub(crate) mismatch_count: u64,
     pub(crate) lost: Option<TargetLost>,
+    /// I/Os that had not ended when a stop could wait no longer.
+    pub(crate) abandoned: u32,
     /// Which job it worked for.
     pub(crate) job: u32,
     /// What went over the target's paths.
@@ -91,6 +97,8 @@ pub(crate) struct Worker<'s, T> {
     /// When each of `done` ended, where they are carried out one by one, ns.
     ended_ns: Vec<u64>,
     trouble: Trouble,
+    patience: StopPatience,
+    next_pulse_ns: u64,
     paths: WorkerPaths,
 }
 
@@ -226,6 +234,8 @@ impl<'s, T: Target> Worker<'s, T> {
                 mismatches: Vec::with_capacity(StepEnd::KEPT),
                 mismatch_count: 0,
             },
+            patience: StopPatience::default(),
+            next_pulse_ns: 0,
             paths: WorkerPaths::default(),
             setup,
         }
@@ -330,6 +340,10 @@ impl<'s, T: Target> Worker<'s, T> {
         let mut now_ns = self.setup.control.clock.now_ns();
         while self.flights.in_flight() > 0 {
             now_ns = self.turn(now_ns)?;
+            if self.patience.is_over(self.setup.control.stop.is_set()) {
+                // Storage that does not answer must not keep the program; the end says what is outstanding.
+                return Ok(());
+            }
         }
         // What was held or owed a reply belongs to the phase that is over.
         self.waiting.held = None;
@@ -381,6 +395,11 @@ impl<'s, T: Target> Worker<'s, T> {
         if now_ns >= self.tally.next_cut_ns() {
             self.tally.cut(now_ns);
             issued_ns = 0;
+        }
+        if now_ns >= self.next_pulse_ns {
+            self.next_pulse_ns = now_ns + PULSE_NS;
+            let oldest_ns = self.flights.oldest_ns().map_or(0, |oldest_ns| now_ns.saturating_sub(oldest_ns));
+            self.setup.pulse.beat(oldest_ns, self.flights.in_flight());
         }
         if self.supply.spares.wants_data() {
             self.fill_ahead()?;
@@ -727,7 +746,9 @@ impl<'s, T: Target> Worker<'s, T> {
         let control = self.setup.control;
         let now_ns = control.clock.now_ns();
         // After the window: the time it takes is reported beside the results and is part of none.
-        self.paths.after = self.target.remote_report(Moment::End);
+        let give_up = || self.patience.is_over(control.stop.is_set());
+        self.paths.after = self.target.remote_report(Moment::End { give_up: &give_up });
+        let abandoned = if give_up() { self.flights.in_flight() } else { 0 };
         self.paths.quote(&mut self.trouble.failures);
         let end_ns = match self.setup.semantics {
             Semantics::Assay => self.window.last_ns.max(self.window.closed_ns),
@@ -741,6 +762,7 @@ impl<'s, T: Target> Worker<'s, T> {
             mismatches: self.trouble.mismatches,
             mismatch_count: self.trouble.mismatch_count,
             lost,
+            abandoned,
             job: self.setup.job_index,
             paths: self.paths,
         }

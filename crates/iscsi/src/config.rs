@@ -1,9 +1,11 @@
 //! Configuration of an initiator: portals, names and credentials, path policy, time limits.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::chap::ChapConfig;
 use crate::login::Offer;
+use crate::proof::UnitProof;
 
 /// Configuration of an [`crate::Initiator`].
 #[derive(Debug, Clone)]
@@ -32,6 +34,8 @@ pub struct Config {
     pub timeouts: Timeouts,
     /// What makes it safe to send writes again.
     pub fence: Fence,
+    /// What the unit must be, shared by all initiators that drive it.
+    pub proof: Arc<UnitProof>,
 }
 
 impl Config {
@@ -51,6 +55,7 @@ impl Config {
             path_depth: 128,
             timeouts: Timeouts::default(),
             fence: Fence::ReinstatementOrReset,
+            proof: Arc::default(),
         }
     }
 }
@@ -96,6 +101,9 @@ pub enum Fence {
 /// All time limits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Timeouts {
+    /// A command that has not ended so long after it was submitted fails, whatever was tried meanwhile and whatever
+    /// else the target answered.
+    pub io: Duration,
     /// For opening a TCP connection.
     pub connect: Duration,
     /// For a whole login, and for reading the identity of the LUN after it.
@@ -128,6 +136,7 @@ pub struct Timeouts {
 impl Default for Timeouts {
     fn default() -> Self {
         Self {
+            io: Duration::from_secs(60),
             connect: Duration::from_secs(5),
             login: Duration::from_secs(15),
             command: Duration::from_secs(30),

@@ -33,11 +33,29 @@ pub enum IoError {
         /// How the last try ended.
         last: String,
     },
+    /// It did not end in the time that an I/O has.
+    #[error(
+        "given up because it did not complete within {waited_s} s, in {attempts} attempts; last error: {last}"
+    )]
+    Expired {
+        /// The limit, seconds.
+        waited_s: u64,
+        /// How often it was sent.
+        attempts: u32,
+        /// Last error of a path.
+        last: String,
+    },
     /// No path came back in time.
     #[error("no path to the target was up for {waited_s} s")]
     NoPath {
         /// How long was waited, seconds.
         waited_s: u64,
+    },
+    /// The unit is not the one that it was.
+    #[error("{why}")]
+    Changed {
+        /// What differs.
+        why: String,
     },
     /// The command itself makes no sense.
     #[error("{0}")]
@@ -121,6 +139,24 @@ pub enum PathError {
         /// Cause.
         why: String,
     },
+    /// The LUN behind this path is another one than before, or than behind the other paths.
+    #[error("LUN behind {portal} cannot be used: it is another unit: {why}; nothing is written to it")]
+    Changed {
+        /// Portal.
+        portal: String,
+        /// What differs.
+        why: String,
+    },
+    /// The LUN has another size than before.
+    #[error("LUN behind {portal} cannot be used: its size differs: {now} bytes, not {before}")]
+    Resized {
+        /// Portal.
+        portal: String,
+        /// Size before, bytes.
+        before: u64,
+        /// Size now, bytes.
+        now: u64,
+    },
     /// Too many redirections.
     #[error("{portal} redirects the login more often than allowed; check the target's portal settings")]
     RedirectLoop {
@@ -133,7 +169,11 @@ impl PathError {
     /// True if trying again cannot help as long as nobody changes a setting.
     #[must_use]
     pub fn is_permanent(&self) -> bool {
-        matches!(self, Self::Login { source, .. } if source.is_permanent())
+        match self {
+            Self::Login { source, .. } => source.is_permanent(),
+            Self::Changed { .. } | Self::Resized { .. } => true,
+            _ => false,
+        }
     }
 
     /// What is not there: wrong name, not allowed, or not set up yet.
@@ -254,12 +294,31 @@ pub enum CommandError {
     },
 }
 
-/// No path came back in time; all later calls say the same.
+/// Why no command can be carried out any more; all later calls say the same.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the target is lost: no path for {waited_s} s, last error: {last}")]
-pub struct Lost {
-    /// How long was waited, seconds.
-    pub waited_s: u64,
-    /// Last error of a path.
-    pub last: String,
+pub enum Lost {
+    /// No path came back in time.
+    #[error("the target is lost: no path for {waited_s} s, last error: {last}")]
+    NoPath {
+        /// How long was waited, seconds.
+        waited_s: u64,
+        /// Last error of a path.
+        last: String,
+    },
+    /// The unit is not the one that it was.
+    #[error("the target is lost: {why}")]
+    Changed {
+        /// What differs.
+        why: String,
+    },
+}
+
+impl Lost {
+    /// The error of a command that was waiting.
+    pub(crate) fn of_command(&self) -> IoError {
+        match self {
+            Self::NoPath { waited_s, .. } => IoError::NoPath { waited_s: *waited_s },
+            Self::Changed { why } => IoError::Changed { why: why.clone() },
+        }
+    }
 }

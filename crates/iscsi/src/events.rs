@@ -52,10 +52,26 @@ pub enum EventKind {
     AccessState(AccessState),
     /// The target reports a change, in words.
     UnitAttention(String),
+    /// After a change that the target reported, the path proved that it leads to the same unit as before.
+    SameUnit,
     /// A command took too long and was aborted.
     CommandAborted {
         /// How long it was in the air, ms.
         after_ms: u128,
+    },
+    /// The oldest command waits for long.
+    Stalled {
+        /// How long, ms.
+        waited_ms: u128,
+        /// Commands that have not ended.
+        commands: u32,
+        /// After how long each fails, seconds.
+        limit_s: u64,
+    },
+    /// No command waits for long any more.
+    Resumed {
+        /// How long the oldest had waited, ms.
+        waited_ms: u128,
     },
     /// A control PDU was refused, or the target said something, in words.
     TargetSays(String),

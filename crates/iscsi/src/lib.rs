@@ -14,6 +14,7 @@ mod initiator;
 pub mod login;
 mod multipath;
 pub mod pdu;
+mod proof;
 pub mod scsi;
 pub mod serial;
 pub mod session;
@@ -30,6 +31,7 @@ pub use error::{CommandError, ConnectError, DiscoveryError, IoError, Lost, Missi
 pub use events::{Event, EventKind, FencedBy};
 pub(crate) use initiator::login_error as initiator_login_error;
 pub use initiator::{Command, Completion, Initiator, Kind, Transfer};
+pub use proof::{UnitIdentity, UnitProof};
 pub use stats::PathStatus;
 pub use transport::resolve;
 pub use units::{Unit, Units, UnitsError, units};

@@ -19,7 +19,7 @@ pub(crate) enum Data<B> {
 }
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> Data<B> {
-    fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         match self {
             Self::None => &[],
             Self::User(buffer) => buffer.as_ref(),
@@ -66,6 +66,8 @@ pub(crate) enum CommandState {
     Paused { until: Instant },
     /// Ended; waits for its last bytes to leave the socket's queue.
     Ending,
+    /// A control command that ended; its sender looks at it next.
+    Ended,
 }
 
 /// One command.
@@ -77,6 +79,8 @@ pub(crate) struct Slot<B> {
     pub cdb: Cdb,
     pub direction: Direction,
     pub transfer_bytes: u32,
+    /// First block of a caller's write.
+    pub lba: u64,
     /// Path the last attempt was sent on.
     pub last_path: Option<u8>,
     pub attempts: u32,
@@ -104,6 +108,7 @@ impl<B> Slots<B> {
             cdb: [0; 16],
             direction: Direction::None,
             transfer_bytes: 0,
+            lba: 0,
             last_path: None,
             attempts: 0,
             submitted_at: now,

@@ -53,8 +53,8 @@ struct Station {
 #[derive(Debug, Clone)]
 struct Network {
     delay_ns: f64,
-    /// Outside the target: the two directions of the link.
-    outer: [Station; 2],
+    /// Outside the target: the host, and the two directions of the link.
+    outer: [Station; 3],
     /// Inside the target, held by a worker: CPU, controller, serial writes, streaming.
     inner: [Station; 4],
     members: Members,
@@ -143,7 +143,12 @@ fn drain_limit(resolved: &ResolvedArray, classes: &[Class]) -> f64 {
     if !classes.iter().any(|c| c.io_cost.buffered) {
         return f64::INFINITY;
     }
-    let demand = member_demand_ns(resolved, classes, BLOCKED_QUEUE);
+    let queue = match resolved.media {
+        Media::Disk(..) => BLOCKED_QUEUE,
+        // A drive works on all that it is given at once.
+        Media::Flash(_) => f64::INFINITY,
+    };
+    let demand = member_demand_ns(resolved, classes, queue);
     f64::from(resolved.shape.members) / demand * 1e9
 }
 
@@ -247,18 +252,19 @@ impl Network {
             .iter()
             .filter(|c| waits(c))
             .flat_map(|c| c.io_cost.phases.iter().filter(|p| p.visits > 0).map(|p| (c.share * missed(c), *p)))
-            .map(|(share, phase)| (share, phase, fork_join(phase.visits)))
+            .map(|(share, phase)| (share, phase, resolved.fork_join(phase.visits)))
             .collect();
         Self {
-            delay_ns: sum(&|c| c.io_cost.delay_ns),
-            outer: [wire(Kind::Read), wire(Kind::Write)],
+            // Below zero where the link and the members transfer at the same time.
+            delay_ns: sum(&|c| {
+                c.io_cost.delay_ns - if c.io_cost.buffered { 0.0 } else { c.io_cost.overlap_ns * missed(c) }
+            }),
+            outer: [one(sum(&|c| c.io_cost.host_ns)), wire(Kind::Read), wire(Kind::Write)],
             inner: [
                 Station { demand_ns: sum(&|c| c.io_cost.cpu_ns), servers: resolved.cores },
                 one(sum(&|c| c.io_cost.controller_ns)),
                 one(sum(&|c| c.io_cost.serial_ns * missed(c))),
-                one(sum(&|c| {
-                    if waits(c) && !resolved.streams_ahead() { c.io_cost.stream_ns * missed(c) } else { 0.0 }
-                })),
+                streaming(resolved, classes),
             ],
             members: Members {
                 count: f64::from(resolved.shape.members),
@@ -285,13 +291,16 @@ fn destage_rest(resolved: &ResolvedArray, classes: &[Class]) -> f64 {
     }
 }
 
-/// Mean of the slowest of `w` visits that run side by side, over the mean of one.
-///
-/// Exponential visits give the harmonic number H(w); positioning times vary about half as much, so half of
-/// the excess is taken (Varki's fork-join approximation has the same form).
-fn fork_join(visits: u32) -> f64 {
-    let harmonic: f64 = (1..=visits.max(1)).map(|i| 1.0 / f64::from(i)).sum();
-    1.0 + (harmonic - 1.0) * 0.5
+/// Streams over drives: an I/O keeps the members it has chunks on busy, and the others are free for the next one.
+fn streaming(resolved: &ResolvedArray, classes: &[Class]) -> Station {
+    let (mut all_members_ns, mut own_ns) = (0.0, 0.0);
+    let waits = |c: &&Class| c.io_cost.serial_ns <= 0.0 && !c.io_cost.buffered && !resolved.streams_ahead();
+    for class in classes.iter().filter(waits) {
+        let time = class.share * class.io_cost.stream_ns * (1.0 - class.io_cost.hit);
+        all_members_ns += time;
+        own_ns += time * resolved.stream_parallel(class.io_cost.bytes);
+    }
+    Station { demand_ns: own_ns, servers: if all_members_ns > 0.0 { own_ns / all_members_ns } else { 1.0 } }
 }
 
 /// The fixed point: I/Os per second with `n` in the scope.

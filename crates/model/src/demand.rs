@@ -13,6 +13,8 @@ use serde::Serialize;
 /// What limits, in words that fit after "limited by".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 pub enum ResourceKind {
+    /// The host that issues the load.
+    Host,
     /// Target software.
     TargetCpu,
     /// Controller or bus.
@@ -117,8 +119,13 @@ pub fn demand_table(resolved: &ResolvedArray, classes: &[Class], outstanding: f6
     let missed = |c: &Class| 1.0 - c.io_cost.hit;
     let wire = |kind: Kind| per_io(&|c| if c.io_cost.kind == kind { c.io_cost.wire_ns } else { 0.0 });
     let speedup = link_speedup(resolved, classes, outstanding);
-    let n = members_queue(resolved, classes, outstanding);
+    // A bound holds however the I/Os happen to fall on the dies of a drive: all of them may be busy.
+    let n = match resolved.media {
+        Media::Disk(..) => members_queue(resolved, classes, outstanding),
+        Media::Flash(_) => f64::INFINITY,
+    };
     let rows = [
+        (ResourceKind::Host, per_io(&|c| c.io_cost.host_ns), 1.0),
         (ResourceKind::TargetCpu, per_io(&|c| c.io_cost.cpu_ns), resolved.cores),
         (ResourceKind::Controller, per_io(&|c| c.io_cost.controller_ns), 1.0),
         (ResourceKind::LinkRead, wire(Kind::Read), speedup),
@@ -169,10 +176,12 @@ pub(crate) fn unloaded_ns(resolved: &ResolvedArray, class: &Class) -> f64 {
         0.0
     } else {
         let phases = r.phases.iter().filter(|p| p.visits > 0);
-        let stream = if resolved.streams_ahead() { 0.0 } else { r.stream_ns };
+        let stream =
+            if resolved.streams_ahead() { 0.0 } else { r.stream_ns * resolved.stream_parallel(r.bytes) };
         stream + phases.map(|p| resolved.visit_ns(p, 1.0)).sum::<f64>()
     };
-    r.delay_ns + r.cpu_ns + r.controller_ns + r.wire_ns + (1.0 - r.hit) * members
+    let transfer = r.wire_ns - (1.0 - r.hit) * if r.buffered { 0.0 } else { r.overlap_ns };
+    r.delay_ns + r.host_ns + r.cpu_ns + r.controller_ns + transfer + (1.0 - r.hit) * members
 }
 
 /// Requests a member can choose from when N I/Os, each visiting w members at once, are spread over all m:
@@ -203,6 +212,7 @@ fn name_of(resolved: &ResolvedArray, kind: ResourceKind, servers: f64) -> String
     let array = resolved.array();
     let rate = array.link.rate.name();
     match kind {
+        ResourceKind::Host => "the host that issues the load".to_owned(),
         ResourceKind::TargetCpu => "the target's software".to_owned(),
         ResourceKind::Controller => "the controller".to_owned(),
         ResourceKind::SerialWrites => "the target's single queue of random writes".to_owned(),

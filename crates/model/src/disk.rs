@@ -2,10 +2,14 @@
 //!
 //! `S = overhead + seek(distance) + rotational wait + transfer`. The mean service time falls with the queue n
 //! the disk may choose from (NCQ/TCQ). How fast is simulated, not assumed: [`ServiceTable`] runs the disk with
-//! n requests always waiting, picks the one reached first (shortest positioning time first, SPTF), and serves
-//! a request that was passed over for too long at once (an age limit, without which SPTF starves).
+//! n requests always waiting, once picking the one reached first (shortest positioning time first, SPTF, with an
+//! age limit, without which it starves), and once sweeping over them in the order of their places, which is what
+//! elevators of kernels and RAID controllers and many drives do. A sweep saves seeks and no rotation: on a short
+//! stroke it gains nothing. Where a sheet does not say which a drive does, the mean of both is taken (geometric),
+//! and the interval holds both.
 
 use crate::num::{index, whole};
+use crate::raid::Kind;
 use crate::rng::Rng;
 
 /// Queue lengths at which the table is simulated; between them it is interpolated in log n.
@@ -35,6 +39,10 @@ pub struct Disk {
     pub capacity_bytes: f64,
     /// Commands it reorders at once.
     pub ncq: f64,
+    /// How much of the order is by position, \[0, 1\]: 1 = by positioning time, 0 = by seek only.
+    pub by_position: f64,
+    /// Writes that the drive's own write cache sorts; 0 = it has none, or it is off.
+    pub cached_writes: f64,
     /// Exponent on the gain of reordering.
     pub ncq_gain: f64,
 }
@@ -104,8 +112,12 @@ impl Disk {
 /// Positioning time of one disk on one span, by queue length. Transfer time is not included.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServiceTable {
-    /// Mean time at 0..=256 waiting requests (index 0 = 1), ns.
-    mean_ns: Vec<f64>,
+    /// Mean time of a read at 0..=256 waiting requests (index 0 = 1), ns.
+    reads_ns: Vec<f64>,
+    /// The same of a write.
+    writes_ns: Vec<f64>,
+    /// The same of a write that a controller destages in the order of its cache.
+    destages_ns: Vec<f64>,
     /// Draws of the time at one waiting request divided by their mean, sorted.
     draws: Vec<f64>,
 }
@@ -117,31 +129,60 @@ impl ServiceTable {
     pub fn simulate(disk: &Disk, stroke: f64, seed: u64) -> Self {
         let stroke = stroke.clamp(1e-6, 1.0);
         let one = mean_single(disk, stroke);
-        let points = DEPTHS.map(|n| if n == 1 { one } else { sptf_mean(disk, stroke, n, seed) });
-        let mut mean_ns = Vec::with_capacity(257);
-        for n in 0..=DEPTHS[DEPTHS.len() - 1] {
-            let simulated = interpolate(&points, n.max(1));
-            // Positioning never gets slower with more to choose from; what is left of that is noise.
-            let gain = (simulated / one).min(1.0).powf(disk.ncq_gain);
-            mean_ns.push(one * gain);
+        let by_position = DEPTHS.map(|n| if n == 1 { one } else { sptf_mean(disk, stroke, n, seed) });
+        let by_seek = DEPTHS.map(|n| if n == 1 { one } else { sweep_mean(disk, stroke, n, seed) });
+        let last = DEPTHS[DEPTHS.len() - 1];
+        // Positioning never gets slower with more to choose from; what is left of that is noise.
+        let at = |share: f64, seen: usize, all: usize| {
+            let gain = |points: &[f64; DEPTHS.len()], n: usize| (interpolate(points, n) / one).min(1.0);
+            let gain = gain(&by_position, seen).powf(share) * gain(&by_seek, all).powf(1.0 - share);
+            one * gain.powf(disk.ncq_gain)
+        };
+        let window = index(whole(disk.ncq)).clamp(1, last);
+        let cached = index(whole(disk.cached_writes)).min(last);
+        // A drive may serve the writes of its own cache in any order: nobody waits for one of them.
+        let free = disk.by_position > 0.0 && cached > 0;
+        let write_share = if free { f64::midpoint(disk.by_position, 1.0) } else { disk.by_position };
+        let depths = || (0..=last).map(|n| n.max(1));
+        Self {
+            reads_ns: depths().map(|n| at(disk.by_position, n.min(window), n)).collect(),
+            writes_ns: depths().map(|n| at(write_share, n.min(window).max(cached), n.max(cached))).collect(),
+            destages_ns: depths().map(|n| at(disk.by_position / 2.0, n.min(window), n)).collect(),
+            draws: draw_singles(disk, stroke, seed),
         }
-        Self { mean_ns, draws: draw_singles(disk, stroke, seed) }
     }
 
-    /// Mean positioning time with `n` requests to choose from, ns; n may be fractional.
+    /// Mean positioning time of a read or a write with `n` requests to choose from, ns; n may be fractional.
     #[must_use]
-    pub fn at(&self, n: f64) -> f64 {
-        let last = self.mean_ns.len() - 1;
-        let n = n.clamp(1.0, last as f64);
-        let low = index(whole(n.floor()));
-        let high = (low + 1).min(last);
-        self.mean_ns[low] + (self.mean_ns[high] - self.mean_ns[low]) * (n - n.floor())
+    pub fn at(&self, kind: Kind, n: f64) -> f64 {
+        let table = match kind {
+            Kind::Read => &self.reads_ns,
+            Kind::Write => &self.writes_ns,
+        };
+        between(table, n)
+    }
+
+    /// Mean positioning time of a write that a controller destages while `n` of its cache wait for the disk, ns.
+    ///
+    /// Controllers sort by place and hand the disk a few at a time: half of the gain by position is left.
+    #[must_use]
+    pub fn destage_at(&self, n: f64) -> f64 {
+        between(&self.destages_ns, n).min(between(&self.writes_ns, 1.0))
     }
 
     /// Draws of the positioning time divided by its mean: multiply by [`Self::at`].
     pub(crate) fn draws(&self) -> &[f64] {
         &self.draws
     }
+}
+
+/// Between two whole queue lengths.
+fn between(table: &[f64], n: f64) -> f64 {
+    let last = table.len() - 1;
+    let n = n.clamp(1.0, last as f64);
+    let low = index(whole(n.floor()));
+    let high = (low + 1).min(last);
+    table[low] + (table[high] - table[low]) * (n - n.floor())
 }
 
 /// Mean of overhead + seek + half a revolution for independent positions, by integration over the distance.
@@ -203,6 +244,35 @@ fn sptf_mean(disk: &Disk, stroke: f64, n: usize, seed: u64) -> f64 {
         queue[choice] = draw(&mut rng, served);
     }
     total / SERVED as f64
+}
+
+/// Mean positioning time with `n` requests always waiting and served in sweeps over the stroke, ns. The platter is
+/// anywhere when the head arrives: half a revolution.
+fn sweep_mean(disk: &Disk, stroke: f64, n: usize, seed: u64) -> f64 {
+    let mut rng = Rng::new(seed.wrapping_add(n as u64) ^ 0x5EE4);
+    let mut queue: Vec<f64> = (0..n).map(|_| rng.unit() * stroke).collect();
+    let (mut place, mut direction, mut total) = (stroke / 2.0, 1.0, 0.0);
+    let warm = (2 * n).min(SERVED);
+    let mut served = 0;
+    while served < SERVED + warm {
+        let Some(next) = nearest_ahead(&queue, place, direction) else {
+            direction = -direction;
+            continue;
+        };
+        if served >= warm {
+            total += disk.seek_ns((queue[next] - place).abs());
+        }
+        place = queue[next];
+        queue[next] = rng.unit() * stroke;
+        served += 1;
+    }
+    disk.overhead_ns + total / SERVED as f64 + disk.revolution_ns / 2.0
+}
+
+/// The nearest place in a direction, 1 or -1.
+fn nearest_ahead(queue: &[f64], place: f64, direction: f64) -> Option<usize> {
+    let distances = queue.iter().map(|w| (w - place) * direction).enumerate().filter(|(_, d)| *d >= 0.0);
+    distances.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(i, _)| i)
 }
 
 /// The request to serve next and its positioning time.

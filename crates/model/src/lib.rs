@@ -20,6 +20,7 @@ pub mod des;
 pub mod disk;
 pub mod facts;
 pub mod from_plan;
+mod model_error;
 mod num;
 pub mod predict;
 pub mod published;

@@ -2,11 +2,12 @@
 
 use assay_spec::units::Bytes;
 
-use crate::array::{Array, Device};
+use crate::array::{Array, Device, ProtocolKind};
 use crate::closed::{Outcome, closed_form};
 use crate::demand::{DemandTable, ResourceKind, demand_table};
 use crate::des::{ClientOutcome, SimOptions, simulate};
 use crate::facts::usable_bytes;
+use crate::model_error::factors;
 use crate::quantity::{Bounds, Corner};
 use crate::resolved::{Class, Media, ResolvedArray, Software, Tables};
 use crate::workload::{LoadModel, Workload};
@@ -104,6 +105,8 @@ pub struct Prediction {
     pub table: DemandTable,
     /// What really limits: usually the table's first row, but workers or pace when those come before.
     pub limit: ResourceKind,
+    /// Caches that a bound leaves out: with what they hold, a client may be faster than the bound.
+    pub caches_left_out: Vec<&'static str>,
     /// The closed form at nominal values.
     pub closed: Outcome,
     /// The simulation at nominal values.
@@ -132,10 +135,17 @@ impl Prediction {
         self.simulated.as_ref().map(|s| self.closed.iops / s.iops.value - 1.0)
     }
 
+    /// Mean response time of the closed form over that of the simulation, minus 1; `None` without a simulation.
+    #[must_use]
+    pub fn latency_disagreement(&self) -> Option<f64> {
+        self.simulated.as_ref().map(|s| self.closed.mean_ms / s.mean_ms.value - 1.0)
+    }
+
     /// Whether the two must be shown side by side.
     #[must_use]
     pub fn shows_both(&self) -> bool {
-        self.disagreement().is_some_and(|d| d.abs() > SHOW_BOTH_ABOVE)
+        let apart = [self.disagreement(), self.latency_disagreement()];
+        apart.iter().flatten().any(|d| d.abs() > SHOW_BOTH_ABOVE)
     }
 
     /// The limit in words: "one 1GbE link, read direction".
@@ -162,8 +172,10 @@ impl Prediction {
         let limit = self.limit_name();
         match self.software {
             Software::Unknown => format!(
-                "at most {:.0} IOPS ({:.1} MiB/s), the bound of {limit}; {SOFTWARE_COST_UNKNOWN}{second}",
-                self.iops.hi, self.mib_s.hi
+                "at most {:.0} IOPS ({:.1} MiB/s) without {}, the bound of {limit}; {SOFTWARE_COST_UNKNOWN}{second}",
+                self.iops.hi,
+                self.mib_s.hi,
+                self.caches_left_out.join(" and ")
             ),
             Software::None | Software::Known => format!(
                 "{:.0} to {:.0} IOPS (nominal {:.0}, {:.1} MiB/s), limited by {limit}{second}",
@@ -192,12 +204,27 @@ pub fn predict(array: &Array, workload: &Workload, engines: Engines, tables: &mu
     };
     let mut iops = Bounds::spanning(nominal.iops, [slow.iops, fast.iops]);
     let mut mean_ms = Bounds::spanning(nominal.mean_ms, [slow.mean_ms, fast.mean_ms]);
-    if let Some(sim) = &simulated {
-        // Where the engines disagree the truth may be at either: the interval holds both.
-        iops = Bounds::spanning(iops.value, [iops.lo.min(sim.iops.lo), iops.hi.max(sim.iops.hi)]);
+    if let (Some(sim), Engines::Simulated { max_ios, .. }, LoadModel::Rate { .. }) =
+        (&simulated, engines, workload.pace)
+    {
+        // How long I/Os wait for each other below the highest rate is a matter of chance: the closed form guesses it.
+        let ends = [0, 2].map(|end: usize| {
+            let (resolved, _, outcome) = &corners[end];
+            simulate_seeds(resolved, workload, outcome, 1, max_ios).mean_ms.value
+        });
+        mean_ms =
+            Bounds::spanning(sim.mean_ms.value, [ends[0].max(sim.mean_ms.hi), ends[1].min(sim.mean_ms.lo)]);
+    } else if let Some(sim) = &simulated {
         mean_ms =
             Bounds::spanning(mean_ms.value, [mean_ms.lo.min(sim.mean_ms.lo), mean_ms.hi.max(sim.mean_ms.hi)]);
     }
+    if let Some(sim) = &simulated {
+        // Where the engines disagree the truth may be at either: the interval holds both.
+        iops = Bounds::spanning(iops.value, [iops.lo.min(sim.iops.lo), iops.hi.max(sim.iops.hi)]);
+    }
+    let limit = limit_of(resolved, &table, workload, nominal);
+    let error = factors(resolved, classes, limit);
+    let (iops, mean_ms) = (error.of_rate(iops), error.of_time(mean_ms));
     set_ceilings(&mut table, corners.each_ref().map(|(r, c, _)| (r, c.as_slice())), workload, iops);
     Prediction {
         test: workload.name.clone(),
@@ -205,13 +232,26 @@ pub fn predict(array: &Array, workload: &Workload, engines: Engines, tables: &mu
         iops,
         mib_s: iops.scaled(workload.mean_size() / MIB),
         mean_ms,
-        p99_ms: simulated.as_ref().map(|s| s.p99_ms),
+        p99_ms: simulated.as_ref().map(|s| error.of_time(s.p99_ms)),
         p99_reliability: reliability(resolved, classes),
-        limit: limit_of(resolved, &table, workload, nominal),
+        limit,
+        caches_left_out: caches_left_out(array),
         table,
         closed: *nominal,
         simulated,
     }
+}
+
+/// Caches between a client and the members that the array file does not describe.
+fn caches_left_out(array: &Array) -> Vec<&'static str> {
+    let mut caches = Vec::new();
+    if array.protocol.kind != ProtocolKind::Local {
+        caches.push("caches of the client");
+    }
+    if array.controller.read_cache.is_none() {
+        caches.push("RAM of the server");
+    }
+    caches
 }
 
 /// Sets the rates at which resources are full over the ranges of the array file.

@@ -8,6 +8,7 @@ mod articles;
 mod folds;
 mod grid;
 mod markdown;
+mod unseen;
 
 use serde::Serialize;
 use thiserror::Error;
@@ -18,10 +19,12 @@ use crate::predict::{Engines, predict};
 use crate::published::{self, Published, PublishedError, Row, RowLimit};
 use crate::quantity::Bounds;
 use crate::resolved::Tables;
+use crate::unseen::Half;
 
 pub use articles::{Article, articles};
 pub use grid::{Grid, grid};
 pub use markdown::to_markdown;
+pub use unseen::{UnseenHalf, UnseenRow, unseen_half};
 
 /// Why validation could not run.
 #[derive(Debug, Error)]
@@ -89,6 +92,8 @@ pub struct Validation {
     pub not_modelled: Vec<(String, String, String)>,
     /// The change each article proposed, and what the model says of it.
     pub articles: Vec<Article>,
+    /// Systems that the model was not made from.
+    pub unseen: Vec<UnseenHalf>,
 }
 
 impl Validation {
@@ -160,7 +165,9 @@ pub fn validate() -> Result<Validation, ValidateError> {
     }
     sheet.extend(folds::groups_from_sheets(&published, &mut tables)?);
     let (cross, sweep) = folds::run(&published, &mut tables)?;
-    Ok(Validation { sheet, cross, sweep, not_modelled, articles: articles(&mut tables)? })
+    let articles = articles(&mut tables)?;
+    let unseen = vec![unseen_half(Half::Open, &mut tables)?, unseen_half(Half::HeldBack, &mut tables)?];
+    Ok(Validation { sheet, cross, sweep, not_modelled, articles, unseen })
 }
 
 fn reason(row: &Row) -> String {

@@ -27,6 +27,11 @@ const DATA_DIGEST: f64 = 4.0;
 /// What goes before the data of an NFSv3 READ over TCP: record mark 4 and RPC reply 24 (RFC 5531), then status 4,
 /// attributes 88, and count, end mark and length 12 (RFC 1813). Every known server sends the attributes.
 const NFS_READ_REPLY: f64 = 132.0;
+/// Largest transfer of one command on a SATA link, bytes; larger I/Os are split.
+const SATA_COMMAND: f64 = 1_048_576.0;
+/// Five frame information structures of a queued command (register, set-up, data, status twice) and the handshakes
+/// between them, as bytes of the link's time. 4 KiB commands fill a 3 Gbit/s port at 52,000 I/Os per second.
+const SATA_TURNS: f64 = 1600.0;
 /// ONC RPC record mark, RPC header, NFSv3 READ/WRITE header and attributes: about this per 64 KiB call.
 const NFS_HEADER: f64 = 200.0;
 
@@ -92,11 +97,18 @@ pub fn ceiling_mb_s(link: &Link, protocol: &Protocol, size_bytes: f64) -> f64 {
         LinkRate::FibreChannel(generation) => fibre_channel_mb_s(generation),
         // 8b/10b, and about 1 % for frame information structures: a 6 Gbit/s port carries about 594 MB/s;
         // what drives reach (550 to 560) is on their sheets.
-        LinkRate::Sata(gbit_s) => gbit_s * 100.0 * 0.99,
+        LinkRate::Sata(gbit_s) => {
+            gbit_s * 100.0 * 0.99 * size_bytes / (size_bytes + sata_command_bytes(size_bytes))
+        }
         // 8b/10b; SSP frames carry 1024 bytes of about 1060.
         LinkRate::Sas { lane_gbit_s, lanes } => lane_gbit_s * 100.0 * f64::from(lanes) * (1024.0 / 1060.0),
         LinkRate::Pcie { generation, lanes } => pcie_lane_mb_s(generation) * f64::from(lanes),
     }
+}
+
+/// What commands of at most [`SATA_COMMAND`] bytes cost of the link beside their data, bytes.
+fn sata_command_bytes(size_bytes: f64) -> f64 {
+    SATA_TURNS * (size_bytes / SATA_COMMAND).ceil().max(1.0)
 }
 
 /// iSCSI: payload / (payload + headers) with full PDUs of `MaxRecvDataSegmentLength`; NFS: one header per call.

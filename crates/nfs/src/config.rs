@@ -47,11 +47,15 @@ pub struct FileConfig {
 /// All time limits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Timeouts {
+    /// A command that has not ended so long after it was submitted fails, whatever was tried meanwhile and whatever
+    /// else the server answered.
+    pub io: Duration,
     /// For opening a TCP connection.
     pub connect: Duration,
     /// A call without an answer for so long ends its connection, and is sent again on a new one.
     pub call: Duration,
-    /// The same for a COMMIT, which may have to write all that the server's memory holds.
+    /// A COMMIT fails after so long; it may have to write all that the server's memory holds. After half of it without
+    /// an answer its connection ends, and it is sent again.
     pub commit: Duration,
     /// Time between two pings of a connection.
     pub ping_interval: Duration,
@@ -72,6 +76,7 @@ pub struct Timeouts {
 impl Default for Timeouts {
     fn default() -> Self {
         Self {
+            io: Duration::from_secs(60),
             connect: Duration::from_secs(5),
             call: Duration::from_secs(60),
             commit: Duration::from_secs(600),

@@ -186,6 +186,20 @@ pub enum IoError {
         /// How the last try ended.
         last: String,
     },
+    /// It did not end in the time that an I/O has.
+    #[error("given up because it did not complete within {waited_s} s; last error: {last}")]
+    Expired {
+        /// The limit, s.
+        waited_s: u64,
+        /// What happened last.
+        last: String,
+    },
+    /// The caller did not wait for it.
+    #[error("abandoned after {waited_s} s without an answer")]
+    Abandoned {
+        /// How long was waited, s.
+        waited_s: u64,
+    },
     /// No answer came in time, on any connection.
     #[error("no answer from the server for {waited_s} s")]
     NoServer {

@@ -31,6 +31,20 @@ pub enum EventKind {
         /// Their bytes.
         bytes: u64,
     },
+    /// The oldest command waits for long.
+    Stalled {
+        /// How long, ms.
+        waited_ms: u128,
+        /// Commands that have not ended.
+        commands: u32,
+        /// After how long each fails, s.
+        limit_s: u64,
+    },
+    /// No command waits for long any more.
+    Resumed {
+        /// How long the oldest had waited, ms.
+        waited_ms: u128,
+    },
     /// Events were dropped because nobody took them.
     Dropped {
         /// How many.

@@ -21,8 +21,8 @@ use crate::xdr::{Reader, Writer, XdrError};
 const ANSWER_BYTES_MAX: usize = 4 << 20;
 /// Answers to earlier calls, and fragments without a byte, that are skipped in a row.
 const SKIPPED_MAX: u32 = 64;
-/// How often a server that says "later" is asked again.
-const LATER_MAX: u32 = 20;
+/// How long a server that says "later" is asked again, over all calls until it says something else.
+const LATER_FOR: Duration = Duration::from_secs(5);
 const LATER_PAUSE: Duration = Duration::from_millis(250);
 /// Longest wait for the port mapper, which has next to nothing to do; firewalls that let nobody through to it are
 /// common.
@@ -36,6 +36,8 @@ pub struct Server {
     mount: Option<Channel>,
     /// The port mapper did not answer: ports are guesses, and it is not asked again.
     is_mapper_silent: bool,
+    /// Since when the server says "later" to every call.
+    later_since: Option<Instant>,
 }
 
 impl Server {
@@ -65,7 +67,7 @@ impl Server {
         };
         let opened = addresses(&config, port).and_then(|all| Channel::open(&config, "NFS", &all));
         match opened {
-            Ok(nfs) => Ok(Self { config, nfs, mount: None, is_mapper_silent }),
+            Ok(nfs) => Ok(Self { config, nfs, mount: None, is_mapper_silent, later_since: None }),
             Err(error) if is_mapper_silent => {
                 Err(CallError::MapperSilent { host: config.host, source: Box::new(error) })
             }
@@ -177,15 +179,19 @@ impl Server {
         arguments: &[u8],
         read: impl Fn(&[u8]) -> Result<Result<T, NfsStatus>, XdrError>,
     ) -> Result<T, CallError> {
-        let mut tries = 0;
         loop {
             let results = self.nfs.call(what, procedure, arguments)?;
-            match read(&results).map_err(|source| CallError::Answer { what, source })? {
-                Ok(value) => return Ok(value),
-                Err(NfsStatus::JUKEBOX) if tries < LATER_MAX => std::thread::sleep(LATER_PAUSE),
-                Err(status) => return Err(CallError::Status { what, status }),
+            let read = read(&results).map_err(|source| CallError::Answer { what, source })?;
+            if let Err(NfsStatus::JUKEBOX) = read {
+                let since = *self.later_since.get_or_insert_with(Instant::now);
+                if since.elapsed() < LATER_FOR {
+                    std::thread::sleep(LATER_PAUSE);
+                    continue;
+                }
+            } else {
+                self.later_since = None;
             }
-            tries += 1;
+            return read.map_err(|status| CallError::Status { what, status });
         }
     }
 

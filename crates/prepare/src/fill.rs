@@ -13,7 +13,7 @@ use assay_target::rng::{BulkRng, derive};
 use assay_target::stamp::{Header, UNIT_BYTES, write_stamp};
 use assay_target::{
     AnyTarget, BATCH_MAX, Completion, Durability, FileMember, IoBuf, IoEngine, Member, Op, OpKind, OpenError,
-    OpenRequest, Target, Wait,
+    OpenRequest, StopPatience, Target, Wait,
 };
 
 use crate::content::FillContent;
@@ -22,6 +22,8 @@ use crate::error::{PrepareError, text};
 /// Large sequential writes, several at once: what every kind of storage takes fastest. 16 x 1 MiB of buffers.
 const CHUNK_BYTES: u32 = 1 << 20;
 const DEPTH: u32 = 16;
+/// How long a poll waits: so soon a stop is seen, whatever the target does.
+const POLL_FOR: Duration = Duration::from_millis(50);
 /// How often progress is reported.
 const PROGRESS_EVERY_MS: u128 = 100;
 
@@ -135,8 +137,13 @@ pub(crate) fn write(
         filling.write_next(buf);
     }
     let mut done = Vec::with_capacity(BATCH_MAX);
+    let patience = StopPatience::default();
     while filling.in_flight > 0 {
-        let lost = filling.target.poll(Wait::One, &mut done).err().map(|e| e.to_string());
+        if patience.is_over(must_stop()) {
+            let (filled_bytes, path) = (filling.done_bytes(), name.clone());
+            return Err(PartialFill { filled_bytes, error: PrepareError::Interrupted { path } });
+        }
+        let lost = filling.target.poll(Wait::AtMost(POLL_FOR), &mut done).err().map(|e| e.to_string());
         if let Some(why) = lost {
             return Err(filling.failed(filling.done_bytes(), why));
         }
@@ -145,7 +152,7 @@ pub(crate) fn write(
         }
         report.now_and_then(filling.done_bytes());
     }
-    if let Err(why) = filling.make_durable() {
+    if let Err(why) = filling.make_durable(&|| patience.is_over(must_stop())) {
         return Err(at_start(PrepareError::Fill { path: name.clone(), at: Bytes(from_bytes), why }));
     }
     if must_stop() && filling.next < span_bytes {
@@ -217,8 +224,8 @@ impl Filling<'_> {
     }
 
     /// What the target still holds in memory; a server that restarted meanwhile may have forgotten some of it.
-    fn make_durable(&mut self) -> Result<(), String> {
-        let report = self.target.remote_report(Moment::End).and_then(|report| report.writes);
+    fn make_durable(&mut self, give_up: &dyn Fn() -> bool) -> Result<(), String> {
+        let report = self.target.remote_report(Moment::End { give_up }).and_then(|report| report.writes);
         let Some(report) = report else { return Ok(()) };
         match (report.failure, report.stats.uncertain) {
             (Some(why), _) => Err(format!("COMMIT: {why}")),
@@ -259,7 +266,12 @@ impl Filling<'_> {
             Ok(moved) => {
                 return Err(self.failed(start, format!("only {moved} of {expected} bytes were written")));
             }
-            Err(failure) => return Err(self.failed(start, failure.to_string())),
+            Err(failure) => {
+                // What the other side said is more than an error number.
+                let report = self.target.remote_report(Moment::Begin);
+                let words = report.and_then(|report| report.failures.into_iter().next());
+                return Err(self.failed(start, words.unwrap_or_else(|| failure.to_string())));
+            }
         }
         self.starts[tag] = u64::MAX;
         self.in_flight -= 1;

@@ -71,6 +71,20 @@ pub struct RunHeader {
     /// one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub array: Option<String>,
+    /// Where the results come from, if another tool measured them; `None` for a run of Assay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported: Option<Imported>,
+}
+
+/// Where results come from that another tool measured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Imported {
+    /// The tool, with its version where the file names it: `fio-3.33`.
+    pub tool: String,
+    /// Name of the file.
+    pub file: String,
+    /// What the file does not say.
+    pub missing: Vec<String>,
 }
 
 /// A step of a plan, by position.

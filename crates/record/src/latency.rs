@@ -22,19 +22,50 @@ pub struct Latency {
     sum_ns: u64,
     min_ns: u64,
     max_ns: u64,
+    /// Times of which only count, sum and extremes are known, as in a table of another tool.
+    unplaced: u64,
 }
 
 impl Default for Latency {
     fn default() -> Self {
         let histogram = Histogram::new_with_bounds(1, HIGHEST_NS, DIGITS)
             .expect("the bounds are constants that fit each other");
-        Self { histogram, sum_ns: 0, min_ns: u64::MAX, max_ns: 0 }
+        Self { histogram, sum_ns: 0, min_ns: u64::MAX, max_ns: 0, unplaced: 0 }
     }
 }
 
 impl Latency {
     /// Memory of one, bytes, rounded up.
     pub const BYTES: u64 = 40 << 10;
+
+    /// Times of another tool of which only their count, their mean and the extremes are known. It has no percentiles. A
+    /// mean of 0 and a maximum of 0 are unknown.
+    #[must_use]
+    pub fn from_summary(count: u64, mean_ns: f64, min_ns: Option<u64>, max_ns: Option<u64>) -> Self {
+        Self {
+            sum_ns: product(count, mean_ns),
+            min_ns: min_ns.unwrap_or(u64::MAX),
+            max_ns: max_ns.unwrap_or(0),
+            unplaced: count,
+            ..Self::default()
+        }
+    }
+
+    /// Times as another tool's histogram has them: a value of each bucket with its count, and the exact mean and
+    /// extremes.
+    #[must_use]
+    pub fn from_buckets(
+        buckets: impl Iterator<Item = (u64, u64)>,
+        mean_ns: f64,
+        min_ns: u64,
+        max_ns: u64,
+    ) -> Self {
+        let mut latency = Self::default();
+        buckets.for_each(|(ns, count)| latency.record_many(ns, count));
+        latency.sum_ns = product(latency.count(), mean_ns);
+        (latency.min_ns, latency.max_ns) = (min_ns, max_ns.max(min_ns));
+        latency
+    }
 
     /// Counts one time. Never allocates.
     #[inline]
@@ -63,6 +94,7 @@ impl Latency {
             return;
         }
         self.histogram.add(&other.histogram).expect("all distributions have the same bounds");
+        self.unplaced = self.unplaced.saturating_add(other.unplaced);
         self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
         self.min_ns = self.min_ns.min(other.min_ns);
         self.max_ns = self.max_ns.max(other.max_ns);
@@ -74,19 +106,19 @@ impl Latency {
             return;
         }
         self.histogram.reset();
-        (self.sum_ns, self.min_ns, self.max_ns) = (0, u64::MAX, 0);
+        (self.sum_ns, self.min_ns, self.max_ns, self.unplaced) = (0, u64::MAX, 0, 0);
     }
 
     /// How many times were counted.
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.histogram.len()
+        self.histogram.len() + self.unplaced
     }
 
     /// Whether nothing was counted.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.histogram.is_empty()
+        self.histogram.is_empty() && self.unplaced == 0
     }
 
     /// The sum of all times, ns.
@@ -98,25 +130,33 @@ impl Latency {
     /// The mean, ns, exact; `None` when nothing was counted.
     #[must_use]
     pub fn mean_ns(&self) -> Option<f64> {
-        (!self.is_empty()).then(|| self.sum_ns as f64 / self.count() as f64)
+        let is_known = !self.is_empty() && (self.unplaced == 0 || self.sum_ns > 0);
+        is_known.then(|| self.sum_ns as f64 / self.count() as f64)
     }
 
     /// The shortest time, ns, exact.
     #[must_use]
     pub fn min_ns(&self) -> Option<u64> {
-        (!self.is_empty()).then_some(self.min_ns)
+        (!self.is_empty() && self.min_ns != u64::MAX).then_some(self.min_ns)
     }
 
     /// The longest time, ns, exact.
     #[must_use]
     pub fn max_ns(&self) -> Option<u64> {
-        (!self.is_empty()).then_some(self.max_ns)
+        (!self.is_empty() && (self.unplaced == 0 || self.max_ns > 0)).then_some(self.max_ns)
     }
 
-    /// The time that a share `q` of all stay at or below, ns, within 0.4 %; `q` in [0, 1].
+    /// Whether percentiles are known: not where only count, sum and extremes of some times are.
+    #[must_use]
+    pub fn has_distribution(&self) -> bool {
+        self.unplaced == 0
+    }
+
+    /// The time that a share `q` of all stay at or below, ns, within 0.4 %; `q` in [0, 1]. `None` where the
+    /// distribution is not known.
     #[must_use]
     pub fn quantile_ns(&self, q: f64) -> Option<f64> {
-        if self.is_empty() {
+        if self.is_empty() || !self.has_distribution() {
             return None;
         }
         let highest = self.histogram.value_at_quantile(q);
@@ -129,6 +169,16 @@ impl Latency {
     #[must_use]
     pub fn share_at_or_below(&self, ns: u64) -> f64 {
         if self.is_empty() { 0.0 } else { self.histogram.quantile_below(ns.min(HIGHEST_NS)) }
+    }
+
+    /// The histogram in HdrHistogram's V2 compressed form, base64, as its interval logs have it.
+    #[must_use]
+    pub fn to_hdr(&self) -> String {
+        let mut bytes = Vec::new();
+        V2DeflateSerializer::new()
+            .serialize(&self.histogram, &mut bytes)
+            .expect("writing to memory does not fail");
+        BASE64.encode(bytes)
     }
 
     /// The occupied buckets from short to long: (upper end in ns, count).
@@ -145,16 +195,29 @@ struct Stored {
     min_ns: u64,
     max_ns: u64,
     hdr: String,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    unplaced: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// `count` times of `mean_ns`, ns.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "saturates, and a mean is not negative"
+)]
+fn product(count: u64, mean_ns: f64) -> u64 {
+    (count as f64 * mean_ns).round() as u64
 }
 
 impl Serialize for Latency {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut bytes = Vec::new();
-        V2DeflateSerializer::new()
-            .serialize(&self.histogram, &mut bytes)
-            .map_err(serde::ser::Error::custom)?;
-        let (sum_ns, min_ns, max_ns) = (self.sum_ns, self.min_ns, self.max_ns);
-        Stored { sum_ns, min_ns, max_ns, hdr: BASE64.encode(bytes) }.serialize(serializer)
+        let Self { sum_ns, min_ns, max_ns, unplaced, .. } = *self;
+        Stored { sum_ns, min_ns, max_ns, hdr: self.to_hdr(), unplaced }.serialize(serializer)
     }
 }
 
@@ -166,8 +229,8 @@ impl<'de> Deserialize<'de> for Latency {
         let read: Histogram<u64> = Deserializer::new()
             .deserialize(&mut bytes.as_slice())
             .map_err(|e| D::Error::custom(format!("{e:?}")))?;
-        let mut latency =
-            Self { sum_ns: stored.sum_ns, min_ns: stored.min_ns, max_ns: stored.max_ns, ..Self::default() };
+        let Stored { sum_ns, min_ns, max_ns, unplaced, .. } = stored;
+        let mut latency = Self { sum_ns, min_ns, max_ns, unplaced, ..Self::default() };
         // Adding keeps our own bounds, whatever the bounds of what was stored.
         latency.histogram.add(&read).map_err(|e| D::Error::custom(format!("{e:?}")))?;
         Ok(latency)
@@ -195,6 +258,22 @@ mod tests {
     fn nothing_counted_has_no_percentiles() {
         let empty = Latency::default();
         assert_eq!((empty.mean_ns(), empty.min_ns(), empty.quantile_ns(0.5)), (None, None, None));
+    }
+
+    #[test]
+    fn a_summary_of_another_tool_has_a_mean_and_no_percentiles() {
+        let mut summary = Latency::from_summary(1000, 2_500_000.0, None, Some(9_000_000));
+        assert_eq!((summary.count(), summary.mean_ns()), (1000, Some(2_500_000.0)));
+        assert_eq!(
+            (summary.min_ns(), summary.max_ns(), summary.quantile_ns(0.99)),
+            (None, Some(9_000_000), None)
+        );
+        summary.merge(&of(&[5, 6]));
+        assert_eq!((summary.count(), summary.quantile_ns(0.5)), (1002, None));
+        let text = serde_json::to_string(&summary).unwrap();
+        assert_eq!(serde_json::from_str::<Latency>(&text).unwrap(), summary);
+        let unknown = Latency::from_summary(10, 0.0, None, None);
+        assert_eq!((unknown.mean_ns(), unknown.max_ns()), (None, None));
     }
 
     #[test]

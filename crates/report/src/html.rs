@@ -25,6 +25,10 @@ pub fn report(header: &RunHeader, summary: &RunSummary, findings: &[Finding], me
     page.push_str(&heading(header, summary, meta));
     page.push_str(&tables::summary(summary));
     page.push_str(&findings_list(findings));
+    let has_verdict = meta.judgement.is_some_and(|judgement| judgement.verdict.is_some());
+    if let Some(limits) = assay_analysis::limits(header, summary).filter(|_| !has_verdict) {
+        page.push_str(&format!("<p><strong>Verdict:</strong> {}</p>\n", escape(&limits.says)));
+    }
     if let Some(judgement) = meta.judgement {
         page.push_str(&crate::expected::html(judgement));
     }

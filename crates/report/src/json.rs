@@ -2,7 +2,8 @@
 
 use assay_analysis::estimate::Estimate;
 use assay_analysis::{
-    DiskUse, Finding, JobSummary, Judgement, OpSummary, Point, Precision, RunSummary, StepSummary, precision,
+    DiskUse, Finding, JobSummary, Judgement, OpSummary, Point, Precision, RunSummary, StepSummary, limits,
+    precision,
 };
 use assay_record::{Gap, Latency, PathEnd, RunHeader};
 use serde_json::{Map, Value, json};
@@ -38,6 +39,7 @@ pub fn document(header: &RunHeader, summary: &RunSummary, findings: &[Finding], 
         "tests": summary.steps.iter().map(|s| step(header, s, meta.judgement)).collect::<Vec<_>>(),
         "findings": findings,
         "verdict": meta.judgement.and_then(|j| j.verdict.as_ref()),
+        "limits": limits(header, summary),
     })
 }
 

@@ -96,6 +96,7 @@ pub fn read(text: &str) -> Result<(ResultSet, Option<String>), String> {
         targets: document.targets,
         host: document.host,
         array: document.array.clone().flatten(),
+        imported: None,
     };
     let targets: Vec<&str> = header.targets.iter().map(|t| t.address.as_str()).collect();
     let mut facets = facets(&header);

@@ -1,6 +1,8 @@
 //! A run as text: the forum table, and what it means below.
 
-use assay_analysis::{DiskUse, Finding, Judgement, RunStatus, RunSummary, Severity, StepSummary};
+use assay_analysis::{
+    DiskUse, Finding, Judgement, RunLimits, RunStatus, RunSummary, Severity, StepSummary, limits,
+};
 use assay_record::RunHeader;
 
 use crate::escape::{self, Style};
@@ -35,6 +37,7 @@ pub fn table_with(
         Detail::Full => {
             text.push_str(&self::findings(findings, options));
             text.push_str(&judgement.map_or_else(String::new, |j| crate::expected::text(j, options.prose())));
+            text.push_str(&limits_text(header, summary, judgement, options));
             text.push_str(&queue_text(summary, options));
             text.push_str(&notes_text(header, summary, options));
         }
@@ -42,10 +45,27 @@ pub fn table_with(
             text.push_str(
                 &judgement.map_or_else(String::new, |j| crate::expected::brief(j, options.prose())),
             );
+            text.push_str(&limits_text(header, summary, judgement, options));
             text.push_str(&brief_findings(header, findings, options));
         }
     }
     text
+}
+
+/// The verdict on a run of which no array is known; with one, the judgement has a sharper verdict.
+fn limits_text(
+    header: &RunHeader,
+    summary: &RunSummary,
+    judgement: Option<&Judgement>,
+    options: TextOptions,
+) -> String {
+    if judgement.is_some_and(|j| j.verdict.is_some()) {
+        return String::new();
+    }
+    let says = |limits: RunLimits| {
+        format!("\n{}\n", wrap(&format!("VERDICT: {}", limits.says), options.prose(), "  "))
+    };
+    limits(header, summary).map_or_else(String::new, says)
 }
 
 /// The table of some steps alone: also for a run that is going on.
@@ -88,10 +108,15 @@ fn heading(header: &RunHeader, summary: &RunSummary, columns: usize) -> String {
         other => format!(" ({})", other.name().to_uppercase()),
     };
     let started = number::minute(header.started_unix_ms);
-    let run = format!(
-        "Run {}{status}, {started}, {} with Linux {}, assay {}",
-        header.run, header.host.name, header.host.kernel, header.version
-    );
+    let run = match &header.imported {
+        Some(from) => {
+            format!("Run {}{status}, {started}, {}, imported from {}", header.run, from.tool, from.file)
+        }
+        None => format!(
+            "Run {}{status}, {started}, {} with Linux {}, assay {}",
+            header.run, header.host.name, header.host.kernel, header.version
+        ),
+    };
     // Addresses are copied from here, so their line is left to the terminal.
     format!("{}\n{}\n\n", title(header), wrap(&run, columns, "  "))
 }

@@ -315,7 +315,7 @@ impl Target for RunTarget {
         }
     }
 
-    fn remote_report(&mut self, moment: Moment) -> Option<RemoteReport> {
+    fn remote_report(&mut self, moment: Moment<'_>) -> Option<RemoteReport> {
         match self {
             Self::Real(target) => target.remote_report(moment),
             Self::Simulated(target) => target.remote_report(moment),

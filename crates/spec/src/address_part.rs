@@ -4,6 +4,9 @@ use std::fmt::Display;
 
 use crate::secret::{self, Place};
 
+/// After how long an I/O over a network fails that has not ended, where the address does not say, s.
+pub(crate) const TIMEOUT_S: u32 = 60;
+
 /// Why a part of an address could not be read. The protocol's own error says how the whole is written.
 #[derive(Debug)]
 pub(crate) struct PartError {

@@ -15,6 +15,9 @@ pub const WORKERS_MAX: u64 = 256;
 /// The most I/Os in flight per worker; an io_uring holds 32,768 completions.
 pub const OUTSTANDING_MAX: u64 = 4096;
 
+/// The most targets that a job may use.
+const TARGETS_MAX: u32 = 10_000;
+
 /// A plan file as written.
 #[derive(Debug, Clone, Default)]
 pub struct PlanFile {
@@ -54,6 +57,8 @@ pub(crate) struct JobFile {
 pub(crate) struct Settings {
     pub(crate) access: Option<Vec<AccessFile>>,
     pub(crate) targets: Option<Vec<u32>>,
+    /// Only the first so many of them; said by a sweep, never in a file.
+    pub(crate) targets_count: Option<u32>,
     pub(crate) workers: Option<u32>,
     pub(crate) outstanding: Option<u32>,
     pub(crate) pace: Option<PacingFile>,
@@ -95,6 +100,8 @@ pub(crate) struct AccessFile {
 /// What a test may sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SweepKey {
+    /// How many of the job's targets, from the first.
+    Targets,
     Size,
     Outstanding,
     Workers,
@@ -103,7 +110,8 @@ pub(crate) enum SweepKey {
 }
 
 impl SweepKey {
-    pub(crate) const ALL: [(&'static str, Self); 5] = [
+    pub(crate) const ALL: [(&'static str, Self); 6] = [
+        ("targets", Self::Targets),
         ("size", Self::Size),
         ("outstanding", Self::Outstanding),
         ("workers", Self::Workers),
@@ -368,7 +376,9 @@ fn sweep(value: &Value<'_>) -> Result<Vec<(SweepKey, Vec<String>)>, PlanError> {
 
 /// Reads `--set KEY=VALUE,VALUE,…`: a key that may be swept, and its values; `None` for anything else.
 pub(crate) fn sweep_override(assignment: &str) -> Result<Option<(SweepKey, Vec<String>)>, PlanError> {
-    let Some((name, values)) = assignment.split_once('=').filter(|(_, values)| values.contains(',')) else {
+    // `targets=[0,2]` lists targets; `targets=1,2` sweeps over their number.
+    let is_sweep = |values: &str| values.contains(',') && !values.trim_start().starts_with('[');
+    let Some((name, values)) = assignment.split_once('=').filter(|(_, values)| is_sweep(values)) else {
         return Ok(None);
     };
     let Some((_, key)) = SweepKey::ALL.iter().find(|(known, _)| *known == name.trim()) else {
@@ -384,6 +394,15 @@ pub(crate) fn sweep_override(assignment: &str) -> Result<Option<(SweepKey, Vec<S
 
 /// Sets what is swept to one of its values.
 pub(crate) fn sweep_value(key: SweepKey, text: &str, settings: &mut Settings) -> Result<(), PlanError> {
+    if key == SweepKey::Targets {
+        // A field `targets` lists which ones; a sweep says how many.
+        let count = text.parse().ok().filter(|count| (1..=TARGETS_MAX).contains(count));
+        settings.targets_count = Some(count.ok_or_else(|| PlanError {
+            place: format!("targets={text}"),
+            message: format!("must be a number of targets, from 1 to {TARGETS_MAX}"),
+        })?);
+        return Ok(());
+    }
     read_override(&format!("{}={text}", key.name()), settings)
 }
 
@@ -422,6 +441,7 @@ impl Settings {
     /// Whether these settings say what `key` would sweep.
     pub(crate) fn fixes(&self, key: SweepKey) -> bool {
         match key {
+            SweepKey::Targets => self.targets.is_some(),
             SweepKey::Size => self.line.size.is_some() || self.access.is_some(),
             SweepKey::Read => self.line.read.is_some() || self.access.is_some(),
             SweepKey::Outstanding => self.outstanding.is_some(),
@@ -444,7 +464,7 @@ impl Settings {
     }
 
     fn merge_into(&self, below: &mut Self) {
-        lay_over!(self, below: access, targets, workers, outstanding, pace, rate, reconnect_every, data);
+        lay_over!(self, below: access, targets, targets_count, workers, outstanding, pace, rate, reconnect_every, data);
         lay_over!(self, below: run, bytes, ops, warmup, error_limit, verify);
         self.line.lay_over(&mut below.line);
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use crate::address_part::{self, PartError, Result, number, wrong, yes_or_no};
+use crate::address_part::{self, PartError, Result, TIMEOUT_S, number, wrong, yes_or_no};
 
 /// A logical unit of an iSCSI target. Holds no secret: a CHAP secret comes from a file, the environment or a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,8 +36,8 @@ pub struct IscsiAddress {
     pub initiator: Option<String>,
     /// The file with the CHAP secret.
     pub chap_file: Option<PathBuf>,
-    /// How long I/O waits while no path is up, s, in [1, 3600].
-    pub no_path_s: u32,
+    /// After how long an I/O that has not ended fails, s, in [1, 3600].
+    pub timeout_s: u32,
 }
 
 /// `iscsi://[user@]host[:port]` without a target: whom to ask which targets there are.
@@ -104,11 +104,10 @@ pub struct IscsiAddressError {
 
 /// Paths in all are bounded by the initiator; so many portals no target has.
 const PORTALS_MAX: usize = 64;
-const NO_PATH_S: u32 = 60;
 const EVERY_IO: PathPolicy = PathPolicy::RoundRobin { ios: 1, bytes: u64::MAX };
 
 /// Every key of the query.
-const KEYS: [&str; 13] = [
+const KEYS: [&str; 14] = [
     "portal",
     "portals",
     "sessions",
@@ -121,6 +120,8 @@ const KEYS: [&str; 13] = [
     "immediate_data",
     "initiator",
     "chap_file",
+    "timeout",
+    // What `timeout` was called before it held for every I/O; stored addresses have it.
     "no_path",
 ];
 
@@ -165,7 +166,7 @@ impl IscsiAddress {
             immediate_data: None,
             initiator: None,
             chap_file: None,
-            no_path_s: NO_PATH_S,
+            timeout_s: TIMEOUT_S,
         };
         address.read_query(query)?;
         Ok(address)
@@ -192,7 +193,8 @@ impl IscsiAddress {
                 "initiator" => self.initiator = Some(name("initiator", value)?),
                 "chap_file" if value.is_empty() => return wrong("chap_file", "the path is missing"),
                 "chap_file" => self.chap_file = Some(PathBuf::from(value)),
-                "no_path" => self.no_path_s = number("no_path", value, 1, 3600)?,
+                "timeout" => self.timeout_s = number("timeout", value, 1, 3600)?,
+                "no_path" => self.timeout_s = number("no_path", value, 1, 3600)?,
                 other => unreachable!("{other} is not among the keys"),
             }
         }
@@ -303,8 +305,8 @@ impl fmt::Display for IscsiAddress {
         }
         query.extend(self.initiator.iter().map(|name| format!("initiator={name}")));
         query.extend(self.chap_file.iter().map(|path| format!("chap_file={}", path.display())));
-        if self.no_path_s != NO_PATH_S {
-            query.push(format!("no_path={}", self.no_path_s));
+        if self.timeout_s != TIMEOUT_S {
+            query.push(format!("timeout={}", self.timeout_s));
         }
         if !query.is_empty() {
             write!(f, "?{}", query.join("&"))?;
@@ -334,10 +336,12 @@ mod tests {
             "iscsi://a/iqn.x/1?portals=all&sessions=2",
             "iscsi://a/iqn.x/1?rr_ios=10&rr_bytes=4096",
             "iscsi://a/iqn.x/1?policy=lo&header_digest=yes&data_digest=no&initial_r2t=yes&immediate_data=no",
-            "iscsi://u@a/iqn.x/1?policy=fixed&initiator=iqn.me&chap_file=/etc/secret&no_path=5",
+            "iscsi://u@a/iqn.x/1?policy=fixed&initiator=iqn.me&chap_file=/etc/secret&timeout=5",
         ] {
             assert_eq!(read(text).map(|a| a.to_string()), Ok(text.to_owned()));
         }
+        let renamed = read("iscsi://a/iqn.x/1?no_path=5").map(|a| a.to_string());
+        assert_eq!(renamed, Ok("iscsi://a/iqn.x/1?timeout=5".into()), "as stored addresses call it");
         let preset = |text: &str| read(&format!("iscsi://a/iqn.x/1?{text}")).map(|a| a.policy);
         assert_eq!(preset("policy=vmware"), Ok(PathPolicy::RoundRobin { ios: 1000, bytes: u64::MAX }));
         assert_eq!(preset("policy=rr&rr_ios=7"), Ok(PathPolicy::RoundRobin { ios: 7, bytes: u64::MAX }));

@@ -4,7 +4,7 @@ use std::fmt;
 
 use thiserror::Error;
 
-use crate::address_part::{self, PartError, Result, number, wrong};
+use crate::address_part::{self, PartError, Result, TIMEOUT_S, number, wrong};
 
 /// A file or directory on an NFSv3 server. What is exported of the path, the server says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub struct NfsAddress {
     pub uid: Option<u32>,
     /// Group that we say we are in; `None`: the one of the process.
     pub gid: Option<u32>,
-    /// How long I/O waits while the server cannot be reached, s, in [1, 3600].
+    /// After how long an I/O that has not ended fails, s, in [1, 3600].
     pub timeout_s: u32,
 }
 
@@ -48,7 +48,6 @@ pub struct NfsAddressError {
     pub why: String,
 }
 
-const TIMEOUT_S: u32 = 60;
 /// The longest path of the MOUNT protocol, bytes.
 const PATH_BYTES_MAX: usize = 1024;
 

@@ -346,7 +346,7 @@ fn resolve_job(
     };
     Ok(Job {
         name,
-        targets: settings.targets.clone().unwrap_or_default(),
+        targets: resolve_targets(settings),
         mix: resolve_mix(place, lines, &settings.line, semantics)?,
         workers: settings.workers.unwrap_or(1),
         outstanding: settings.outstanding.unwrap_or(1),
@@ -354,6 +354,19 @@ fn resolve_job(
         reconnect_every: settings.reconnect_every.filter(|n| *n > 0),
         data: settings.data.unwrap_or(default_data),
     })
+}
+
+/// The first of the listed targets, or of all, where a sweep says how many.
+fn resolve_targets(settings: &Settings) -> Vec<u32> {
+    let count = settings.targets_count;
+    match (&settings.targets, count) {
+        (Some(targets), count) => {
+            let count = count.map_or(usize::MAX, |count| usize::try_from(count).unwrap_or(usize::MAX));
+            targets.iter().take(count).copied().collect()
+        }
+        (None, Some(count)) => (0..count).collect(),
+        (None, None) => Vec::new(),
+    }
 }
 
 fn resolve_mix(

@@ -28,6 +28,7 @@ mod psync;
 pub mod remote;
 pub mod rng;
 pub mod stamp;
+mod stop;
 mod uring;
 
 use std::time::Duration;
@@ -47,6 +48,7 @@ pub use open::{
 };
 pub use psync::PsyncTarget;
 use remote::{Moment, RemoteReport};
+pub use stop::{STOP_LIMIT, StopPatience};
 pub use uring::UringTarget;
 
 /// The most completions one [`Target::poll`] reports: a turn of the engine's loop stays short, so that the time
@@ -56,7 +58,7 @@ pub const BATCH_MAX: usize = 32;
 /// Where I/O goes: one or several members, driven by one thread.
 ///
 /// The worker that drives a target also opens it; a target is never shared or sent while I/O is in flight. Dropping
-/// it waits for whatever is in flight before any buffer is freed.
+/// it waits up to a second for whatever is in flight; the buffers of what has not ended then are never freed.
 pub trait Target {
     /// Returns what can be done with it. Constant for its life.
     fn geometry(&self) -> &Geometry;
@@ -77,7 +79,7 @@ pub trait Target {
     /// Returns what a target on another machine knows beyond the I/Os themselves; `None` for a local one. Called once
     /// before the measured window, and once after it while nothing is in flight: then ([`Moment::End`]) the target
     /// first makes durable what was written. Allocates: not to be called while measuring.
-    fn remote_report(&mut self, _moment: Moment) -> Option<RemoteReport> {
+    fn remote_report(&mut self, _moment: Moment<'_>) -> Option<RemoteReport> {
         None
     }
 }

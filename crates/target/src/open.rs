@@ -412,7 +412,7 @@ impl Target for AnyTarget {
         each!(self, t => t.reopen(member))
     }
 
-    fn remote_report(&mut self, moment: Moment) -> Option<RemoteReport> {
+    fn remote_report(&mut self, moment: Moment<'_>) -> Option<RemoteReport> {
         each!(self, t => t.remote_report(moment))
     }
 }

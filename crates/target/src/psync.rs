@@ -8,11 +8,13 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::{Arc, RwLock};
 use std::thread::JoinHandle;
+use std::time::Instant;
 
 use assay_spec::Engine;
 use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};
 
 use crate::open::{FileMember, OpenError};
+use crate::stop::DROP_LIMIT;
 use crate::{BATCH_MAX, Completion, Geometry, IoFailure, Op, OpKind, Target, TargetLost, Wait};
 
 /// A helper needs next to no stack.
@@ -28,6 +30,8 @@ pub struct PsyncTarget {
 
     /// `None` only while dropping: closing it ends the helpers.
     work: Option<Sender<Op>>,
+    /// The helpers' end of it, to take back what none has begun.
+    todo: Receiver<Op>,
     finished: Receiver<Completion>,
     in_flight_count: u32,
 }
@@ -67,6 +71,7 @@ impl PsyncTarget {
             files,
             helpers,
             work: Some(work),
+            todo,
             finished,
             in_flight_count: 0,
         })
@@ -133,6 +138,18 @@ impl Target for PsyncTarget {
 impl Drop for PsyncTarget {
     fn drop(&mut self) {
         self.work = None;
+        // What no helper has begun never begins.
+        while self.todo.try_recv().is_ok() {
+            self.in_flight_count -= 1;
+        }
+        let deadline = Instant::now() + DROP_LIMIT;
+        while self.in_flight_count > 0 {
+            if self.finished.recv_deadline(deadline).is_err() {
+                // A helper that the kernel does not let go owns its buffer, and nobody waits for it.
+                return;
+            }
+            self.in_flight_count -= 1;
+        }
         for helper in self.helpers.drain(..) {
             // A helper that panicked has lost its operation already; there is nothing left to wait for.
             let _ = helper.join();

@@ -14,12 +14,15 @@ pub use assay_iscsi::{PathStats, TcpFacts};
 pub use assay_nfs::WriteStats;
 
 /// When a target on another machine is asked for its report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Moment {
+#[derive(Clone, Copy)]
+pub enum Moment<'m> {
     /// The measured window is about to begin: the target reports and does nothing.
     Begin,
     /// It is over: writes that the server may still hold in memory are made durable first.
-    End,
+    End {
+        /// Asked now and then while that takes; true: what is not durable by now is reported as such.
+        give_up: &'m dyn Fn() -> bool,
+    },
 }
 
 /// What a target on another machine knows beyond the I/Os themselves.

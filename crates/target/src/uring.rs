@@ -4,12 +4,14 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
+use std::time::{Duration, Instant};
 
 use assay_spec::Engine;
 use io_uring::types::{Fixed, SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode, squeue};
 
 use crate::open::{FileMember, OpenError};
+use crate::stop::DROP_LIMIT;
 use crate::{BATCH_MAX, Completion, Geometry, IoBuf, IoFailure, Op, OpKind, Target, TargetLost, Wait};
 
 /// `io_uring_enter` flag: reap completions, running what the kernel has deferred to this thread.
@@ -236,8 +238,10 @@ impl Target for UringTarget {
 impl Drop for UringTarget {
     fn drop(&mut self) {
         let mut done = Vec::with_capacity(BATCH_MAX);
+        let deadline = Instant::now() + DROP_LIMIT;
         while self.in_flight_count > 0 {
-            if self.lost.is_some() || self.enter(Wait::One).is_err() {
+            let wait = Wait::AtMost(Duration::from_millis(50));
+            if self.lost.is_some() || Instant::now() >= deadline || self.enter(wait).is_err() {
                 // The kernel may still write to these buffers, and there is no way to learn when it ends: never free
                 // them.
                 self.in_flight.drain(..).flatten().for_each(std::mem::forget);

@@ -2,15 +2,18 @@
 //!
 //! Connections are opened without blocking ([`Connecting`]), waited for together ([`wait`]), sent to ([`send`]) and
 //! received from ([`Inbox`]: headers through a modest buffer, payload straight into its place). What went over a path
-//! is counted in [`PathStats`]; the kernel reports [`TcpFacts`]; an [`EventLog`] keeps what happened to a path.
+//! is counted in [`PathStats`]; the kernel reports [`TcpFacts`]; an [`EventLog`] keeps what happened to a path. Both
+//! clients are a [`Client`], which [`turn`] and [`poll`] drive; a [`StallWatch`] says when the storage stops answering.
 //! Nothing here knows a protocol.
 #![forbid(unsafe_code)]
 
+mod client;
 mod connect;
 mod events;
 mod facts;
 mod inbox;
 mod ready;
+mod stall;
 mod stats;
 
 use std::io::{self, IoSlice};
@@ -19,11 +22,13 @@ use std::time::Duration;
 
 use rustix::net::{SendAncillaryBuffer, SendFlags};
 
+pub use client::{Client, Completions, TICK, poll, receive_all, turn};
 pub use connect::{ADDRESSES_MAX, Connecting, HEAD_START, connect_first, resolve, resolve_all};
 pub use events::{Event, EventLog};
 pub use facts::{TcpFacts, TcpFactsReader};
 pub use inbox::{Blocking, DIRECT_BYTES_MIN, Flow, Inbox, Read, receive};
 pub use ready::{PATHS_MAX, wait};
+pub use stall::{STALL, StallNews, StallWatch};
 pub use stats::{PathStats, nanos};
 
 /// How long a read that may sleep does so. Well below what callers wait at most (50 ms, less what has gone by since

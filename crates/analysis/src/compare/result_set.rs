@@ -278,6 +278,15 @@ pub fn facets(header: &RunHeader) -> Vec<Facet> {
     let array = header.array.as_deref().map_or("none given".to_owned(), |text| {
         assay_model::array::parse("the run's array", text).map_or("unreadable".to_owned(), |a| a.name)
     });
+    if let Some(from) = &header.imported {
+        // Nothing else is known of another tool's results.
+        return vec![
+            Facet::new(TARGET, addresses.join(", "), Subject),
+            Facet::new("array", array, Subject),
+            Facet::new("plan", header.plan.name.clone(), Weakens),
+            Facet::new("measured by", from.tool.clone(), Weakens),
+        ];
+    }
     vec![
         Facet::new(TARGET, addresses.join(", "), Subject),
         Facet::new("array", array, Subject),

@@ -68,7 +68,7 @@ pub(super) fn late_timers(case: StepCase<'_>) -> Option<Fired> {
 }
 
 /// The tester itself was a part of the latency, or the limit.
-pub(super) fn tester_bound(case: StepCase<'_>) -> Option<Fired> {
+pub(crate) fn tester_bound(case: StepCase<'_>) -> Option<Fired> {
     // Against the null target the tester is what is measured.
     case.run.storage().next()?;
     // A file in memory is served by the tester's own thread: `in-memory` says so already.
@@ -133,7 +133,7 @@ fn no_cpu_left(case: StepCase<'_>) -> Option<Fired> {
 }
 
 /// Other programs took the CPUs: I/Os waited for one.
-pub(super) fn busy_host(case: StepCase<'_>) -> Option<Fired> {
+pub(crate) fn busy_host(case: StepCase<'_>) -> Option<Fired> {
     let used = case.step.cpu.used?;
     let seconds = if case.step.reason.is_some() { case.step.seconds } else { case.step.host.seconds };
     let cpus = f64::from(case.run.header.host.cpus_online);

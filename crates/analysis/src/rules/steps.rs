@@ -9,7 +9,7 @@ const STRETCH_MIN: usize = 3;
 ///
 /// `all` holds the names of all steps in their order; a step of a sweep is called `test key=value …`. `which` is
 /// sorted.
-pub(super) fn shortened(all: &[String], which: &[usize]) -> String {
+pub(crate) fn shortened(all: &[String], which: &[usize]) -> String {
     let mut tests: Vec<(&str, Vec<usize>)> = Vec::new();
     for index in which {
         let (test, _) = parts(&all[*index]);

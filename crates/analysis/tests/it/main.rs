@@ -7,6 +7,7 @@
 )]
 
 mod compare;
+mod limit;
 mod model_rules;
 mod network;
 mod precision;

@@ -212,23 +212,67 @@ pub(crate) struct RmArgs {
     pub(crate) store: StoreArgs,
 }
 
+/// The form of an export.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// The run with all its events, for another Assay.
+    #[default]
+    Assay,
+    /// The plan, as a configuration of Iometer 1.1.0.
+    Icf,
+    /// Results as Iometer 1.1.0 writes them.
+    IometerCsv,
+    /// Results as fio writes them (json+), for fio-plot and scripts.
+    FioJson,
+    /// Results for Prometheus.
+    Openmetrics,
+    /// Latencies second by second, as an interval log of HdrHistogram.
+    Hdr,
+}
+
+const EXPORT_EXAMPLES: &str = "\
+Examples:
+  The last run, for a colleague:
+    assay export
+  The last run for scripts that read fio:
+    assay export last --format fio-json -o last.json
+  A plan for Iometer:
+    assay export vmware --format icf -o vmware.icf";
+
 #[derive(Debug, Args)]
+#[command(after_help = EXPORT_EXAMPLES)]
 pub(crate) struct ExportArgs {
-    /// Id of the run or a part of it, its label, `last`, `last~1`.
+    /// Id of the run or a part of it, its label, `last`, `last~1`; with --format icf also a suite or a plan file.
     #[arg(default_value = "last")]
     pub(crate) run: String,
-    /// Where to write; `-` is standard output. [default: RUN.assay]
+    /// What to write.
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = ExportFormat::Assay)]
+    pub(crate) format: ExportFormat,
+    /// Where to write; `-` is standard output. [default: RUN.assay; other formats: standard output]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
 }
 
+const IMPORT_EXAMPLES: &str = "\
+Examples:
+  A run of a colleague:
+    assay import office.assay
+  Results of fio, of Iometer, and a table typed from an article:
+    assay import fio.json results.csv article.csv
+  A table has a line of titles, of which `test` and one rate are needed:
+    system,test,MiB/s,IOPS,avg ms,max ms";
+
 #[derive(Debug, Args)]
+#[command(after_help = IMPORT_EXAMPLES)]
 pub(crate) struct ImportArgs {
-    /// Files of assay export.
+    /// Files of assay export, or results of other tools: fio (json, json+), Iometer (CSV), a table (CSV).
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
+    /// Label of the imported runs, to find and compare them. [default: that of the export]
+    #[arg(long, value_name = "TEXT", value_parser = label_text)]
+    pub(crate) label: Option<String>,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
 }

@@ -37,6 +37,8 @@ pub struct Faults {
     pub fail_every: Option<u64>,
     /// After so many operations the target is gone.
     pub lost_after: Option<u64>,
+    /// After so many operations none is answered any more.
+    pub hangs_after: Option<u64>,
     /// Nothing completes sooner than this.
     pub slow: Option<Duration>,
 }
@@ -89,7 +91,9 @@ impl Target for WatchedTarget {
         if self.faults.lost_after.is_some_and(|after| self.seen.submitted.load(Ordering::Relaxed) >= after) {
             return Err(TargetLost::Ring("pulled the plug".into()));
         }
-        if self.held.is_empty() {
+        let is_hanging =
+            self.faults.hangs_after.is_some_and(|after| self.seen.submitted.load(Ordering::Relaxed) >= after);
+        if self.held.is_empty() || is_hanging {
             return self.inner.poll(wait, done);
         }
         if let Some(slow) = self.faults.slow {
@@ -140,6 +144,7 @@ pub fn run_on<T: Target>(
         targets: targets.facts.clone(),
         host: HostFacts::default(),
         array: None,
+        imported: None,
     };
     let request =
         RunRequest { header, targets: &targets, warnings: vec![], stop: stop.clone(), cpus: vec![] };

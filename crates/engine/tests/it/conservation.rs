@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use assay_engine::StopSignal;
-use assay_record::{Outcome, Phase, RunEvent, StepReason};
+use assay_record::{Outcome, Phase, RunEvent, StepReason, Warning};
 use assay_target::{NullTarget, OpenRequest};
 
 use crate::bench::{Faults, Reported, Seen, WatchedTarget, run_on, watch, watch_with};
@@ -235,6 +235,42 @@ fn a_stop_keeps_what_was_measured() {
 fn under_iometers_rules_nothing_counts_that_ends_after_a_stop() {
     let reported = stopped(&format!("semantics = \"iometer\"\n{}", test("run = \"1h\"\noutstanding = 8")));
     assert_eq!(reported.counted(0).total().ops() + 8, reported.seen.submitted.load(Ordering::Relaxed));
+}
+
+/// A drain waited for ever, and one Ctrl-C had no effect.
+#[test]
+fn storage_that_does_not_answer_is_reported_at_once_and_does_not_hold_up_a_stop() {
+    let stop = StopSignal::default();
+    let stopper = {
+        let stop = stop.clone();
+        std::thread::spawn(move || {
+            std::thread::sleep(std::time::Duration::from_millis(3_300));
+            stop.stop();
+            std::time::Instant::now()
+        })
+    };
+    let faults = Faults { hangs_after: Some(1_000), ..Faults::default() };
+    let reported = watch_with(&test("run = \"1h\"\noutstanding = 8"), 1, faults, Seen::default(), &stop);
+    let took = stopper.join().unwrap().elapsed();
+    assert!((5..20).contains(&took.as_secs()), "{took:?} after the stop");
+    assert_eq!(
+        (reported.outcome, &reported.ends()[0].reason),
+        (Outcome::Interrupted, &StepReason::Interrupted)
+    );
+    let warnings: Vec<(u64, &Warning)> = (reported.events.iter())
+        .filter_map(|event| match &event.what {
+            RunEvent::Warning(warning) => Some((event.at_ns, warning)),
+            _ => None,
+        })
+        .collect();
+    let says: Vec<&str> = warnings.iter().map(|(_, warning)| warning.says.as_str()).collect();
+    let [(stalled_ns, stalled), (_, abandoned)] = warnings[..] else { panic!("{says:?}") };
+    assert!(
+        stalled.rule == "stalled-io" && stalled.says.contains("null:1GiB: the oldest of 8 I/Os"),
+        "{says:?}"
+    );
+    assert!(stalled_ns < 3_300_000_000, "before the stop: {stalled_ns}");
+    assert!(abandoned.rule == "abandoned-io" && abandoned.says.contains("8 I/Os had no answer"), "{says:?}");
 }
 
 #[test]

@@ -2,7 +2,9 @@
 
 use std::time::Instant;
 
-use super::{Initiator, TICK};
+use assay_tcp::TICK;
+
+use super::Initiator;
 use crate::error::{CommandError, IoError};
 use crate::pdu::Direction;
 use crate::scsi::cdb::{self, Cdb};
@@ -53,6 +55,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         slot.last_path = None;
         slot.submitted_at = Instant::now();
         slot.place = CommandState::Waiting;
+        self.unstamped_count += 1;
         self.waiting.push_back(user);
         let result = self.wait_for_control(user);
         let Data::Control(mut data) = self.slots.put(user) else {
@@ -65,11 +68,13 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
 
     /// Every command ends: with a status, by its time limits, or when no path comes back.
     fn wait_for_control(&mut self, user: u32) -> Result<u32, IoError> {
+        self.is_controlling = true;
         loop {
             if let Some((_, result)) = self.control_result.take_if(|(ended, _)| *ended == user) {
+                self.is_controlling = false;
                 return result;
             }
-            self.turn(TICK);
+            assay_tcp::turn(self, TICK);
         }
     }
 

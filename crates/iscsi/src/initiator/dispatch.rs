@@ -1,46 +1,70 @@
 //! One turn: commands to paths, PDUs to sockets, wait, PDUs from sockets.
 
-use std::time::{Duration, Instant};
+use std::net::TcpStream;
+use std::time::Instant;
 
-use assay_tcp::{Blocking, READ_LIMIT};
+use assay_tcp::{Blocking, Client, Completions};
 
-use super::Initiator;
+use super::{Completion, Initiator};
+use crate::error::Lost;
 use crate::multipath::{Candidate, State};
 use crate::slots::CommandState;
 
-impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
-    /// Sends what can be sent, waits up to `wait` for something to come, takes it, and reacts.
-    pub(super) fn turn(&mut self, wait: Duration) {
-        let now = Instant::now();
-        if now >= self.next_tick_at {
-            self.tick(now);
-        }
+impl<B: AsRef<[u8]> + AsMut<[u8]>> Client for Initiator<B> {
+    type Completion = Completion<B>;
+    type Lost = Lost;
+
+    fn completions(&mut self) -> &mut Completions<Completion<B>> {
+        &mut self.completions
+    }
+
+    fn lost(&self) -> Option<&Lost> {
+        self.lost.as_ref()
+    }
+
+    fn has_ended(&self) -> bool {
+        if self.is_controlling { self.control_result.is_some() } else { self.completions.has_ready() }
+    }
+
+    fn tick(&mut self, now: Instant) {
+        self.look_at_timers(now);
+    }
+
+    fn send(&mut self, now: Instant) {
         self.dispatch(now);
         self.pump_all(now);
-        if !self.ready.is_empty() || self.control_result.is_some() {
-            return;
-        }
-        if wait >= READ_LIMIT && self.is_alone_and_quiet() {
-            return self.receive(0, Blocking::Sleep, now);
-        }
-        let until_tick = self.next_tick_at.saturating_duration_since(now);
-        let ready = self.wait(wait.min(until_tick));
-        if ready != 0 {
-            self.receive_all(ready, Instant::now());
+    }
+
+    fn connections(&self) -> usize {
+        self.paths.len()
+    }
+
+    fn interest(&self, connection: usize) -> Option<(&TcpStream, bool)> {
+        self.paths[connection].interest()
+    }
+
+    fn is_established(&self, connection: usize) -> bool {
+        matches!(self.paths[connection].state, State::Online(_))
+    }
+
+    fn receive(&mut self, connection: usize, blocking: Blocking, now: Instant) {
+        match &self.paths[connection].state {
+            State::Online(_) => self.receive_online(connection, blocking, now),
+            _ => self.advance_login(connection, now),
         }
     }
 
-    /// True if nothing can happen but that the only path receives: then it may sleep in the read itself, which saves
-    /// the call that would wait for readiness.
-    fn is_alone_and_quiet(&self) -> bool {
-        match &self.paths[..] {
-            [path] => path.is_serving() && path.interest().is_some_and(|(_, writes)| !writes),
-            _ => false,
+    fn received(&mut self, now: Instant) {
+        if !self.ending.is_empty() {
+            self.settle_released(now);
         }
     }
+}
 
+impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     /// Binds waiting commands to paths, and hands bound ones to sessions.
     fn dispatch(&mut self, now: Instant) {
+        self.stamp_submitted(now);
         while let Some(&index) = self.waiting.front() {
             let candidates = self.paths.iter().filter(|path| path.is_trusted()).map(|path| Candidate {
                 path: path.index,
@@ -52,11 +76,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
                 break;
             };
             self.waiting.pop_front();
-            let slot = self.slots.get_mut(index);
-            slot.place = CommandState::Bound { path };
-            if slot.attempts == 0 {
-                slot.submitted_at = now;
-            }
+            self.slots.get_mut(index).place = CommandState::Bound { path };
             self.paths[usize::from(path)].pending.push_back(index);
         }
         for path in &mut self.paths {
@@ -93,27 +113,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         }
     }
 
-    /// Waits for sockets; bit n of the answer stands for path n.
-    fn wait(&self, wait: Duration) -> u64 {
-        assay_tcp::wait(self.paths.len(), |at| self.paths[at].interest(), wait)
-    }
-
-    pub(super) fn receive_all(&mut self, ready: u64, now: Instant) {
-        for at in 0..self.paths.len() {
-            if ready & 1 << at == 0 {
-                continue;
-            }
-            match &mut self.paths[at].state {
-                State::Online(_) => self.receive(at, Blocking::Never, now),
-                _ => self.advance_login(at, now),
-            }
-        }
-        if !self.ending.is_empty() {
-            self.settle_released(now);
-        }
-    }
-
-    fn receive(&mut self, at: usize, blocking: Blocking, now: Instant) {
+    fn receive_online(&mut self, at: usize, blocking: Blocking, now: Instant) {
         let mut events = std::mem::take(&mut self.session_events);
         let State::Online(connection) = &mut self.paths[at].state else { return };
         let result = connection.receive(blocking, &mut self.slots, &mut events);

@@ -10,8 +10,10 @@
 
 mod control;
 mod dispatch;
+mod expire;
 mod probe;
 mod recover;
+mod reprove;
 mod settle;
 mod silence;
 mod tick;
@@ -19,7 +21,7 @@ mod tick;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use assay_tcp::{EventLog, PATHS_MAX, TcpFactsReader};
+use assay_tcp::{Completions, EventLog, PATHS_MAX, StallWatch, TICK, TcpFactsReader};
 
 use crate::config::Config;
 use crate::error::{ConnectError, IoError, Lost, PathErrors};
@@ -37,8 +39,6 @@ pub(crate) use recover::login_error;
 
 /// Slots beyond the caller's depth, for control commands.
 const CONTROL_SLOTS: u32 = 4;
-/// How often timers are looked at. All limits are far longer.
-const TICK: Duration = Duration::from_millis(50);
 
 /// Use of the sessions of an initiator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,18 +118,25 @@ pub struct Initiator<B: AsRef<[u8]> + AsMut<[u8]>> {
     /// Commands that ended and wait for their last bytes to leave.
     ending: Vec<u32>,
     paused_count: u32,
-    caller_count: u32,
-    ready: VecDeque<Completion<B>>,
+    /// Commands at the end of `waiting` that were submitted since the last turn: it stamps them.
+    unstamped_count: usize,
+    completions: Completions<Completion<B>>,
+    /// A control command is waited for; I/O that ends is not.
+    is_controlling: bool,
     control_result: Option<(u32, Result<u32, IoError>)>,
     session_events: Vec<SessionEvent>,
     log: EventLog<EventKind>,
     tcp_facts: Option<TcpFactsReader>,
 
+    /// The next write that ends is remembered as a witness.
+    is_sampling: bool,
+    /// A path served I/O at any time.
+    has_served: bool,
     wwid: Option<String>,
     /// Size of the unit, as far as it can be read.
     capacity: Option<Capacity>,
     last_block: LastBlock,
-    next_tick_at: Instant,
+    stall: StallWatch,
     all_down_since: Option<Instant>,
     /// Paths whose fenced writes the LUN reset in the air covers, and the path it was sent on.
     reset_in_air: Option<(u8, u64)>,
@@ -182,16 +189,19 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             waiting: VecDeque::with_capacity(slot_count),
             ending: Vec::with_capacity(slot_count),
             paused_count: 0,
-            caller_count: 0,
-            ready: VecDeque::with_capacity(slot_count),
+            unstamped_count: 0,
+            completions: Completions::new(slot_count, now),
+            is_controlling: false,
             control_result: None,
             session_events: Vec::with_capacity(256),
             log: EventLog::default(),
             tcp_facts: TcpFactsReader::open().ok(),
+            is_sampling: false,
+            has_served: false,
             wwid: None,
             capacity: None,
             last_block: LastBlock::Unread,
-            next_tick_at: now,
+            stall: StallWatch::default(),
             all_down_since: Some(now),
             reset_in_air: None,
             lost: None,
@@ -204,7 +214,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         let limit = self.config.timeouts.connect + self.config.timeouts.login * 2;
         let deadline = Instant::now() + limit;
         while Instant::now() < deadline {
-            self.turn(TICK);
+            assay_tcp::turn(self, TICK);
             let settled = |path: &Path| path.is_serving() || path.attempts > 0;
             if self.paths.iter().all(settled) {
                 break;
@@ -237,21 +247,26 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     /// Commands submitted and not yet given back.
     #[must_use]
     pub fn outstanding(&self) -> u32 {
-        self.caller_count
+        self.completions.outstanding()
     }
 
     /// Takes a command, or gives it back when `depth` commands are outstanding or the target is lost. Nothing is sent
     /// before the next `poll`, so that commands submitted together leave together.
     pub fn submit(&mut self, command: Command<B>) -> Result<(), Command<B>> {
-        if self.caller_count >= u32::from(self.config.depth) || self.lost.is_some() {
+        if self.completions.outstanding() >= u32::from(self.config.depth) || self.lost.is_some() {
             return Err(command);
         }
         let cdb = match self.translate(&command) {
             Ok(cdb) => cdb,
             Err(why) => {
                 let Command { tag, buf, .. } = command;
-                self.caller_count += 1;
-                self.ready.push_back(Completion { tag, buf, result: Err(IoError::Invalid(why)), path: None });
+                self.completions.taken();
+                self.completions.ended(Completion {
+                    tag,
+                    buf,
+                    result: Err(IoError::Invalid(why)),
+                    path: None,
+                });
                 return Ok(());
             }
         };
@@ -261,8 +276,17 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             Kind::Write => (Direction::Write, command.data_bytes),
             Kind::Flush => (Direction::None, 0),
         };
+        let lba = if direction == Direction::Write {
+            let block_bytes = self.capacity().block_bytes;
+            let lba = command.offset_bytes / u64::from(block_bytes);
+            self.config.proof.forget(lba, transfer_bytes / block_bytes);
+            lba
+        } else {
+            0
+        };
         let slot = self.slots.get_mut(index);
         slot.owner = Owner::Caller { tag: command.tag };
+        slot.lba = lba;
         slot.data = Data::User(command.buf);
         slot.cdb = cdb;
         slot.direction = direction;
@@ -270,8 +294,9 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         slot.attempts = 0;
         slot.last_path = None;
         slot.place = CommandState::Waiting;
-        // `submitted_at` is stamped at dispatch: the clock is read once per batch.
-        self.caller_count += 1;
+        // The next turn stamps `submitted_at`: the clock is read once per batch.
+        self.completions.taken();
+        self.unstamped_count += 1;
         self.waiting.push_back(index);
         Ok(())
     }
@@ -307,28 +332,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     /// `timeout` (`None`: as long as it takes while commands are outstanding). Must be called at least every few
     /// seconds, for the target's pings are answered here.
     pub fn poll(&mut self, timeout: Option<Duration>, done: &mut Vec<Completion<B>>) -> Result<(), Lost> {
-        let deadline = timeout.map(|timeout| Instant::now() + timeout);
-        loop {
-            if !self.ready.is_empty() {
-                self.caller_count -= u32::try_from(self.ready.len()).expect("bounded by depth");
-                done.extend(self.ready.drain(..));
-                return Ok(());
-            }
-            if let Some(lost) = &self.lost
-                && self.caller_count == 0
-            {
-                return Err(lost.clone());
-            }
-            let wait = match deadline {
-                Some(deadline) => deadline.saturating_duration_since(Instant::now()),
-                None if self.caller_count == 0 => return Ok(()),
-                None => TICK,
-            };
-            self.turn(wait);
-            if wait.is_zero() && self.ready.is_empty() {
-                return Ok(());
-            }
-        }
+        assay_tcp::poll(self, timeout, done)
     }
 
     /// What happened to the paths since the last call.
@@ -409,7 +413,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Drop for Initiator<B> {
         while Instant::now() < deadline
             && self.paths.iter().any(|path| matches!(path.state, State::Online(_)))
         {
-            self.turn(Duration::from_millis(20));
+            assay_tcp::turn(self, Duration::from_millis(20));
             self.paths.iter_mut().for_each(Path::stay_down);
         }
     }

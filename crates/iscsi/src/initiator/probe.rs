@@ -5,9 +5,12 @@ use std::time::Instant;
 use super::{Initiator, LastBlock, SessionUse};
 use crate::error::PathError;
 use crate::events::EventKind;
-use crate::multipath::{Phase, ProbeStep, State};
+use crate::multipath::{Connection, Phase, ProbeStep, State};
 use crate::pdu::Direction;
-use crate::scsi::{AccessState, Capacity, DeviceIds, Inquiry, Sense, cdb, key, parse_port_groups, status};
+use crate::proof::Difference;
+use crate::scsi::{
+    AccessState, Capacity, DeviceIds, Inquiry, Sense, cdb, key, parse_port_groups, parse_serial, status,
+};
 use crate::session::TaskOutcome;
 use crate::slots::{CommandState, Data, Owner};
 
@@ -15,6 +18,9 @@ use crate::slots::{CommandState, Data, Owner};
 const READY_TRIES_MAX: u8 = 16;
 /// Space for page 83, bytes.
 const PAGE_BYTES: u16 = 1024;
+/// Space for page 80.
+const SERIAL_BYTES: u16 = 255;
+const TOO_LARGE: &str = "the unit is too large for READ CAPACITY(10) and does not know the other form";
 /// Space for the target port groups, bytes.
 const ANSWER_BYTES: u32 = 1024;
 
@@ -35,11 +41,13 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         let (cdb, bytes) = match step {
             ProbeStep::Ready { .. } => (cdb::test_unit_ready(), 0),
             ProbeStep::Inquiry => (cdb::inquiry(96), 96),
+            ProbeStep::Serial => (cdb::inquiry_page(0x80, SERIAL_BYTES), SERIAL_BYTES.into()),
             ProbeStep::Ids => (cdb::inquiry_page(0x83, PAGE_BYTES), PAGE_BYTES.into()),
             ProbeStep::Capacity16 => (cdb::read_capacity_16(), 32),
             ProbeStep::Capacity10 => (cdb::read_capacity_10(), 8),
             ProbeStep::LastBlock => self.read_from_end(1),
             ProbeStep::BlockBefore => self.read_from_end(2),
+            ProbeStep::Witness { at: witness, .. } => self.read_witness(at, witness),
             ProbeStep::Groups => (cdb::report_target_port_groups(ANSWER_BYTES), ANSWER_BYTES),
         };
         let Some(user) = self.slots.take() else {
@@ -56,6 +64,9 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         slot.submitted_at = now;
         slot.place = CommandState::Bound { path };
         self.paths[at].pending.push_front(user);
+        if let State::Online(connection) = &mut self.paths[at].state {
+            connection.probe = Some(user);
+        }
     }
 
     /// Asks for the access state again, unless the question is already on its way.
@@ -86,11 +97,18 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             unreachable!("a probe has a buffer of its own");
         };
         data.truncate(outcome.transferred_bytes as usize);
-        let State::Online(connection) = &self.paths[at].state else { return };
+        let State::Online(connection) = &mut self.paths[at].state else { return };
+        // A question from before the look began anew.
+        if connection.probe.take_if(|probe| *probe == user).is_none() {
+            return;
+        }
         let step = match connection.phase {
             Phase::Probing { step, .. } => step,
             _ => ProbeStep::Groups,
         };
+        if let Some(tries) = again(connection, step, outcome) {
+            return self.send_probe(at, ProbeStep::Ready { tries }, now);
+        }
         let is_good = outcome.response == 0 && outcome.status == status::GOOD;
         let next = match step {
             ProbeStep::Ready { tries } => self.ready_answer(tries, outcome),
@@ -98,83 +116,111 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
                 let failed = || Some(format!("INQUIRY failed: {}", words(outcome)));
                 match if is_good { no_disk(&data) } else { failed() } {
                     Some(why) => return self.no_unit(at, why, now),
-                    None => Ok(Some(ProbeStep::Ids)),
+                    None => {
+                        self.note_product(at, &data);
+                        Ok(Some(ProbeStep::Serial))
+                    }
                 }
             }
-            ProbeStep::Ids => self.ids_answer(at, is_good, &data),
-            ProbeStep::Capacity16 | ProbeStep::Capacity10 => {
-                self.capacity_answer(step, is_good, &data, outcome)
+            ProbeStep::Serial => {
+                self.note_serial(at, is_good, &data);
+                Ok(Some(ProbeStep::Ids))
             }
-            ProbeStep::LastBlock | ProbeStep::BlockBefore => {
-                Ok(Some(self.last_block_answer(at, step, outcome, now)))
+            ProbeStep::Ids => Ok(Some(self.ids_answer(at, is_good, &data))),
+            ProbeStep::Capacity16 | ProbeStep::Capacity10 => {
+                self.capacity_answer(at, step, is_good, &data, outcome)
+            }
+            ProbeStep::LastBlock | ProbeStep::BlockBefore => self.last_block_answer(at, step, outcome, now),
+            ProbeStep::Witness { at: witness, mismatches } => {
+                let answer = self.witness_answer(at, (witness, mismatches), &data, outcome);
+                answer.map(Some).map_err(Refusal::Changed)
             }
             ProbeStep::Groups => self.groups_answer(at, is_good, &data, now),
         };
         match next {
             Ok(Some(step)) => self.send_probe(at, step, now),
             Ok(None) => self.serve(at, now),
-            Err(why) => self.lun_unusable(at, why, now),
+            Err(Refusal::Unusable(why)) => self.lun_unusable(at, why, now),
+            Err(Refusal::Changed(difference)) => self.unit_changed(at, difference, now),
         }
     }
 
-    fn ready_answer(&self, tries: u8, outcome: &TaskOutcome) -> Result<Option<ProbeStep>, String> {
+    fn ready_answer(&self, tries: u8, outcome: &TaskOutcome) -> Result<Option<ProbeStep>, Refusal> {
         let sense = Sense::parse(&outcome.sense);
         let attention = sense.is_some_and(|sense| sense.key == key::UNIT_ATTENTION);
         match outcome.status {
             status::CHECK_CONDITION if attention && tries < READY_TRIES_MAX => {
                 Ok(Some(ProbeStep::Ready { tries: tries + 1 }))
             }
-            status::BUSY | status::TASK_SET_FULL => Err(words(outcome)),
+            status::BUSY | status::TASK_SET_FULL => Err(words(outcome).into()),
             // Standby ports and reserved units are looked at all the same: what they allow shows later.
             _ => Ok(Some(ProbeStep::Inquiry)),
         }
     }
 
-    fn ids_answer(&mut self, at: usize, is_good: bool, data: &[u8]) -> Result<Option<ProbeStep>, String> {
+    fn note_product(&mut self, at: usize, data: &[u8]) {
+        if let (State::Online(connection), Ok(inquiry)) = (&mut self.paths[at].state, Inquiry::parse(data)) {
+            connection.identity.product = format!("{} {}", inquiry.vendor, inquiry.product);
+        }
+    }
+
+    fn note_serial(&mut self, at: usize, is_good: bool, data: &[u8]) {
+        if let State::Online(connection) = &mut self.paths[at].state {
+            let serial = if is_good { parse_serial(data).ok().flatten() } else { None };
+            connection.identity.serial = serial;
+        }
+    }
+
+    fn ids_answer(&mut self, at: usize, is_good: bool, data: &[u8]) -> ProbeStep {
         // A unit without page 83 has no name; then two paths cannot be distinguished, and none is refused.
         let ids = if is_good { DeviceIds::parse(data).unwrap_or_default() } else { DeviceIds::default() };
         self.paths[at].port_group = ids.target_port_group();
         let wwid = ids.wwid();
-        match (&self.wwid, &wwid) {
-            (Some(known), Some(here)) if known != here => {
-                return Err(format!("it is another unit: {here}, not {known}"));
-            }
-            (None, Some(_)) => self.wwid = wwid,
-            _ => {}
+        if let State::Online(connection) = &mut self.paths[at].state {
+            connection.identity.wwid.clone_from(&wwid);
         }
-        Ok(Some(ProbeStep::Capacity16))
+        if self.wwid.is_none() {
+            self.wwid = wwid;
+        }
+        ProbeStep::Capacity16
     }
 
     fn capacity_answer(
         &mut self,
+        at: usize,
         step: ProbeStep,
         is_good: bool,
         data: &[u8],
         outcome: &TaskOutcome,
-    ) -> Result<Option<ProbeStep>, String> {
+    ) -> Result<Option<ProbeStep>, Refusal> {
         let mut capacity = match step {
             ProbeStep::Capacity16 if !is_good => return Ok(Some(ProbeStep::Capacity10)),
             ProbeStep::Capacity16 => Capacity::parse_16(data).map_err(|error| error.to_string())?,
             // A standby port may refuse; that is fine if another path has reported the size already.
-            _ if !is_good && self.capacity.is_some() => return Ok(Some(ProbeStep::Groups)),
-            _ if !is_good => return Err(format!("READ CAPACITY failed: {}", words(outcome))),
+            _ if !is_good && self.capacity.is_some() => return self.compared(at),
+            _ if !is_good => return Err(format!("READ CAPACITY failed: {}", words(outcome)).into()),
             _ => Capacity::parse_10(data)
                 .map_err(|error| error.to_string())?
-                .ok_or("the unit is too large for READ CAPACITY(10) and does not know the other form")?,
+                .ok_or_else(|| TOO_LARGE.to_owned())?,
         };
         if self.last_block == LastBlock::Missing {
             capacity.blocks = capacity.blocks.saturating_sub(1);
         }
         match self.capacity {
             Some(known) if (known.blocks, known.block_bytes) != (capacity.blocks, capacity.block_bytes) => {
-                Err(format!("its size differs: {} bytes, not {}", capacity.bytes(), known.bytes()))
+                let (before, now) = (known.bytes(), capacity.bytes());
+                Err(Refusal::Changed(Difference::Size { before, now }))
             }
             _ => {
                 self.capacity = Some(capacity);
                 let is_open = self.last_block == LastBlock::Unread && capacity.blocks > 1;
-                Ok(Some(if is_open { ProbeStep::LastBlock } else { ProbeStep::Groups }))
+                if is_open { Ok(Some(ProbeStep::LastBlock)) } else { self.compared(at) }
             }
         }
+    }
+
+    fn compared(&mut self, at: usize) -> Result<Option<ProbeStep>, Refusal> {
+        self.compare_unit(at).map(Some).map_err(Refusal::Changed)
     }
 
     /// A READ of one block: the last of the reported ones (`back` 1), or the one before it (2).
@@ -191,13 +237,15 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         step: ProbeStep,
         outcome: &TaskOutcome,
         now: Instant,
-    ) -> ProbeStep {
+    ) -> Result<Option<ProbeStep>, Refusal> {
         let is_good = outcome.response == 0 && outcome.status == status::GOOD;
         // Not only LOGICAL BLOCK ADDRESS OUT OF RANGE: jSCSI gives no additional sense code.
         let is_refused = Sense::parse(&outcome.sense).is_some_and(|sense| sense.key == key::ILLEGAL_REQUEST);
         // Several paths may be at this step at the same time: the first answer counts.
         match (self.last_block, step) {
-            (LastBlock::Unread, ProbeStep::LastBlock) if is_refused => return ProbeStep::BlockBefore,
+            (LastBlock::Unread, ProbeStep::LastBlock) if is_refused => {
+                return Ok(Some(ProbeStep::BlockBefore));
+            }
             (LastBlock::Unread, ProbeStep::LastBlock) if is_good => self.last_block = LastBlock::Exists,
             (LastBlock::Unread, ProbeStep::BlockBefore) if is_good => {
                 self.last_block = LastBlock::Missing;
@@ -215,7 +263,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             }
             _ => {}
         }
-        ProbeStep::Groups
+        self.compared(at)
     }
 
     fn groups_answer(
@@ -224,7 +272,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         is_good: bool,
         data: &[u8],
         now: Instant,
-    ) -> Result<Option<ProbeStep>, String> {
+    ) -> Result<Option<ProbeStep>, Refusal> {
         let groups = if is_good { parse_port_groups(data).unwrap_or_default() } else { Vec::new() };
         let own = self.paths[at].port_group;
         let group = groups.iter().find(|group| own == Some(group.group));
@@ -241,6 +289,13 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             return;
         }
         connection.phase = Phase::Serving;
+        connection.session.release_data();
+        self.has_served = true;
+        if std::mem::replace(&mut connection.has_served, true) {
+            return self.say_same_unit(at, now);
+        }
+        let is_serial = connection.session.is_serial() && self.session_use == SessionUse::Io;
+        path.is_changed = false;
         path.attempts = 0;
         path.was_silent = false;
         path.backoff = std::time::Duration::ZERO;
@@ -249,6 +304,39 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         let (index, portal) = (path.index, path.portal.clone());
         self.all_down_since = None;
         self.log.push(now, Some(index), EventKind::PathUp { portal });
+        if is_serial {
+            let words =
+                "the command window of the target holds one command; Assay sends it one at a time".to_owned();
+            self.log.push(now, Some(index), EventKind::Deviation(words));
+        }
+    }
+}
+
+/// Returns how often the unit was asked whether it is ready, if the look begins again: something changed meanwhile.
+fn again(connection: &mut Connection, step: ProbeStep, outcome: &TaskOutcome) -> Option<u8> {
+    let is_looking = matches!(connection.phase, Phase::Probing { .. });
+    let sense = Sense::parse(&outcome.sense).filter(|_| outcome.status == status::CHECK_CONDITION);
+    let is_attention = sense.is_some_and(|sense| sense.key == key::UNIT_ATTENTION);
+    let is_first = matches!(step, ProbeStep::Ready { .. });
+    let changed = std::mem::take(&mut connection.must_look_again) || is_attention && !is_first;
+    if !is_looking || !changed || connection.attentions >= READY_TRIES_MAX {
+        return None;
+    }
+    connection.attentions += 1;
+    Some(connection.attentions)
+}
+
+/// Why a unit is not used.
+enum Refusal {
+    /// In words.
+    Unusable(String),
+    /// It is another one, or of another size.
+    Changed(Difference),
+}
+
+impl From<String> for Refusal {
+    fn from(why: String) -> Self {
+        Self::Unusable(why)
     }
 }
 

@@ -36,7 +36,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     /// Takes a path down: its commands go back, and it is tried again after a pause.
     pub(super) fn fail_path(&mut self, at: usize, error: &PathError, now: Instant) {
         let path = &mut self.paths[at];
-        let was_serving = path.is_serving();
+        let was_serving = path.has_served();
         if was_serving {
             path.backoff = Duration::ZERO;
         }
@@ -45,6 +45,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             retry_at = now + self.config.timeouts.retry_max;
         }
         path.missing = error.missing();
+        path.is_changed = matches!(error, PathError::Changed { .. });
         // A target that we had before and that is not there is being set up again, as after a restart.
         path.is_refused = error.is_permanent() && !(path.missing.is_some() && self.capacity.is_some());
         let old = std::mem::replace(&mut path.state, State::Down { retry_at });
@@ -272,7 +273,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         if attempt.purpose == Purpose::Serve {
             self.begin_probe(at, now);
             // Some targets send the first response together with the last login response.
-            self.receive_now(at, now);
+            assay_tcp::receive_all(self, 1 << at, now);
         }
     }
 
@@ -280,7 +281,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     pub(super) fn left(&mut self, at: usize, now: Instant) {
         let path = &mut self.paths[at];
         let pause = path.next_backoff(&self.config.timeouts).max(self.config.timeouts.retry_min);
-        let was_serving = path.is_serving();
+        let was_serving = path.has_served();
         if let State::Online(connection) =
             std::mem::replace(&mut path.state, State::Down { retry_at: now + pause })
         {

@@ -138,10 +138,13 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         if known.tells_of_access_state() {
             self.read_access_state(at, now);
         }
+        if known.tells_of_another_unit() {
+            self.reprove(at, now);
+        }
         match known.action() {
             SenseAction::Succeed => self.judge_length(user, outcome),
             SenseAction::RetryNow => {
-                if known.key == crate::scsi::key::UNIT_ATTENTION {
+                if known.key == crate::scsi::key::UNIT_ATTENTION || known.tells_of_another_unit() {
                     let path = self.paths[at].index;
                     self.log.push(now, Some(path), EventKind::UnitAttention(known.to_string()));
                 }
@@ -180,6 +183,9 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
                 path.depth_limit += 1;
             }
         }
+        if self.is_sampling && self.slots.get(user).direction == Direction::Write {
+            self.remember(user);
+        }
         self.finish(user, Ok(bytes));
     }
 
@@ -192,10 +198,13 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
                 let Data::User(buf) = self.slots.put(user) else {
                     unreachable!("a caller's command has the caller's buffer");
                 };
-                self.ready.push_back(Completion { tag, buf, result, path });
+                self.completions.ended(Completion { tag, buf, result, path });
             }
             // The slot stays taken until its sender has looked at the data.
-            Owner::Control => self.control_result = Some((user, result)),
+            Owner::Control => {
+                self.slots.get_mut(user).place = CommandState::Ended;
+                self.control_result = Some((user, result));
+            }
             Owner::Probe { .. } => drop(self.slots.put(user)),
             Owner::Free => debug_assert!(false, "a command ends once"),
         }
@@ -209,7 +218,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             return self.probe_lost(path, now);
         }
         if let Some(lost) = &self.lost {
-            let error = IoError::NoPath { waited_s: lost.waited_s };
+            let error = lost.of_command();
             return self.finish(user, Err(error));
         }
         if slot.attempts >= ATTEMPTS_MAX {
@@ -274,9 +283,12 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
                 connection.is_leaving = true;
             }
             SessionEvent::AsyncSense { sense } => {
-                let words =
-                    Sense::parse(&sense).map_or_else(|| "asynchronous event".to_owned(), |s| s.to_string());
+                let known = Sense::parse(&sense);
+                let words = known.map_or_else(|| "asynchronous event".to_owned(), |s| s.to_string());
                 self.log.push(now, Some(path), EventKind::TargetSays(words));
+                if known.is_some_and(|sense| sense.tells_of_another_unit()) {
+                    self.reprove(at, now);
+                }
             }
             SessionEvent::Rejected { reason, opcode } => {
                 let words = format!("our PDU {opcode:#04x} was rejected, reason {reason:#04x}");

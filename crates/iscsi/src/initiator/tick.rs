@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use super::{Initiator, TICK};
-use crate::error::{IoError, Lost, PathError};
+use super::Initiator;
+use crate::error::{Lost, PathError};
 use crate::events::EventKind;
 use crate::multipath::{Path, Phase, State};
 use crate::slots::{CommandState, Owner};
@@ -17,14 +17,9 @@ enum Due {
 }
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
-    pub(super) fn tick(&mut self, now: Instant) {
-        // A caller that did not poll for long finds everything overdue; first take what has come meanwhile.
-        if now.duration_since(self.next_tick_at) > TICK * 4 {
-            for at in 0..self.paths.len() {
-                self.receive_now(at, now);
-            }
-        }
-        self.next_tick_at = now + TICK;
+    pub(super) fn look_at_timers(&mut self, now: Instant) {
+        self.stamp_submitted(now);
+        self.is_sampling = true;
         self.resume_paused(now);
         for at in 0..self.paths.len() {
             match self.due(at, now) {
@@ -38,12 +33,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         self.abort_overdue(now);
         self.drop_closed_windows(now);
         self.watch_paths(now);
-    }
-
-    pub(super) fn receive_now(&mut self, at: usize, now: Instant) {
-        if matches!(self.paths[at].state, State::Online(_)) {
-            self.receive_all(1 << at, now);
-        }
+        self.watch_stalls(now);
+        self.expire(now);
     }
 
     fn resume_paused(&mut self, now: Instant) {
@@ -149,7 +140,6 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     /// Notes when the last path goes, reads access states that may have improved, and gives up after the limit.
     fn watch_paths(&mut self, now: Instant) {
         let serves_io = |path: &Path| path.is_serving() && path.access.serves_io();
-        self.expire_fenced(now);
         if self.paths.iter().any(serves_io) {
             self.all_down_since = None;
             return;
@@ -169,29 +159,16 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             && self.capacity.is_some()
             && self.lost.is_none()
         {
-            self.give_up(now.duration_since(since).as_secs());
+            let last = self.paths.iter().find_map(|path| path.last_error.clone());
+            let waited_s = now.duration_since(since).as_secs();
+            self.give_up(Lost::NoPath { waited_s, last: last.unwrap_or_else(|| "none".into()) });
         }
     }
 
-    fn expire_fenced(&mut self, now: Instant) {
-        if self.paths.iter().all(|path| path.fenced_count == 0) {
-            return;
-        }
-        let limit = self.config.timeouts.command + self.config.timeouts.no_path;
-        let fenced = self.slots.live().filter_map(|(user, slot)| match slot.place {
-            CommandState::Fenced { path } if now.duration_since(slot.sent_at) > limit => Some((user, path)),
-            _ => None,
-        });
-        for (user, path) in fenced.collect::<Vec<_>>() {
-            self.paths[usize::from(path)].fenced_count -= 1;
-            self.finish(user, Err(IoError::NoPath { waited_s: limit.as_secs() }));
-        }
-    }
-
-    /// No path came back: every command that waits fails, and the initiator stays lost.
-    fn give_up(&mut self, waited_s: u64) {
-        let last = self.paths.iter().find_map(|path| path.last_error.clone());
-        self.lost = Some(Lost { waited_s, last: last.unwrap_or_else(|| "none".into()) });
+    /// Every command that waits fails, and the initiator stays lost.
+    pub(super) fn give_up(&mut self, lost: Lost) {
+        let error = lost.of_command();
+        self.lost = Some(lost);
         let waits = |place| {
             matches!(place, CommandState::Waiting | CommandState::Paused { .. } | CommandState::Fenced { .. })
         };
@@ -202,7 +179,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             .map(|(user, _)| user)
             .collect();
         for user in users {
-            self.finish(user, Err(IoError::NoPath { waited_s }));
+            self.finish(user, Err(error.clone()));
         }
         self.waiting.clear();
         self.paused_count = 0;

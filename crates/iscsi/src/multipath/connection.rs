@@ -6,6 +6,7 @@ use assay_tcp::Blocking;
 
 use crate::login::Negotiated;
 use crate::pdu::{Bhs, Response};
+use crate::proof::{UnitIdentity, Witness};
 use crate::session::{Placement, Session, SessionEvent};
 use crate::slots::{CommandState, Slots};
 use crate::transport::{Flow, Sink, Wire, WireError};
@@ -28,6 +29,8 @@ pub(crate) enum ProbeStep {
     Ready { tries: u8 },
     /// Standard INQUIRY.
     Inquiry,
+    /// Page 80.
+    Serial,
     /// Page 83.
     Ids,
     /// READ CAPACITY (16).
@@ -38,6 +41,8 @@ pub(crate) enum ProbeStep {
     LastBlock,
     /// Reading the block before it, where the last one does not exist.
     BlockBefore,
+    /// Reading blocks that were written, until one holds what was written there.
+    Witness { at: usize, mismatches: usize },
     /// REPORT TARGET PORT GROUPS.
     Groups,
 }
@@ -48,6 +53,18 @@ pub(crate) struct Connection {
     pub wire: Wire,
     pub session: Session,
     pub phase: Phase,
+    /// The command of the current step.
+    pub probe: Option<u32>,
+    /// What the unit said of itself so far.
+    pub identity: UnitIdentity,
+    /// Blocks by which it proves itself.
+    pub witnesses: Vec<Witness>,
+    /// Unit attentions while the unit was looked at.
+    pub attentions: u8,
+    /// Something changed since the look began: it begins again.
+    pub must_look_again: bool,
+    /// It served I/O before.
+    pub has_served: bool,
     /// When the last byte came.
     pub received_at: Instant,
     /// Since when nothing came, of a path that gets no new commands for that.
@@ -74,6 +91,12 @@ impl Connection {
             wire,
             session: Session::new(agreed, lun, depth),
             phase,
+            probe: None,
+            identity: UnitIdentity::default(),
+            witnesses: Vec::new(),
+            attentions: 0,
+            must_look_again: false,
+            has_served: false,
             received_at: now,
             suspect_since: None,
             ping: None,
@@ -136,7 +159,7 @@ impl Connection {
 
     /// Sends a ping, unless one is in the air.
     pub(crate) fn ask(&mut self, now: Instant) {
-        if self.ping.is_none() {
+        if self.ping.is_none() && self.session.may_ping() {
             self.ping = Some((self.session.ping(), now));
         }
     }

@@ -74,6 +74,8 @@ pub(crate) struct Path {
     pub not_before: Instant,
     /// The login was refused, and nothing but a changed setting can help.
     pub is_refused: bool,
+    /// The unit behind it is not the one that it was.
+    pub is_changed: bool,
     pub last_error: Option<String>,
     /// What the last error says is not there.
     pub missing: Option<Missing>,
@@ -108,6 +110,7 @@ impl Path {
             backoff: Duration::ZERO,
             not_before: now,
             is_refused: false,
+            is_changed: false,
             last_error: None,
             missing: None,
             pace: ResponseTimes::new(now),
@@ -125,6 +128,11 @@ impl Path {
 
     pub(crate) fn is_serving(&self) -> bool {
         matches!(&self.state, State::Online(connection) if connection.phase == Phase::Serving)
+    }
+
+    /// Whether its connection served I/O at any time.
+    pub(crate) fn has_served(&self) -> bool {
+        matches!(&self.state, State::Online(connection) if connection.has_served)
     }
 
     /// Whether it serves I/O and is not silent.

@@ -6,7 +6,7 @@ use super::{ScsiDataError, be16, be32, be64, need};
 const BLOCK_BYTES_RANGE: std::ops::RangeInclusive<u32> = 256..=65_536;
 
 /// READ CAPACITY.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Capacity {
     /// Number of logical blocks.
     pub blocks: u64,

@@ -88,13 +88,26 @@ impl Sense {
     pub fn action(&self) -> SenseAction {
         match (self.key, self.asc, self.ascq) {
             (0 | 1, _, _) => SenseAction::Succeed,
-            (key::UNIT_ATTENTION, _, _) => SenseAction::RetryNow,
+            // No unit behind the number: whether another one comes, the path finds out before it is used again.
+            (key::UNIT_ATTENTION, _, _) | (key::ILLEGAL_REQUEST, 0x25, _) => SenseAction::RetryNow,
             // Becoming ready, in progress, or changing its access state.
             (key::NOT_READY, 0x04, 0x01 | 0x04..=0x09 | 0x0a | 0x14) => SenseAction::RetryLater,
             // Standby, unavailable, offline.
             (key::NOT_READY, 0x04, 0x0b | 0x0c | 0x12) => SenseAction::OtherPath,
             (key::ABORTED_COMMAND, _, _) => SenseAction::RetryNow,
             _ => SenseAction::Fail,
+        }
+    }
+
+    /// True if the unit may be another one now, or of another size: every unit attention but those that are known to
+    /// be about something else, and a number behind which there is no unit any more.
+    #[must_use]
+    pub fn tells_of_another_unit(&self) -> bool {
+        match (self.key, self.asc, self.ascq) {
+            // Mode parameters, reservations, access states, commands of others, thresholds.
+            (key::UNIT_ATTENTION, 0x2a, 0x01..=0x08) | (key::UNIT_ATTENTION, 0x2f | 0x38 | 0x5d, _) => false,
+            (key::UNIT_ATTENTION, _, _) | (key::ILLEGAL_REQUEST, 0x25, _) => true,
+            _ => false,
         }
     }
 

@@ -3,7 +3,7 @@
 use super::coverage::CoverageError;
 use super::outgoing::{Burst, Control};
 use super::task::{CONTROL_TAG, TaskOutcome};
-use super::{CONTROL_MAX, Session, SessionError, SessionEvent};
+use super::{CONTROL_MAX, IDLE_MAX, Session, SessionError, SessionEvent};
 use crate::pdu::{Bhs, Direction, NO_TAG, PduError, Residual, Response, opcode};
 
 /// Ping data of a target that is sent back; the rest is dropped, which the standard allows (§11.18.7).
@@ -58,6 +58,7 @@ impl Session {
         events: &mut Vec<SessionEvent>,
     ) -> Result<(), SessionError> {
         self.window.update(response)?;
+        self.count_idle(response)?;
         match *response {
             Response::DataIn { itt, offset_bytes, data_bytes, status, .. } => {
                 self.data_in(itt, offset_bytes, data_bytes)?;
@@ -80,6 +81,17 @@ impl Session {
             Response::Text { .. } => return Err(SessionError::OutOfPhase(opcode::TEXT_RESPONSE)),
         }
         Ok(())
+    }
+
+    /// Counts PDUs that move no task: a target that sends nothing else must not be listened to for ever.
+    fn count_idle(&mut self, response: &Response) -> Result<(), SessionError> {
+        let is_idle = match *response {
+            Response::DataIn { data_bytes, status, .. } => data_bytes == 0 && status.is_none(),
+            Response::Scsi { .. } | Response::R2t { .. } => false,
+            _ => true,
+        };
+        self.idle_count += u32::from(is_idle);
+        if self.idle_count > IDLE_MAX { Err(SessionError::IdleFlood) } else { Ok(()) }
     }
 
     fn place_data_in(&mut self, itt: u32, offset: u32, bytes: u32) -> Result<Placement, SessionError> {
@@ -128,8 +140,11 @@ impl Session {
         let transferred_bytes = match (request.direction, residual) {
             (Direction::None, _) => 0,
             (Direction::Read, _) => task.received.contiguous_bytes(),
-            (Direction::Write, Residual::Underflow(left)) => request.transfer_bytes.saturating_sub(left),
-            (Direction::Write, _) => request.transfer_bytes,
+            // A target that reports success without having asked for all data has not written them.
+            (Direction::Write, Residual::Underflow(left)) => {
+                request.transfer_bytes.saturating_sub(left).min(task.sent.contiguous_bytes())
+            }
+            (Direction::Write, _) => task.sent.contiguous_bytes(),
         };
         self.tasks.remove(itt);
         if request.direction == Direction::Write {
@@ -159,6 +174,9 @@ impl Session {
         }
         let end = offset.checked_add(desired).filter(|&end| end <= task.request.transfer_bytes);
         let end_bytes = end.ok_or_else(|| bad("beyond the end of the command"))?;
+        if desired == 0 {
+            return Err(bad("for no data"));
+        }
         if desired > self.agreed.max_burst_bytes {
             return Err(bad("longer than MaxBurstLength"));
         }

@@ -26,6 +26,8 @@ use window::Window;
 
 /// Control PDUs that may wait to be sent; a target that causes more without reading them is broken.
 const CONTROL_MAX: usize = 64;
+/// PDUs that move no task, between two pings of ours, which are seconds apart: a target has few reasons for any.
+const IDLE_MAX: u32 = 10_000;
 
 /// A violation of the protocol by the target. With error recovery level 0 it ends the connection.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -83,6 +85,9 @@ pub enum SessionError {
     /// The target causes control PDUs faster than it reads them.
     #[error("the target requests more than {CONTROL_MAX} responses without reading them")]
     ControlFlood,
+    /// The target sends what moves nothing, and does not stop.
+    #[error("the target sent more than {IDLE_MAX} PDUs without an answer to a command")]
+    IdleFlood,
 }
 
 /// Something the caller has to know.
@@ -149,6 +154,10 @@ pub struct Session {
     control_count: u32,
     abort: Option<(u32, u32)>,
     reset_itt: Option<u32>,
+    /// Write data are held back.
+    is_holding: bool,
+    /// PDUs since the last ping of ours that moved no task.
+    idle_count: u32,
 }
 
 impl Session {
@@ -165,6 +174,8 @@ impl Session {
             control_count: 0,
             abort: None,
             reset_itt: None,
+            is_holding: false,
+            idle_count: 0,
             agreed,
             lun,
         }
@@ -191,6 +202,27 @@ impl Session {
         self.window.open_count() + u32::from(self.tasks.count())
     }
 
+    /// True if the target has room for a single command, as far as it has said.
+    ///
+    /// Such a target may read nothing but data between its R2T and their end: jSCSI drops commands that come then, and
+    /// takes a ping for the end of the write. It gets one command at a time, and no ping beside a write.
+    #[must_use]
+    pub fn is_serial(&self) -> bool {
+        self.window.largest_count() <= 1
+    }
+
+    /// True if a ping can do no harm now.
+    #[must_use]
+    pub fn may_ping(&self) -> bool {
+        !self.is_serial() || !self.tasks.has_sent_write()
+    }
+
+    /// True if the next command may leave: the window is open, and the target can read it.
+    fn may_start(&self) -> bool {
+        let sent_count = usize::from(self.tasks.count()) - self.queued.len();
+        self.window.is_open() && (sent_count == 0 || !self.is_serial())
+    }
+
     /// Tasks in the air, in [0, depth].
     #[must_use]
     pub fn task_count(&self) -> u16 {
@@ -203,8 +235,28 @@ impl Session {
         self.tasks.is_full()
     }
 
+    /// Sends no write data until [`Self::release_data`], whatever the target asks for.
+    pub fn hold_data(&mut self) {
+        self.is_holding = true;
+    }
+
+    /// Sends write data again.
+    pub fn release_data(&mut self) {
+        self.is_holding = false;
+    }
+
+    /// Takes back a task that was started and not sent; false if it was sent, or is none.
+    pub fn withdraw(&mut self, user: u32) -> bool {
+        let is_it = |index: &u16| self.tasks.user_of(*index) == user;
+        let Some(at) = self.queued.iter().position(is_it) else { return false };
+        let index = self.queued.remove(at).expect("it was just found there");
+        self.tasks.release(index);
+        true
+    }
+
     /// Sends a ping; the tag comes back in [`SessionEvent::Pong`].
     pub fn ping(&mut self) -> u32 {
+        self.idle_count = 0;
         let itt = self.control_itt();
         self.control.push_back(Control::Ping { itt });
         itt

@@ -64,15 +64,20 @@ impl Session {
         if let Some(control) = self.control.pop_front() {
             return Some(self.control_pdu(control));
         }
-        if let Some(burst) = self.bursts.front_mut() {
+        if let Some(burst) = self.bursts.front_mut().filter(|_| !self.is_holding) {
             let pdu =
                 data_pdu(burst, self.lun, self.window.exp_stat_sn(), self.agreed.max_send_segment_bytes);
+            if let Payload::Task { offset_bytes, data_bytes, .. } = pdu.payload
+                && let Some(task) = self.tasks.by_itt(burst.itt)
+            {
+                task.sent.add_sent(offset_bytes, offset_bytes + data_bytes);
+            }
             if pdu.bhs.is_final() {
                 self.end_burst();
             }
             return Some(pdu);
         }
-        if !self.window.is_open() {
+        if !self.may_start() {
             return None;
         }
         let index = self.queued.pop_front()?;
@@ -83,8 +88,8 @@ impl Session {
     #[must_use]
     pub fn wants_to_send(&self) -> bool {
         !self.control.is_empty()
-            || !self.bursts.is_empty()
-            || (self.window.is_open() && !self.queued.is_empty())
+            || (!self.is_holding && !self.bursts.is_empty())
+            || (!self.queued.is_empty() && self.may_start())
     }
 
     fn end_burst(&mut self) {
@@ -106,6 +111,7 @@ impl Session {
             Direction::Write => unsolicited(&self.agreed, task),
             _ => (0, 0),
         };
+        task.sent.add_sent(0, immediate_bytes);
         let request = task.request;
         let command = ScsiCommand {
             lun: self.lun,

@@ -13,13 +13,16 @@ pub(super) struct Window {
     cmd_sn: u32,
     max_cmd_sn: u32,
     exp_stat_sn: u32,
+    /// The most commands that the target has room for, of all that it said.
+    largest_count: u32,
     /// Responses that repeated a status number, less the numbers that were skipped since.
     repeated_count: u32,
 }
 
 impl Window {
     pub(super) fn new(cmd_sn: u32, max_cmd_sn: u32, exp_stat_sn: u32) -> Self {
-        Self { cmd_sn, max_cmd_sn, exp_stat_sn, repeated_count: 0 }
+        let largest_count = count_between(cmd_sn, max_cmd_sn);
+        Self { cmd_sn, max_cmd_sn, exp_stat_sn, largest_count, repeated_count: 0 }
     }
 
     /// CmdSN the next command will have.
@@ -39,7 +42,12 @@ impl Window {
 
     /// Commands the target takes beyond those it has, at the moment.
     pub(super) fn open_count(&self) -> u32 {
-        if self.is_open() { self.max_cmd_sn.wrapping_sub(self.cmd_sn).wrapping_add(1) } else { 0 }
+        count_between(self.cmd_sn, self.max_cmd_sn)
+    }
+
+    /// The most commands that the target ever had room for at a time.
+    pub(super) fn largest_count(&self) -> u32 {
+        self.largest_count
     }
 
     /// Uses up one command number.
@@ -55,6 +63,9 @@ impl Window {
         // A window that ends before it begins by more than "closed" is to be ignored (RFC 7143 §4.2.2.1), as is one
         // that moves back: PDUs of the target may overtake each other only across connections, but cost nothing.
         let valid = !before(max_cmd_sn, exp_cmd_sn.wrapping_sub(1)) && at_or_before(exp_cmd_sn, self.cmd_sn);
+        if valid {
+            self.largest_count = self.largest_count.max(count_between(exp_cmd_sn, max_cmd_sn));
+        }
         if valid && before(self.max_cmd_sn, max_cmd_sn) {
             self.max_cmd_sn = max_cmd_sn;
         }
@@ -81,6 +92,11 @@ impl Window {
         self.exp_stat_sn = stat_sn.wrapping_add(1);
         Ok(())
     }
+}
+
+/// Number of commands from one number to another, both included; none where the second is before the first.
+fn count_between(from: u32, to: u32) -> u32 {
+    if at_or_before(from, to) { to.wrapping_sub(from).wrapping_add(1) } else { 0 }
 }
 
 #[cfg(test)]

@@ -137,7 +137,7 @@ fn a_path_to_another_unit_is_refused() {
     assert!(stats[0].is_up != stats[1].is_up, "one of them came first");
     let refused = kinds(&mut initiator)
         .into_iter()
-        .any(|kind| matches!(kind, EventKind::RetryFailed { cause } if cause.contains("it is another unit")));
+        .any(|kind| matches!(kind, EventKind::RetryFailed { cause } if cause.contains("it is another unit: its WWID is")));
     assert!(refused);
     assert_eq!(run(&mut initiator, Kind::Read, 8).len(), 8);
 }

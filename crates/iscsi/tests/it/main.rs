@@ -4,9 +4,11 @@
 #![expect(clippy::cast_possible_truncation, reason = "test sizes are small")]
 
 mod behaviour;
+mod deadlines;
 mod faults;
-mod proxy;
+mod lies;
 mod quirks;
+mod remap;
 mod scripted;
 mod session;
 mod silence;

@@ -90,3 +90,21 @@ fn a_serial_of_zeros_is_no_identity() {
     let target = start(Quirks { serial: Some("00000017"), ..Quirks::default() });
     assert_eq!(connect(&target).serial().unwrap().as_deref(), Some("00000017"));
 }
+
+/// jSCSI: filling a LUN by queued writes stalled for ever, and a ping in the middle of a write was taken for its end.
+#[test]
+fn a_target_that_reads_only_data_after_its_r2t_gets_one_command_at_a_time() {
+    let target = start(Quirks { reads_only_data_after_r2t: true, ..Quirks::default() });
+    let timeouts = Timeouts {
+        io: Duration::from_secs(5),
+        ping_interval: Duration::from_millis(1),
+        ..Timeouts::default()
+    };
+    let config = Config::new(vec![target.portal.clone()], "iqn.2026-11.example:scripted", 0);
+    let mut initiator = Initiator::connect(Config { timeouts, ..config }).unwrap();
+    write_and_verify(&mut initiator, 64, 16_384, 8, 1);
+    let said =
+        |kind: &EventKind| matches!(kind, EventKind::Deviation(words) if words.contains("one at a time"));
+    assert!(initiator.events().iter().any(|event| said(&event.kind)));
+    assert_eq!(initiator.stats()[0].stats.failures, 0);
+}

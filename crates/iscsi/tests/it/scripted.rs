@@ -25,10 +25,27 @@ pub enum Answer {
     Bytes(Vec<u8>),
     /// Another answer of the target first, built from header bytes.
     First(Box<Bhs>, Box<Answer>),
+    /// This header for ever, as fast as it goes.
+    Flood(Box<Bhs>),
+    /// The right answer, a byte every 40 ms: the connection is never silent.
+    Drip,
+    /// Another unit behind the number from now on, then the answer.
+    Remap(Unit, Box<Answer>),
+}
+
+/// A unit behind the number.
+#[derive(Clone, Copy, Debug)]
+pub struct Unit {
+    pub wwid: u64,
+    pub serial: Option<&'static str>,
+    pub blocks: u64,
+    /// What its disk is full of.
+    pub content: u8,
 }
 
 /// How the target departs from the standard.
 #[derive(Clone, Copy, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one departure")]
 pub struct Quirks {
     /// Number responses with the ExpStatSN of their command, as gotgt does: they repeat.
     pub echoes_status_numbers: bool,
@@ -40,6 +57,9 @@ pub struct Quirks {
     pub forgets_session_type: bool,
     /// Report the number of blocks in place of the address of the last one, as jSCSI does.
     pub reports_one_block_more: bool,
+    /// Ask for the data of each write, in bursts of 4 KiB, and read nothing else meanwhile: commands are dropped, and a
+    /// ping ends the write, as with jSCSI. The window holds one command.
+    pub reads_only_data_after_r2t: bool,
     /// The unit serial number.
     pub serial: Option<&'static str>,
 }
@@ -50,7 +70,8 @@ pub struct Stage {
     pub portal: String,
     pub group: u16,
     pub port_group: u16,
-    pub wwid: u64,
+    /// The unit; the content of its disk is in `disk`.
+    pub unit: Mutex<Unit>,
     /// Access state codes by port group, 1 and 2.
     pub access: Mutex<[u8; 2]>,
     pub answer: Box<dyn Fn(u8, u32) -> Answer + Send + Sync>,
@@ -93,12 +114,12 @@ impl Scripted {
             portal: portal.clone(),
             group,
             port_group: group,
-            wwid,
+            unit: Mutex::new(Unit { wwid, serial: quirks.serial, blocks: BLOCKS, content: 0 }),
             access: Mutex::new([0, 0]),
             answer: Box::new(answer),
             seen: Mutex::new(Vec::new()),
             disk: Mutex::new(vec![0; BLOCKS as usize * 512]),
-            window: AtomicU32::new(32),
+            window: AtomicU32::new(if quirks.reads_only_data_after_r2t { 1 } else { 32 }),
             silent: AtomicBool::new(false),
             refusals: AtomicU32::new(0),
             stop: AtomicBool::new(false),
@@ -153,6 +174,7 @@ struct Target<'a> {
 impl<'a> Target<'a> {
     fn new(stream: TcpStream, stage: &'a Stage, count: &'a AtomicU32) -> Self {
         stream.set_nonblocking(false).unwrap();
+        stream.set_nodelay(true).unwrap();
         stream.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
         Self { stream, stage, count, stat_sn: 1, exp_cmd_sn: 1, is_discovery: false }
     }
@@ -173,6 +195,23 @@ impl<'a> Target<'a> {
             }
         }
         Some(data)
+    }
+
+    /// Writes until the end of the connection or the test.
+    fn write(&mut self, bytes: &[u8]) -> Option<()> {
+        self.stream.set_write_timeout(Some(Duration::from_millis(20))).unwrap();
+        let mut written = 0;
+        while written < bytes.len() {
+            match self.stream.write(&bytes[written..]) {
+                Ok(count) => written += count,
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+                Err(_) => return None,
+            }
+            if self.stage.stop.load(Ordering::SeqCst) {
+                return None;
+            }
+        }
+        Some(())
     }
 
     fn serve(mut self) -> Option<()> {
@@ -249,6 +288,11 @@ impl<'a> Target<'a> {
         }
         let text = match stages >> 2 & 3 {
             0 => format!("AuthMethod=None\0TargetPortalGroupTag={}\0", self.stage.group),
+            _ if quirks.reads_only_data_after_r2t => {
+                "InitialR2T=Yes\0ImmediateData=No\0DefaultTime2Wait=0\0HeaderDigest=None\0DataDigest=None\0\
+                  MaxRecvDataSegmentLength=4096\0FirstBurstLength=4096\0MaxBurstLength=4096\0"
+                    .to_owned()
+            }
             _ => {
                 "InitialR2T=Yes\0ImmediateData=Yes\0DefaultTime2Wait=0\0HeaderDigest=None\0DataDigest=None\0\
                   MaxRecvDataSegmentLength=262144\0FirstBurstLength=262144\0MaxBurstLength=262144\0"
@@ -296,8 +340,9 @@ impl<'a> Target<'a> {
     fn command(&mut self, request: &Bhs, data: &[u8]) -> Option<()> {
         let cdb = &request.0[32..48];
         let stage = self.stage;
+        let unit = *stage.unit.lock().unwrap();
         match (cdb[0], cdb[1], cdb[2]) {
-            (0x28 | 0x2a, ..) if u64::from(request.word(34)) >= BLOCKS => self.sense(request, 5, 0, 0),
+            (0x28 | 0x2a, ..) if u64::from(request.word(34)) >= unit.blocks => self.sense(request, 5, 0, 0),
             _ if is_first_look(request) => self.act(request, data, Answer::Good),
             (0x28 | 0x2a | 0x88 | 0x8a, ..) => {
                 self.stat_sn += stage.quirks.skipped_status_numbers;
@@ -309,21 +354,21 @@ impl<'a> Target<'a> {
                 inquiry[..8].copy_from_slice(&[0, 0, 5, 2, 31, 0x10, 0, 2]);
                 self.data_in(request, &inquiry)
             }
-            (0x12, 1, 0x80) if stage.quirks.serial.is_some() => {
-                let serial = stage.quirks.serial.unwrap();
+            (0x12, 1, 0x80) if unit.serial.is_some() => {
+                let serial = unit.serial.unwrap();
                 let page = [&[0, 0x80, 0, serial.len() as u8][..], serial.as_bytes()].concat();
                 self.data_in(request, &page)
             }
             (0x12, 1, 0x83) => {
                 let mut page = vec![0, 0x83, 0, 20, 1, 3, 0, 8];
-                page.extend(stage.wwid.to_be_bytes());
+                page.extend(unit.wwid.to_be_bytes());
                 page.extend([1, 0x15, 0, 4, 0, 0, 0, stage.port_group as u8]);
                 self.data_in(request, &page)
             }
             (0x9e, 0x10, _) => {
                 let mut capacity = [0; 32];
                 capacity[..8].copy_from_slice(
-                    &(BLOCKS - u64::from(!stage.quirks.reports_one_block_more)).to_be_bytes(),
+                    &(unit.blocks - u64::from(!stage.quirks.reports_one_block_more)).to_be_bytes(),
                 );
                 capacity[10] = 2;
                 self.data_in(request, &capacity)
@@ -349,11 +394,44 @@ impl<'a> Target<'a> {
         self.status(request, 2, &data)
     }
 
+    fn write_by_r2t(&mut self, request: &Bhs, at: usize) -> Option<()> {
+        let mut done = 0;
+        while done < request.word(20) {
+            let (stat_sn, bytes) = (self.stat_sn, (request.word(20) - done).min(4096));
+            let fill = |bhs: &mut Bhs| {
+                bhs.set_word(20, done + 1).set_word(24, stat_sn).set_word(36, done / 4096);
+                bhs.set_word(40, done).set_word(44, bytes);
+            };
+            self.send(opcode::R2T, request, fill, &[])?;
+            self.stat_sn -= 1;
+            let end = done + bytes;
+            while done < end {
+                let pdu = Bhs(self.read(48)?.try_into().unwrap());
+                let length = pdu.data_bytes();
+                let data = self.read(length as usize + padding(length))?;
+                match pdu.opcode() {
+                    opcode::DATA_OUT => {
+                        let from = at + pdu.word(40) as usize;
+                        self.stage.disk.lock().unwrap()[from..from + length as usize]
+                            .copy_from_slice(&data[..length as usize]);
+                        done += length;
+                    }
+                    opcode::NOP_OUT => return self.status(request, 0, &[]),
+                    _ => self.exp_cmd_sn += u32::from(pdu.0[0] & 0x40 == 0),
+                }
+            }
+        }
+        self.status(request, 0, &[])
+    }
+
     fn act(&mut self, request: &Bhs, data: &[u8], answer: Answer) -> Option<()> {
         match answer {
             Answer::Good => {
                 let at = request.word(34) as usize * 512;
                 let end = at + request.word(20) as usize;
+                if request.0[1] & 0x20 != 0 && self.stage.quirks.reads_only_data_after_r2t {
+                    return self.write_by_r2t(request, at);
+                }
                 if request.0[1] & 0x20 != 0 {
                     self.stage.disk.lock().unwrap()[at..end].copy_from_slice(data);
                     return self.status(request, 0, &[]);
@@ -364,6 +442,29 @@ impl<'a> Target<'a> {
             Answer::Status(status) => self.status(request, status, &[]),
             Answer::Sense(key, asc, ascq) => self.sense(request, key, asc, ascq),
             Answer::Never => Some(()),
+            Answer::Flood(mut bhs) => {
+                bhs.set_word(28, self.exp_cmd_sn).set_word(32, self.exp_cmd_sn + 31);
+                while !self.stage.stop.load(Ordering::SeqCst) {
+                    self.write(&bhs.0)?;
+                }
+                None
+            }
+            Answer::Drip => {
+                let mut bhs = Bhs::default();
+                (bhs.0[0], bhs.0[1]) = (opcode::SCSI_RESPONSE, 0x80);
+                bhs.set_word(16, request.itt()).set_word(24, self.stat_sn);
+                bhs.set_word(28, self.exp_cmd_sn).set_word(32, self.exp_cmd_sn + 31);
+                for byte in bhs.0.chunks(1).cycle() {
+                    self.write(byte)?;
+                    std::thread::sleep(Duration::from_millis(40));
+                }
+                None
+            }
+            Answer::Remap(unit, then) => {
+                *self.stage.unit.lock().unwrap() = unit;
+                self.stage.disk.lock().unwrap().fill(unit.content);
+                self.act(request, data, *then)
+            }
             Answer::Hang => None,
             Answer::Bytes(bytes) => self.stream.write_all(&bytes).ok(),
             Answer::First(mut bhs, then) => {

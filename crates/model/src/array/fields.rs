@@ -41,9 +41,14 @@ const fn size(min: f64, max: f64) -> Limits {
 }
 
 const KIB: f64 = 1024.0;
+const GIB: f64 = 1024.0 * 1024.0 * 1024.0;
 const TIB: f64 = 1024.0 * 1024.0 * 1024.0 * 1024.0;
 /// Rates: nothing storage-like is slower than 1 MB/s or faster than 1 TB/s.
 const MB_S: Limits = real(1.0, 1e6);
+/// Sustained rate of a disk: the fastest, with two actuators, stream about 550 MB/s.
+const DISK_MB_S: Limits = real(1.0, 1000.0);
+/// Rate of a drive: 16 lanes of PCI Express 5.0 carry 63 GB/s.
+const DRIVE_MB_S: Limits = real(1.0, 64_000.0);
 /// I/O rates of a device or controller.
 const IOPS: Limits = real(1.0, 1e9);
 const CAPACITY: Limits = size(1024.0 * KIB, 1024.0 * TIB);
@@ -94,11 +99,13 @@ fn walk_hdd<V: Visitor>(hdd: &mut Hdd, v: &mut V) {
     v.number("seek_avg_ms", real(0.5, 60.0), &mut hdd.seek_avg_ms);
     v.number("seek_full_ms", real(0.5, 120.0), &mut hdd.seek_full_ms);
     v.number("overhead_ms", real(0.0, 10.0), &mut hdd.overhead_ms);
-    v.number("outer_mb_s", MB_S, &mut hdd.outer_mb_s);
-    v.number("inner_mb_s", MB_S, &mut hdd.inner_mb_s);
+    v.number("outer_mb_s", DISK_MB_S, &mut hdd.outer_mb_s);
+    v.number("inner_mb_s", DISK_MB_S, &mut hdd.inner_mb_s);
     v.number("capacity", CAPACITY, &mut hdd.capacity);
     v.number("ncq", whole(1.0, 256.0), &mut hdd.ncq);
     v.number("ncq_gain", real(0.0, 2.0), &mut hdd.ncq_gain);
+    v.word("sorting", &mut hdd.sorting);
+    v.maybe("write_cache", size(64.0 * KIB, 64.0 * GIB), &mut hdd.write_cache);
 }
 
 fn walk_flash<V: Visitor>(ssd: &mut Flash, v: &mut V) {
@@ -109,10 +116,10 @@ fn walk_flash<V: Visitor>(ssd: &mut Flash, v: &mut V) {
     v.number("dies", whole(1.0, 4096.0), &mut ssd.dies);
     v.number("read_iops_max", IOPS, &mut ssd.read_iops_max);
     v.number("write_iops_max", IOPS, &mut ssd.write_iops_max);
-    v.number("read_mb_s", MB_S, &mut ssd.read_mb_s);
-    v.number("write_mb_s", MB_S, &mut ssd.write_mb_s);
+    v.number("read_mb_s", DRIVE_MB_S, &mut ssd.read_mb_s);
+    v.number("write_mb_s", DRIVE_MB_S, &mut ssd.write_mb_s);
     v.maybe("slc", size(1024.0 * KIB, TIB), &mut ssd.slc);
-    v.maybe("slc_full_mb_s", MB_S, &mut ssd.slc_full_mb_s);
+    v.maybe("slc_full_mb_s", DRIVE_MB_S, &mut ssd.slc_full_mb_s);
     v.maybe("steady_write_iops", IOPS, &mut ssd.steady_write_iops);
     v.word("state", &mut ssd.state);
 }

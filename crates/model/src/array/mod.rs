@@ -20,6 +20,6 @@ pub use read::{ArrayError, parse};
 pub use set::{SetError, set};
 pub use types::{
     Array, Controller, Device, Flash, FlashState, Hdd, Initiator, Level, Link, LinkRate, PathPolicy, Paths,
-    Protocol, ProtocolKind, Raid, Target,
+    Protocol, ProtocolKind, Raid, Sorting, Target,
 };
 pub use write::to_toml;

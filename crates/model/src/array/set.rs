@@ -186,7 +186,7 @@ impl Visitor for Setter<'_> {
 
     fn word<W: Words>(&mut self, key: &'static str, slot: &mut W) {
         if self.wanted(key) {
-            let found = W::words().iter().find(|(word, _)| *word == self.value).map(|(_, w)| *w);
+            let found = W::named(self.value);
             let known: Vec<&str> = W::words().iter().map(|(word, _)| *word).collect();
             let parsed = found.ok_or_else(|| format!("`{}` is not one of {}", self.value, known.join(", ")));
             if let Some(word) = self.note(parsed) {

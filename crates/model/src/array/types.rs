@@ -69,6 +69,21 @@ pub struct Hdd {
     pub ncq: Quantity,
     /// Exponent on the gain of reordering: 1 = as simulated, 0 = none. Fitted, never on a sheet.
     pub ncq_gain: Quantity,
+    /// What it orders its queue by.
+    pub sorting: Sorting,
+    /// Write cache of the disk itself, bytes; absent = there is none, or it is off.
+    pub write_cache: Option<Quantity>,
+}
+
+/// What a disk orders its queue by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sorting {
+    /// Time until the head is there: seek and rotation.
+    Position,
+    /// Place only: seek, but not rotation.
+    Seek,
+    /// Not known; the interval holds both.
+    Unknown,
 }
 
 impl Default for Hdd {
@@ -85,6 +100,8 @@ impl Default for Hdd {
             capacity: missing(),
             ncq: Quantity::assumed(31.0),
             ncq_gain: Quantity::assumed(1.0),
+            sorting: Sorting::Unknown,
+            write_cache: None,
         }
     }
 }
@@ -392,7 +409,7 @@ pub struct Initiator {
     pub queue_depth: Option<Quantity>,
     /// Largest I/O sent as one command, bytes.
     pub split: Option<Quantity>,
-    /// Host time per I/O that is not overlapped, us.
+    /// Host CPU per I/O of one worker, us: a worker issues no faster than this.
     pub op_us: Quantity,
 }
 

@@ -1,11 +1,22 @@
 //! Closed sets of words: how array files call what is one of a few.
 
-use super::types::{FlashState, Level, LinkRate, PathPolicy, ProtocolKind};
+use super::types::{FlashState, Level, LinkRate, PathPolicy, ProtocolKind, Sorting};
 
 /// A closed set of words.
 pub(crate) trait Words: Sized + Copy + PartialEq + 'static {
     /// Every word with its value, in the order of messages.
     fn words() -> &'static [(&'static str, Self)];
+
+    /// The word of a text as people write it.
+    fn usual(text: &str) -> String {
+        text.trim().to_ascii_lowercase()
+    }
+
+    /// The value of a text.
+    fn named(text: &str) -> Option<Self> {
+        let usual = Self::usual(text);
+        Self::words().iter().find(|(word, _)| *word == text || *word == usual).map(|(_, value)| *value)
+    }
 }
 
 impl Words for Level {
@@ -31,11 +42,34 @@ impl Words for Level {
             ("draid3", Draid3),
         ]
     }
+
+    /// `RAID-10`, `raid 5`, `raid1+0`, `raidz`, `draid2:3d:5c:0s` (data, children and spares of ZFS are left out).
+    fn usual(text: &str) -> String {
+        let word = text.trim().to_ascii_lowercase().replace([' ', '-', '_', '+'], "");
+        let word = word.split(':').next().unwrap_or_default();
+        match word {
+            "raidz" => "raidz1".to_owned(),
+            "draid" => "draid1".to_owned(),
+            "mirror" => "1".to_owned(),
+            "stripe" | "striped" => "0".to_owned(),
+            "jbod" | "none" => "single".to_owned(),
+            _ => match word.strip_prefix("raid") {
+                Some(level) if level.starts_with(|c: char| c.is_ascii_digit()) => level.to_owned(),
+                _ => word.to_owned(),
+            },
+        }
+    }
 }
 
 impl Words for FlashState {
     fn words() -> &'static [(&'static str, Self)] {
         &[("fresh", Self::Fresh), ("steady", Self::Steady)]
+    }
+}
+
+impl Words for Sorting {
+    fn words() -> &'static [(&'static str, Self)] {
+        &[("position", Self::Position), ("seek", Self::Seek), ("unknown", Self::Unknown)]
     }
 }
 

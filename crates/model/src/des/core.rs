@@ -16,7 +16,7 @@
 
 use std::collections::VecDeque;
 
-use super::disks::{Disks, NO_SLOT, Visit};
+use super::disks::{Destage, Disks, NO_SLOT, Visit};
 use super::heap::{EventHeap, INDEX_LIMIT, Key};
 use crate::num::{index, small, whole};
 use crate::raid::{Kind, Phase};
@@ -46,6 +46,8 @@ const READ_AHEAD: u64 = 4 << 20;
 #[derive(Debug, Clone, Copy, Default)]
 struct Slot {
     issued_ns: u64,
+    /// When the controller lets a write that waits for cache space go on.
+    ready_ns: u64,
     tag: u64,
     io_cost: u32,
     pending: u32,
@@ -57,8 +59,10 @@ struct Slot {
 #[derive(Debug, Clone, Copy)]
 struct Cost {
     kind: Kind,
+    host_ns: u64,
     cpu_ns: u64,
     wire_ns: u64,
+    overlap_ns: u64,
     delay_ns: u64,
     serial_ns: u64,
     controller_ns: u64,
@@ -111,6 +115,7 @@ pub(crate) struct Core {
     host_queue: VecDeque<u32>,
     workers_free: usize,
     worker_queue: VecDeque<u32>,
+    host_free_ns: u64,
     cpu_free_ns: Vec<u64>,
     controller_free_ns: u64,
     serial_free_ns: u64,
@@ -167,6 +172,7 @@ impl Core {
             host_queue: VecDeque::with_capacity(outstanding),
             workers_free: bounded(resolved.workers),
             worker_queue: VecDeque::with_capacity(outstanding),
+            host_free_ns: 0,
             cpu_free_ns: vec![0; bounded(resolved.cores).max(1)],
             controller_free_ns: 0,
             serial_free_ns: 0,
@@ -186,8 +192,10 @@ impl Core {
     pub(crate) fn add_recipe(&mut self, io_cost: &IoCost) -> u32 {
         self.costs.push(Cost {
             kind: io_cost.kind,
+            host_ns: whole(io_cost.host_ns),
             cpu_ns: whole(io_cost.cpu_ns),
             wire_ns: whole(io_cost.wire_ns),
+            overlap_ns: if io_cost.buffered { 0 } else { whole(io_cost.overlap_ns) },
             delay_ns: whole(io_cost.delay_ns),
             serial_ns: whole(io_cost.serial_ns),
             controller_ns: whole(io_cost.controller_ns),
@@ -208,12 +216,15 @@ impl Core {
             flash.slc_left.fill(0);
         }
         let cost = self.costs[io_cost as usize];
-        if !cost.buffered || cost.phases[0].visits == 0 {
+        if !cost.buffered {
             return;
         }
         while self.dirty_bytes + cost.bytes <= self.write_back_bytes {
             self.dirty_bytes += cost.bytes;
-            if self.flash.is_some() {
+            if cost.phases[0].visits == 0 {
+                let done = self.stream(&cost, self.now_ns);
+                self.heap.push(Key::new(done, DRAINED, io_cost as usize));
+            } else if self.flash.is_some() {
                 self.flash_backlog.push_back(io_cost);
             } else {
                 self.destage(&cost);
@@ -231,7 +242,7 @@ impl Core {
     pub(crate) fn submit(&mut self, io_cost: u32, tag: u64) {
         let slot = self.free.pop().expect("the caller checked that there is room");
         self.slots[slot as usize] =
-            Slot { issued_ns: self.now_ns, tag, io_cost, pending: 0, phase: 0, path: 0 };
+            Slot { issued_ns: self.now_ns, ready_ns: 0, tag, io_cost, pending: 0, phase: 0, path: 0 };
         if self.in_array >= self.queue_depth {
             self.host_queue.push_back(slot);
         } else {
@@ -291,10 +302,13 @@ impl Core {
         let cost = self.cost(slot);
         let path = self.choose_path(&cost);
         self.slots[slot as usize].path = path;
-        let mut arrives = self.now_ns + cost.delay_ns;
+        let issued =
+            if cost.host_ns == 0 { self.now_ns } else { self.host_free_ns.max(self.now_ns) + cost.host_ns };
+        self.host_free_ns = issued;
+        let mut arrives = issued + cost.delay_ns;
         if cost.kind == Kind::Write && cost.wire_ns > 0 {
             let free = &mut self.wire_free_ns[path as usize][1];
-            *free = (*free).max(self.now_ns) + cost.wire_ns;
+            *free = (*free).max(issued) + cost.wire_ns;
             arrives = *free + cost.delay_ns;
         }
         if arrives > self.now_ns { self.at(arrives, ARRIVE, slot) } else { self.arrive(slot) }
@@ -358,13 +372,14 @@ impl Core {
         }
         if cost.buffered {
             if self.dirty_bytes + cost.bytes > self.write_back_bytes.max(cost.bytes) {
+                self.slots[slot as usize].ready_ns = t;
                 self.cache_queue.push_back(slot);
                 return;
             }
             return self.buffer(slot, t);
         }
         if cost.phases[0].visits == 0 {
-            let done = self.stream(&cost, t);
+            let done = self.stream(&cost, t.saturating_sub(early(&cost))).max(t);
             return self.at(done, STORED, slot);
         }
         self.start_phase(slot, t);
@@ -431,9 +446,11 @@ impl Core {
         let width = cost.phases[1].visits.max(cost.phases[0].visits);
         for i in 0..visits {
             let member = index(start + u64::from(i % width)) % disks.members();
-            let share =
+            let freed =
                 cost.bytes / u64::from(visits) + u64::from(u64::from(i) < cost.bytes % u64::from(visits));
-            if let Some(done) = disks.destage(member, share, self.now_ns, &mut self.rng) {
+            let phase = if i < cost.phases[0].visits { &cost.phases[0] } else { &cost.phases[1] };
+            let destage = Destage { freed_bytes: small(freed), transfer_ns: disks.transfer_ns(phase) };
+            if let Some(done) = disks.destage(member, destage, self.now_ns, &mut self.rng) {
                 self.heap.push(Key::new(done, MEMBER_DONE, member));
             }
         }
@@ -441,9 +458,16 @@ impl Core {
 
     /// Starts the visits of the current phase at `t` (disks: `t` is now).
     fn start_phase(&mut self, slot: u32, t: u64) {
-        let phase = self.cost(slot).phases[self.slots[slot as usize].phase as usize];
+        let cost = self.cost(slot);
+        let phase = cost.phases[self.slots[slot as usize].phase as usize];
         if let Some(flash) = &mut self.flash {
-            let done = flash.visit_all(&phase, t, &mut self.rng);
+            let done = flash.visit_all(&phase, t.saturating_sub(early(&cost)), &mut self.rng).max(t);
+            let s = &mut self.slots[slot as usize];
+            s.phase += 1;
+            if usize::from(s.phase) < cost.phases.len() && cost.phases[usize::from(s.phase)].visits > 0 {
+                // The next phase may not reserve its members before it starts: others come in between.
+                return self.at_disk_later(slot, done);
+            }
             self.at(done, STORED, slot);
             return;
         }
@@ -457,7 +481,8 @@ impl Core {
         let start = if disks.members() == 1 { 0 } else { self.rng.below(disks.members() as u64) };
         for i in 0..u64::from(phase.visits) {
             let member = index((start + i) % disks.members() as u64);
-            if let Some(done) = disks.visit(member, Visit { slot, transfer_ns }, self.now_ns, &mut self.rng) {
+            let visit = Visit { slot, transfer_ns, kind: phase.kind };
+            if let Some(done) = disks.visit(member, visit, self.now_ns, &mut self.rng) {
                 self.heap.push(Key::new(done, MEMBER_DONE, member));
             }
         }
@@ -478,7 +503,7 @@ impl Core {
             None => drop(self.heap.pop()),
         }
         match done {
-            Visit { slot: NO_SLOT, transfer_ns: drained } => self.drained(u64::from(drained)),
+            Visit { slot: NO_SLOT, transfer_ns: drained, .. } => self.drained(u64::from(drained)),
             Visit { slot, .. } => self.visit_done(slot),
         }
     }
@@ -511,7 +536,7 @@ impl Core {
                 break;
             }
             self.cache_queue.pop_front();
-            self.buffer(slot, self.now_ns);
+            self.buffer(slot, self.now_ns.max(self.slots[slot as usize].ready_ns));
         }
     }
 
@@ -531,8 +556,8 @@ impl Core {
             return self.complete(slot);
         }
         let free = &mut self.wire_free_ns[self.slots[slot as usize].path as usize][0];
-        *free = (*free).max(self.now_ns) + cost.wire_ns;
-        let done = *free;
+        *free = (*free).max(self.now_ns.saturating_sub(cost.overlap_ns)) + cost.wire_ns;
+        let done = (*free).max(self.now_ns);
         self.at(done, COMPLETE, slot);
         Step::Internal
     }
@@ -546,6 +571,11 @@ impl Core {
         let s = self.slots[slot as usize];
         Step::Completed { tag: s.tag, issued_ns: s.issued_ns, io_cost: s.io_cost }
     }
+}
+
+/// How much earlier the members may start with a write than its last byte arrives.
+fn early(cost: &Cost) -> u64 {
+    if cost.kind == Kind::Write { cost.overlap_ns } else { 0 }
 }
 
 fn earliest(free_ns: &[u64]) -> usize {

@@ -7,7 +7,7 @@
 
 use crate::disk::{DRAWS, Disk, ServiceTable};
 use crate::num::{index, small, whole};
-use crate::raid::Phase;
+use crate::raid::{Kind, Phase};
 use crate::rng::Rng;
 
 /// A slot that nothing is in.
@@ -20,6 +20,17 @@ pub(super) struct Visit {
     pub slot: u32,
     /// Transfer time, ns; for destaging the bytes of cache it frees.
     pub transfer_ns: u32,
+    /// Reading or writing.
+    pub kind: Kind,
+}
+
+/// A write that waits in the write-back cache for its disk.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Destage {
+    /// Bytes of cache it frees.
+    pub freed_bytes: u32,
+    /// Transfer time, ns.
+    pub transfer_ns: u32,
 }
 
 /// One destage in so many services goes first even when foreground work waits, so that a full cache drains.
@@ -28,8 +39,7 @@ const DESTAGE_SHARE: u32 = 2;
 #[derive(Debug, Clone)]
 struct DiskQueue {
     waiting: Vec<Visit>,
-    /// Bytes each waiting destage frees.
-    destaging: std::collections::VecDeque<u32>,
+    destaging: std::collections::VecDeque<Destage>,
     serving: Option<Visit>,
     /// Foreground services since the last destage.
     passed: u32,
@@ -39,8 +49,8 @@ struct DiskQueue {
 #[derive(Debug, Clone)]
 pub(super) struct Disks {
     members: Vec<DiskQueue>,
-    /// Mean positioning time by queue length, ns.
-    mean_ns: Vec<f32>,
+    /// Mean positioning time of a read, a write and a destage by queue length, ns.
+    mean_ns: [Vec<f32>; 3],
     draws: Vec<f32>,
     window: usize,
     ns_per_byte: f64,
@@ -53,6 +63,10 @@ const fn single(value: f64) -> f32 {
     value as f32
 }
 
+fn by_depth(mean_ns: &dyn Fn(f64) -> f64) -> Vec<f32> {
+    (0..=256_u32).map(|n| single(mean_ns(f64::from(n)))).collect()
+}
+
 impl Disks {
     pub(super) fn new(disk: &Disk, table: &ServiceTable, members: usize, outstanding: usize) -> Self {
         let one = DiskQueue {
@@ -63,7 +77,11 @@ impl Disks {
         };
         Self {
             members: vec![one; members],
-            mean_ns: (0..=256_u32).map(|n| single(table.at(f64::from(n)))).collect(),
+            mean_ns: [
+                by_depth(&|n| table.at(Kind::Read, n)),
+                by_depth(&|n| table.at(Kind::Write, n)),
+                by_depth(&|n| table.destage_at(n)),
+            ],
             draws: table.draws().iter().copied().map(single).collect(),
             window: index(whole(disk.ncq)).max(1),
             ns_per_byte: 1e9 / disk.outer_bytes_s,
@@ -85,9 +103,15 @@ impl Disks {
         self.start(member, now_ns, rng)
     }
 
-    /// Queues a destage that frees `bytes`.
-    pub(super) fn destage(&mut self, member: usize, bytes: u64, now_ns: u64, rng: &mut Rng) -> Option<u64> {
-        self.members[member].destaging.push_back(small(bytes));
+    /// Queues a destage.
+    pub(super) fn destage(
+        &mut self,
+        member: usize,
+        destage: Destage,
+        now_ns: u64,
+        rng: &mut Rng,
+    ) -> Option<u64> {
+        self.members[member].destaging.push_back(destage);
         self.start(member, now_ns, rng)
     }
 
@@ -104,22 +128,22 @@ impl Disks {
         }
         let random = rng.next();
         let turn = self.pressed && !m.destaging.is_empty() && m.passed >= DESTAGE_SHARE;
-        let (queue, transfer_ns) = if m.waiting.is_empty() || turn {
-            let bytes = m.destaging.pop_front()?;
-            let transfer_ns = single(f64::from(bytes) * self.ns_per_byte);
+        let (mean_ns, queue, transfer_ns) = if m.waiting.is_empty() || turn {
+            let destage = m.destaging.pop_front()?;
             m.passed = 0;
-            m.serving = Some(Visit { slot: NO_SLOT, transfer_ns: bytes });
-            ((m.destaging.len() + 1).min(256), transfer_ns)
+            m.serving = Some(Visit { slot: NO_SLOT, transfer_ns: destage.freed_bytes, kind: Kind::Write });
+            (&self.mean_ns[2], (m.destaging.len() + 1).min(256), destage.transfer_ns as f32)
         } else {
-            let window = m.waiting.len().min(self.window);
+            let waiting = m.waiting.len();
+            let window = waiting.min(self.window);
             let choice = if window == 1 { 0 } else { index(((random >> 32) * window as u64) >> 32) };
             let visit = m.waiting.remove(choice);
             m.passed += 1;
             m.serving = Some(visit);
-            (window, visit.transfer_ns as f32)
+            (&self.mean_ns[usize::from(visit.kind == Kind::Write)], waiting, visit.transfer_ns as f32)
         };
         let draw = self.draws[index(random) & (DRAWS - 1)];
-        let service = self.mean_ns[queue.min(256)] * draw + transfer_ns;
+        let service = mean_ns[queue.min(256)] * draw + transfer_ns;
         Some(now_ns + whole(f64::from(service)))
     }
 }

@@ -55,6 +55,7 @@ pub fn to_markdown(v: &Validation, grid: &Grid) -> String {
     for a in &v.articles {
         let _ = writeln!(out, "| {} | {} | {} |", a.array, a.load, a.says);
     }
+    out.push_str(&super::unseen::to_markdown(&v.unseen));
     out.push_str(&grid.to_markdown());
     out.push_str("\n## Not modelled\n\n| table | row | why |\n|---|---|---|\n");
     for (table, row, why) in &v.not_modelled {

@@ -92,8 +92,10 @@ fn a_hidden_number_of_threads_is_recovered() {
 #[test]
 fn a_hidden_reordering_gain_is_recovered_within_ten_percent() {
     let mut hidden = array("hdd-7200");
-    set(&mut hidden, "device.ncq_gain=0.7").unwrap();
-    let c = calibrate(&array("hdd-7200"), &micro_tests(&hidden), &mut Tables::default()).unwrap();
+    set(&mut hidden, "device.ncq_gain=0.7 device.sorting=position").unwrap();
+    let mut sheet = array("hdd-7200");
+    set(&mut sheet, "device.sorting=position").unwrap();
+    let c = calibrate(&sheet, &micro_tests(&hidden), &mut Tables::default()).unwrap();
     let Device::Hdd(hdd) = &c.array.device else { panic!("a disk stays a disk") };
     close(hdd.ncq_gain.value, 0.7, 0.10, "ncq_gain");
     assert!(c.array.target.serial_write_ms.is_none(), "writes of a disk are not serialised: {:?}", c.remarks);

@@ -6,6 +6,7 @@ mod engines;
 mod laws;
 mod physics;
 mod plans;
+mod properties;
 mod simulation;
 mod validation;
 mod what_ifs;

@@ -2,7 +2,7 @@ use assay_model::array::{Level, LinkRate, Protocol, ProtocolKind, Raid};
 use assay_model::array::{Link, set};
 use assay_model::disk::{Disk, ServiceTable};
 use assay_model::quantity::{Provenance, Quantity};
-use assay_model::raid::Shape;
+use assay_model::raid::{Kind, Shape};
 use assay_model::wire::{ceiling_mb_s, r2t_round_trips, round_robin_speedup, tcp_efficiency};
 
 use crate::{array, close};
@@ -127,6 +127,8 @@ fn the_seek_curve_gives_back_the_sheet() {
 
 fn disk(rpm: f64, (track, avg, full): (f64, f64, f64)) -> Disk {
     Disk {
+        by_position: 1.0,
+        cached_writes: 0.0,
         revolution_ns: 60e9 / rpm,
         overhead_ns: 0.1e6,
         seek: Disk::seek_curve(track * 1e6, avg * 1e6, full * 1e6),
@@ -157,7 +159,7 @@ fn reordering_gains_as_much_as_the_study_simulated() {
         (disk(7200.0, (0.8, 8.5, 18.0)), 0.02, 0.30, 0.50),
     ] {
         let table = ServiceTable::simulate(&d, d.stroke_of(span), 1);
-        let p = (table.at(1.0) / table.at(31.0)).ln() / 31.0_f64.ln();
+        let p = (table.at(Kind::Read, 1.0) / table.at(Kind::Read, 31.0)).ln() / 31.0_f64.ln();
         assert!((low..=high).contains(&p), "p = {p} at span {span}");
     }
 }
@@ -168,7 +170,7 @@ fn a_short_stroke_waits_for_the_next_of_n_angles() {
     let d = disk(7200.0, (0.8, 8.5, 18.0));
     let table = ServiceTable::simulate(&d, 1e-6, 1);
     let expected = 0.1e6 + 0.8e6 + 60e9 / 7200.0 / 9.0;
-    close(table.at(8.0), expected, 0.25, "S(8)");
+    close(table.at(Kind::Read, 8.0), expected, 0.25, "S(8)");
 }
 
 /// Seagate's Exos sheet: 4 KiB random at QD 16 gives 170 (read) and 168 IOPS; the study got 160.7.
@@ -176,5 +178,5 @@ fn a_short_stroke_waits_for_the_next_of_n_angles() {
 fn the_exos_sheet_is_met_at_qd16() {
     let exos = Disk { capacity_bytes: 10e12, ..disk(7200.0, (0.8, 8.5, 18.0)) };
     let table = ServiceTable::simulate(&exos, 1.0, 1);
-    close(1e9 / table.at(16.0), 169.0, 0.10, "Exos QD16");
+    close(1e9 / table.at(Kind::Read, 16.0), 169.0, 0.10, "Exos QD16");
 }

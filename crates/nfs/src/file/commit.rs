@@ -2,11 +2,11 @@
 
 use std::time::Instant;
 
-use assay_tcp::nanos;
+use assay_tcp::{TICK, nanos};
 
 use super::path::Answer;
 use super::table::Owner;
-use super::{File, Kind, TICK};
+use super::{File, Kind};
 use crate::error::IoError;
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
@@ -14,8 +14,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
     /// ends meanwhile is kept for the next `poll`.
     ///
     /// The COMMIT covers the whole file. Where the server restarted since, [`crate::WriteStats::uncertain`] says how
-    /// many writes it may have forgotten.
-    pub fn commit(&mut self) -> Result<(), IoError> {
+    /// many writes it may have forgotten. Ends after the limit of a COMMIT, or soon after `give_up` says so.
+    pub fn commit(&mut self, give_up: &dyn Fn() -> bool) -> Result<(), IoError> {
         let (writes, bytes) = self.uncommitted;
         if writes == 0 {
             return Ok(());
@@ -35,7 +35,15 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
             if let Some(answer) = self.commit_answer.take() {
                 break answer;
             }
-            self.turn(TICK);
+            let waited_s = began.elapsed().as_secs();
+            if give_up() {
+                self.end_overdue(call, IoError::Abandoned { waited_s }, Instant::now());
+            } else if began.elapsed() > self.config.timeouts.commit {
+                let last = self.last_words(Some(call));
+                self.end_overdue(call, IoError::Expired { waited_s, last }, Instant::now());
+            } else {
+                assay_tcp::turn(self, TICK);
+            }
         };
         self.is_committing = false;
         let verifier = answer?;

@@ -1,47 +1,64 @@
 //! One turn: commands to calls, calls to connections, wait, answers from connections.
 
-use std::time::{Duration, Instant};
+use std::net::TcpStream;
+use std::time::Instant;
 
-use assay_tcp::{Blocking, READ_LIMIT};
+use assay_tcp::{Blocking, Client, Completions};
 
 use super::path::State;
 use super::table::{CallState, Owner};
-use super::{File, Kind};
+use super::{Completion, File, Kind};
+use crate::error::Lost;
 use crate::transport::WireError;
 
-impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
-    /// Sends what can be sent, waits up to `wait` for something to come, takes it, and reacts.
-    pub(super) fn turn(&mut self, wait: Duration) {
-        let now = Instant::now();
-        if now >= self.next_tick_at {
-            self.tick(now);
-        }
+impl<B: AsRef<[u8]> + AsMut<[u8]>> Client for File<B> {
+    type Completion = Completion<B>;
+    type Lost = Lost;
+
+    fn completions(&mut self) -> &mut Completions<Completion<B>> {
+        &mut self.completions
+    }
+
+    fn lost(&self) -> Option<&Lost> {
+        self.lost.as_ref()
+    }
+
+    fn has_ended(&self) -> bool {
+        if self.is_committing { self.commit_answer.is_some() } else { self.completions.has_ready() }
+    }
+
+    fn tick(&mut self, now: Instant) {
+        self.look_at_timers(now);
+    }
+
+    fn send(&mut self, now: Instant) {
+        self.stamp_submitted(now);
         self.dispatch();
         self.send_all(now);
-        let has_ended =
-            if self.is_committing { self.commit_answer.is_some() } else { !self.ready.is_empty() };
-        if has_ended {
-            return;
-        }
-        if wait >= READ_LIMIT && self.is_alone_and_quiet() {
-            return self.receive(0, Blocking::Sleep, now);
-        }
-        let until_tick = self.next_tick_at.saturating_duration_since(now);
-        let ready = self.wait(wait.min(until_tick));
-        if ready != 0 {
-            self.receive_all(ready, Instant::now());
-        }
     }
 
-    /// True if nothing can happen but that the only connection receives: then it may sleep in the read itself, which
-    /// saves the call that would wait for readiness.
-    fn is_alone_and_quiet(&self) -> bool {
-        match &self.paths[..] {
-            [path] => path.is_up() && path.interest().is_some_and(|(_, writes)| !writes),
-            _ => false,
-        }
+    fn connections(&self) -> usize {
+        self.paths.len()
     }
 
+    fn interest(&self, connection: usize) -> Option<(&TcpStream, bool)> {
+        self.paths[connection].interest()
+    }
+
+    fn is_established(&self, connection: usize) -> bool {
+        self.paths[connection].is_up()
+    }
+
+    fn receive(&mut self, connection: usize, blocking: Blocking, now: Instant) {
+        match &self.paths[connection].state {
+            State::Up(_) => self.receive_up(connection, blocking, now),
+            State::Connecting { .. } => self.connected(connection, now),
+            State::Down { .. } => {}
+        }
+    }
+}
+
+impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
     /// Gives calls to commands that wait, and all of them to connections that are up.
     fn dispatch(&mut self) {
         while let Some(&call) = self.homeless.front() {
@@ -123,25 +140,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         }
     }
 
-    /// Waits for sockets; bit n of the answer stands for connection n.
-    fn wait(&self, wait: Duration) -> u64 {
-        assay_tcp::wait(self.paths.len(), |at| self.paths[at].interest(), wait)
-    }
-
-    pub(super) fn receive_all(&mut self, ready: u64, now: Instant) {
-        for at in 0..self.paths.len() {
-            if ready & 1 << at == 0 {
-                continue;
-            }
-            match &self.paths[at].state {
-                State::Up(_) => self.receive(at, Blocking::Never, now),
-                State::Connecting { .. } => self.connected(at, now),
-                State::Down { .. } => {}
-            }
-        }
-    }
-
-    pub(super) fn receive(&mut self, at: usize, blocking: Blocking, now: Instant) {
+    fn receive_up(&mut self, at: usize, blocking: Blocking, now: Instant) {
         let index = self.paths[at].index;
         let State::Up(wire) = &mut self.paths[at].state else { return };
         // Taken out and put back, so that its memory is kept and `self` is free to be used.

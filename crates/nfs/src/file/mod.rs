@@ -8,6 +8,7 @@
 
 mod commit;
 mod dispatch;
+mod expire;
 mod path;
 mod recover;
 mod settle;
@@ -16,7 +17,7 @@ mod table;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use assay_tcp::{EventLog, TcpFactsReader};
+use assay_tcp::{Completions, EventLog, StallWatch, TICK, TcpFactsReader};
 
 use crate::config::FileConfig;
 use crate::error::{FileError, IoError, Lost};
@@ -28,8 +29,6 @@ use table::{CallState, Owner, Tables};
 
 /// Calls beyond the caller's depth: split I/O, a ping for each connection, a COMMIT.
 const CALLS_MORE: u32 = 256;
-/// How often timers are looked at. All limits are far longer.
-const TICK: Duration = Duration::from_millis(50);
 
 /// What a command does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,8 +91,9 @@ pub struct File<B: AsRef<[u8]> + AsMut<[u8]>> {
     /// Calls for any connection.
     homeless: VecDeque<u32>,
     paused_count: u32,
-    caller_count: u32,
-    ready: VecDeque<Completion<B>>,
+    /// Commands at the end of `waiting` that were submitted since the last turn: it stamps them.
+    unstamped_count: usize,
+    completions: Completions<Completion<B>>,
     answers: Vec<(u32, Answer)>,
     log: EventLog<EventKind>,
     tcp_facts: Option<TcpFactsReader>,
@@ -106,7 +106,7 @@ pub struct File<B: AsRef<[u8]> + AsMut<[u8]>> {
     /// A COMMIT is awaited; I/O that ends is not.
     is_committing: bool,
 
-    next_tick_at: Instant,
+    stall: StallWatch,
     /// When the server said anything last.
     heard_at: Instant,
     /// Since when an answer is awaited and nothing comes.
@@ -125,7 +125,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         let mut file = Self::new(config);
         let deadline = Instant::now() + file.config.timeouts.connect + TICK;
         while Instant::now() < deadline {
-            file.turn(TICK);
+            assay_tcp::turn(&mut file, TICK);
             if file.paths.iter().all(|path| path.is_up() || path.attempts > 0) {
                 break;
             }
@@ -159,8 +159,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
             waiting: VecDeque::with_capacity(slot_count),
             homeless: VecDeque::with_capacity(call_count),
             paused_count: 0,
-            caller_count: 0,
-            ready: VecDeque::with_capacity(slot_count),
+            unstamped_count: 0,
+            completions: Completions::new(slot_count, now),
             answers: Vec::with_capacity(call_count),
             log: EventLog::default(),
             tcp_facts: TcpFactsReader::open().ok(),
@@ -169,7 +169,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
             uncommitted: (0, 0),
             commit_answer: None,
             is_committing: false,
-            next_tick_at: now,
+            stall: StallWatch::default(),
             heard_at: now,
             silent_since: None,
             is_down_reported: true,
@@ -192,8 +192,10 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         (slot.data_bytes, slot.end_bytes) = (command.data_bytes, command.data_bytes);
         (slot.buf, slot.handed_bytes, slot.call_count) = (Some(command.buf), 0, 0);
         (slot.error, slot.path, slot.sent_at) = (None, None, None);
-        self.caller_count += 1;
+        self.completions.taken();
         if fits {
+            // The next turn stamps `submitted_at`: the clock is read once per batch.
+            self.unstamped_count += 1;
             self.waiting.push_back(index);
         } else {
             self.finish(index, Err(IoError::Invalid("the buffer is shorter than the I/O, or the I/O empty")));
@@ -204,34 +206,13 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
     /// Sends what was submitted and collects what has ended. Returns when at least one command ended, or after
     /// `timeout` (`None`: as long as it takes while commands are outstanding).
     pub fn poll(&mut self, timeout: Option<Duration>, done: &mut Vec<Completion<B>>) -> Result<(), Lost> {
-        let deadline = timeout.map(|timeout| Instant::now() + timeout);
-        loop {
-            if !self.ready.is_empty() {
-                self.caller_count -= u32::try_from(self.ready.len()).expect("bounded by depth");
-                done.extend(self.ready.drain(..));
-                return Ok(());
-            }
-            if let Some(lost) = &self.lost
-                && self.caller_count == 0
-            {
-                return Err(lost.clone());
-            }
-            let wait = match deadline {
-                Some(deadline) => deadline.saturating_duration_since(Instant::now()),
-                None if self.caller_count == 0 => return Ok(()),
-                None => TICK,
-            };
-            self.turn(wait);
-            if wait.is_zero() && self.ready.is_empty() {
-                return Ok(());
-            }
-        }
+        assay_tcp::poll(self, timeout, done)
     }
 
     /// Commands submitted and not yet given back.
     #[must_use]
     pub fn outstanding(&self) -> u32 {
-        self.caller_count
+        self.completions.outstanding()
     }
 
     /// What happened since the last call.

@@ -13,6 +13,9 @@ use crate::rpc::{Refusal, read_reply};
 use crate::transport::{Head, Rx, Sink, Tx, WireError};
 use crate::xdr::XdrError;
 
+/// Records in a row that answer no call of ours: more than a path can have calls in the air.
+const STRAYS_MAX: u32 = 8192;
+
 /// An established connection.
 #[derive(Debug)]
 pub(crate) struct Wire {
@@ -21,6 +24,8 @@ pub(crate) struct Wire {
     pub rx: Rx,
     /// When the last byte came.
     pub received_at: Instant,
+    /// Records in a row that answered no call.
+    pub stray_count: u32,
     /// The ping in the air.
     pub ping: Option<u32>,
     pub next_ping_at: Instant,
@@ -93,7 +98,7 @@ impl Wire {
         tables: &mut Tables<B>,
         answers: &mut Vec<(u32, Answer)>,
     ) -> Result<bool, WireError> {
-        let mut replies = Replies { tables, path, answers };
+        let mut replies = Replies { tables, path, answers, stray_count: &mut self.stray_count };
         Ok(self.rx.receive(&self.stream, blocking, &mut replies)? > 0)
     }
 
@@ -130,6 +135,7 @@ struct Replies<'r, B> {
     tables: &'r mut Tables<B>,
     path: u8,
     answers: &'r mut Vec<(u32, Answer)>,
+    stray_count: &'r mut u32,
 }
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> Replies<'_, B> {
@@ -143,7 +149,18 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Replies<'_, B> {
         }
     }
 
+    /// Counts a record that answers no call. A few are late answers; one after the other without end are nonsense.
+    fn stray(&mut self) -> Result<(), WireError> {
+        *self.stray_count += 1;
+        if *self.stray_count > STRAYS_MAX {
+            Err(WireError::Strays { count: *self.stray_count })
+        } else {
+            Ok(())
+        }
+    }
+
     fn answer(&mut self, call: u32, answer: Answer) {
+        *self.stray_count = 0;
         self.tables.call(call).place = CallState::Answered;
         self.answers.push((call, answer));
     }
@@ -214,7 +231,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Sink for Replies<'_, B> {
     }
 
     fn whole(&mut self, record: &[u8]) -> Result<(), WireError> {
-        let Some(call) = self.call_of(record)? else { return Ok(()) };
+        let Some(call) = self.call_of(record)? else { return self.stray() };
         let answer = match read_reply(record)?.results {
             Err(refusal) => Answer::Refused(refusal),
             Ok(at) => {

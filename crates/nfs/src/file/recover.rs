@@ -1,10 +1,10 @@
 //! What happens because time has passed or a connection failed: retries, time limits, pings, pauses.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::path::{State, Wire};
 use super::table::{CallState, Owner};
-use super::{File, Kind, TICK};
+use super::{File, Kind};
 use crate::error::{IoError, Lost};
 use crate::events::EventKind;
 use crate::transport::{Rx, Tx};
@@ -22,16 +22,8 @@ enum Due {
 }
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
-    pub(super) fn tick(&mut self, now: Instant) {
-        // A caller that did not poll for long finds everything overdue; first take what has come meanwhile.
-        if now.duration_since(self.next_tick_at) > TICK * 4 {
-            for at in 0..self.paths.len() {
-                if self.paths[at].is_up() {
-                    self.receive(at, assay_tcp::Blocking::Never, now);
-                }
-            }
-        }
-        self.next_tick_at = now + TICK;
+    pub(super) fn look_at_timers(&mut self, now: Instant) {
+        self.stamp_submitted(now);
         self.resume_paused(now);
         for at in 0..self.paths.len() {
             match self.due(at, now) {
@@ -42,6 +34,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
             }
         }
         self.watch_paths(now);
+        self.watch_stalls(now);
+        self.expire(now);
     }
 
     fn due(&self, at: usize, now: Instant) -> Due {
@@ -60,9 +54,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
                 {
                     return Due::TimedOut(format!("the server was silent for {} s", timeouts.ping.as_secs()));
                 }
-                if self.has_overdue(path.index, now) {
-                    let limit = timeouts.call.as_secs();
-                    return Due::TimedOut(format!("a call was not answered within {limit} s"));
+                if let Some(limit) = self.overdue_limit(path.index, now) {
+                    return Due::TimedOut(format!("a call was not answered within {} s", limit.as_secs()));
                 }
                 if wire.ping.is_none() && now >= wire.next_ping_at { Due::Ping } else { Due::Nothing }
             }
@@ -70,17 +63,19 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         }
     }
 
-    fn has_overdue(&self, index: u8, now: Instant) -> bool {
+    /// The limit that a call on this connection exceeded, if one did.
+    fn overdue_limit(&self, index: u8, now: Instant) -> Option<Duration> {
         let timeouts = &self.config.timeouts;
-        self.tables.live().any(|(_, call)| {
+        let sent = self.tables.live().filter(|(_, call)| call.place == CallState::Sent { path: index });
+        let mut exceeded = sent.filter_map(|(_, call)| {
             let limit = match call.owner {
-                Owner::Commit => timeouts.commit,
+                Owner::Commit => timeouts.commit / 2,
                 Owner::Io { .. } => timeouts.call,
-                Owner::Ping | Owner::Free => return false,
+                Owner::Ping | Owner::Free => return None,
             };
-            call.place == CallState::Sent { path: index }
-                && now.saturating_duration_since(call.sent_at) > limit
-        })
+            (now.saturating_duration_since(call.sent_at) > limit).then_some(limit)
+        });
+        exceeded.next()
     }
 
     fn ping(&mut self, at: usize, now: Instant) {
@@ -140,6 +135,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
             tx: Tx::new(self.tables.call_count()),
             rx: Rx::new(data_bytes_max),
             received_at: now,
+            stray_count: 0,
             ping: None,
             next_ping_at: now,
         }));
@@ -261,7 +257,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
             self.give_up_call(0, call, IoError::NoServer { waited_s }, now);
         }
         // What had not been given any call yet.
-        let slots: Vec<u32> = self.tables.live_slots().collect();
+        let slots: Vec<u32> = self.tables.live_slots().map(|(slot, _)| slot).collect();
         for slot in slots {
             self.finish(slot, Err(IoError::NoServer { waited_s }));
         }

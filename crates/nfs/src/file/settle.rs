@@ -146,7 +146,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
     pub(super) fn finish(&mut self, index: u32, result: Result<u32, IoError>) {
         let (tag, path) = (self.tables.slot(index).tag, self.tables.slot(index).path);
         let buf = self.tables.put_slot(index);
-        self.ready.push_back(Completion { tag, buf, result, path });
+        self.completions.ended(Completion { tag, buf, result, path });
     }
 
     fn settle_ping(&mut self, at: usize, call: u32, now: Instant) {

@@ -31,6 +31,8 @@ pub(crate) struct Slot<B> {
     pub error: Option<IoError>,
     /// Connection that its calls take.
     pub path: Option<u8>,
+    /// When the caller handed it in.
+    pub submitted_at: Instant,
     pub sent_at: Option<Instant>,
 }
 
@@ -107,6 +109,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Tables<B> {
             end_bytes: 0,
             error: None,
             path: None,
+            submitted_at: now,
             sent_at: None,
         };
         let call = |_| Call {
@@ -206,8 +209,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Tables<B> {
     }
 
     /// Every command that has not ended.
-    pub(crate) fn live_slots(&self) -> impl Iterator<Item = u32> {
-        (0..).zip(&self.slots).filter(|(_, slot)| slot.buf.is_some()).map(|(index, _)| index)
+    pub(crate) fn live_slots(&self) -> impl Iterator<Item = (u32, &Slot<B>)> {
+        (0..).zip(&self.slots).filter(|(_, slot)| slot.buf.is_some())
     }
 
     /// The part of the caller's buffer that a call reads into.

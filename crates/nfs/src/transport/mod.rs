@@ -25,6 +25,10 @@ pub(crate) enum WireError {
     Protocol(#[from] XdrError),
     #[error("the server answered a call that had not left yet")]
     TooEarly,
+    #[error("the server sent {count} records in a row that answer no call")]
+    Strays { count: u32 },
+    #[error("the server sent {count} fragments of a record without a byte in them")]
+    EmptyFragments { count: u32 },
     #[error("the server sent {bytes} bytes where at most {most} were asked for")]
     TooMuchData { bytes: u32, most: u32 },
 }

@@ -13,6 +13,8 @@ use crate::xdr::padding;
 
 /// What a record has besides data: heads with the longest verifier, attributes. Far more than any has.
 const OVERHEAD_BYTES: u32 = 4096;
+/// Fragments of a record without a byte: none has a reason.
+const EMPTY_FRAGMENTS_MAX: u32 = 256;
 /// What the head of a record says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Head {
@@ -68,6 +70,8 @@ pub(crate) struct Rx {
     left: u32,
     /// A record that came in pieces.
     gathered: Vec<u8>,
+    /// Fragments of the record that had no byte.
+    empty_count: u32,
     /// The last data were so large that reading ahead would only be copied.
     expect_large: bool,
 }
@@ -80,6 +84,7 @@ impl Rx {
             state: State::Mark,
             left: 0,
             gathered: Vec::with_capacity(1024),
+            empty_count: 0,
             expect_large: false,
         }
     }
@@ -147,6 +152,11 @@ impl Rx {
         let bytes = u32_of(self.gathered.len()).saturating_add(self.left);
         if bytes > self.data_bytes_max.saturating_add(OVERHEAD_BYTES) {
             return Err(WireError::RecordTooLong { bytes });
+        }
+        let is_empty = self.left == 0 && !is_last;
+        self.empty_count = if is_last { 0 } else { self.empty_count + u32::from(is_empty) };
+        if self.empty_count > EMPTY_FRAGMENTS_MAX {
+            return Err(WireError::EmptyFragments { count: self.empty_count });
         }
         let is_whole = is_last && self.gathered.is_empty();
         self.state = if is_whole { State::Head } else { State::Gather { is_last } };

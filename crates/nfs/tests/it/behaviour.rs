@@ -96,7 +96,7 @@ fn what_is_written_in_parallel_is_read_back() {
             })
             .collect();
         assert_eq!(tags.len(), 60);
-        file.commit().unwrap();
+        file.commit(&|| false).unwrap();
         for tag in 0..60 {
             file.submit(command(tag, Kind::Read, offset(tag), vec![0; size])).unwrap();
         }
@@ -171,7 +171,7 @@ fn a_crash_of_the_server_is_survived_and_reported() {
     if unstable > 0 {
         assert_eq!((writes.restarts, writes.uncertain), (1, 32), "{writes:?}");
     }
-    file.commit().unwrap();
+    file.commit(&|| false).unwrap();
     let reported: Vec<EventKind> = file.events().into_iter().map(|event| event.kind).collect();
     assert!(reported.iter().any(|kind| matches!(kind, EventKind::Down { .. })), "{reported:?}");
     assert!(reported.iter().any(|kind| matches!(kind, EventKind::AllDown)), "{reported:?}");
@@ -198,5 +198,5 @@ fn a_server_that_stays_away_fails_what_waits_and_stays_lost() {
     }
     assert!(file.poll(None, &mut Vec::new()).unwrap_err().to_string().contains("cannot connect"));
     assert!(file.submit(command(9, Kind::Read, 0, vec![0; 512])).is_err());
-    assert!(file.commit().is_ok() || file.commit().is_err(), "and does not hang");
+    assert!(file.commit(&|| false).is_ok() || file.commit(&|| false).is_err(), "and does not hang");
 }

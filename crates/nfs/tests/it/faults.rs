@@ -11,11 +11,12 @@ use assay_nfs::{EventKind, File, FileConfig, IoError, Kind, Timeouts};
 use crate::scripted::{Answer, COMMIT, DISK_BYTES, READ, Scripted, WRITE};
 use crate::work::{collect, command, pattern};
 
-fn quick() -> Timeouts {
+pub fn quick() -> Timeouts {
     Timeouts {
+        io: Duration::from_millis(1500),
         connect: Duration::from_millis(500),
         call: Duration::from_millis(250),
-        commit: Duration::from_millis(250),
+        commit: Duration::from_secs(2),
         ping_interval: Duration::from_millis(100),
         ping: Duration::from_millis(400),
         no_server: Duration::from_millis(800),
@@ -25,7 +26,7 @@ fn quick() -> Timeouts {
     }
 }
 
-fn config(server: &Scripted) -> FileConfig {
+pub fn config(server: &Scripted) -> FileConfig {
     FileConfig {
         address: server.address,
         handle: Handle::new(&[7; 8]).unwrap(),
@@ -146,7 +147,7 @@ fn a_server_that_takes_connections_and_says_nothing_is_given_up_when_its_time_is
             flag.store(true, Ordering::SeqCst);
             let began = Instant::now();
             let error = match commits {
-                true => file.commit().unwrap_err(),
+                true => file.commit(&|| false).unwrap_err(),
                 false => one(&mut file, Kind::Read, 0, vec![0; 512]).0.unwrap_err(),
             };
             assert!(matches!(error, IoError::NoServer { .. }), "{is_mute} {commits}: {error:?}");
@@ -214,21 +215,21 @@ fn a_verifier_that_changes_and_a_weaker_answer_than_asked_are_reported() {
     let mut file = open(&server);
     one(&mut file, Kind::Write, 0, vec![1; 512]).0.unwrap();
     one(&mut file, Kind::Write, 512, vec![1; 512]).0.unwrap();
-    file.commit().unwrap();
+    file.commit(&|| false).unwrap();
     assert_eq!((file.writes().committed_bytes, file.writes().uncertain), (1024, 0));
-    file.commit().unwrap();
+    file.commit(&|| false).unwrap();
     assert_eq!(server.seen(COMMIT).len(), 1, "nothing new, nothing to commit");
     one(&mut file, Kind::Write, 0, vec![2; 512]).0.unwrap();
     server.stage.verifier.store(2, Ordering::SeqCst);
     one(&mut file, Kind::Write, 512, vec![2; 512]).0.unwrap();
-    file.commit().unwrap();
+    file.commit(&|| false).unwrap();
     let writes = file.writes();
     assert_eq!((writes.restarts, writes.uncertain, writes.uncertain_bytes), (1, 1, 512));
     assert_eq!((writes.commits, writes.committed_bytes), (2, 1536));
     // The COMMIT itself may be the first to tell.
     one(&mut file, Kind::Write, 0, vec![3; 512]).0.unwrap();
     server.stage.verifier.store(3, Ordering::SeqCst);
-    file.commit().unwrap();
+    file.commit(&|| false).unwrap();
     assert_eq!(
         (file.writes().restarts, file.writes().uncertain, file.writes().committed_bytes),
         (2, 2, 1536)
@@ -251,12 +252,12 @@ fn a_commit_that_fails_says_so_and_ends() {
     });
     let mut file = open(&server);
     one(&mut file, Kind::Write, 0, vec![1; 512]).0.unwrap();
-    assert_eq!(file.commit(), Err(IoError::Status(NfsStatus(5))));
+    assert_eq!(file.commit(&|| false), Err(IoError::Status(NfsStatus(5))));
     let server =
         Scripted::start(|procedure, _| if procedure == COMMIT { Answer::Never } else { Answer::Good });
     let mut file = open(&server);
     one(&mut file, Kind::Write, 0, vec![1; 512]).0.unwrap();
-    assert!(matches!(file.commit(), Err(IoError::GivenUp { .. })));
+    assert!(matches!(file.commit(&|| false), Err(IoError::GivenUp { .. } | IoError::Expired { .. })));
 }
 
 #[test]
@@ -326,7 +327,7 @@ fn one_conversation(seed: u64) {
     tags.sort_unstable();
     tags.dedup();
     assert_eq!((tags.len(), done.len()), (16, 16), "seed {seed}: every command ended once");
-    let _ = file.commit();
+    let _ = file.commit(&|| false);
 }
 
 /// A small generator with a fixed seed: a failure can be repeated.

@@ -3,7 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "a panic in a test is a test that failed")]
 
 mod behaviour;
+mod deadlines;
 mod faults;
+mod lies;
 mod scripted;
 mod work;
 

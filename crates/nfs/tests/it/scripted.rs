@@ -35,6 +35,10 @@ pub enum Answer {
     Hang,
     /// These bytes instead of a record.
     Bytes(Vec<u8>),
+    /// These bytes for ever, as fast as it goes.
+    Flood(Vec<u8>),
+    /// The right answer, a byte every 40 ms, and then the next: the connection is never silent.
+    Drip,
     /// The right answer with one byte changed: where (of the record, marks included), and how.
     Flipped(usize, u8),
 }
@@ -134,6 +138,23 @@ fn read(stream: &mut TcpStream, stage: &Stage, bytes: usize) -> Option<Vec<u8>> 
     Some(data)
 }
 
+/// Writes until the end of the connection or the test.
+fn write(stream: &mut TcpStream, stage: &Stage, bytes: &[u8]) -> Option<()> {
+    stream.set_write_timeout(Some(Duration::from_millis(20))).unwrap();
+    let mut written = 0;
+    while written < bytes.len() {
+        match stream.write(&bytes[written..]) {
+            Ok(count) => written += count,
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+            Err(_) => return None,
+        }
+        if stage.stop.load(Ordering::SeqCst) {
+            return None;
+        }
+    }
+    Some(())
+}
+
 fn word(bytes: &[u8], at: usize) -> u32 {
     u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap())
 }
@@ -175,6 +196,16 @@ fn serve(mut stream: TcpStream, peer: SocketAddr, stage: &Stage, count: &AtomicU
             Answer::Never => {}
             Answer::Hang => return,
             Answer::Bytes(bytes) => drop(stream.write_all(&bytes)),
+            Answer::Flood(bytes) => while write(&mut stream, stage, &bytes).is_some() {},
+            Answer::Drip => {
+                let record = reply(seen, &Answer::Good, &call[at..], stage);
+                for byte in record.chunks(1).cycle() {
+                    std::thread::sleep(Duration::from_millis(40));
+                    if write(&mut stream, stage, byte).is_none() {
+                        return;
+                    }
+                }
+            }
             answer => drop(stream.write_all(&reply(seen, &answer, &call[at..], stage))),
         }
     }

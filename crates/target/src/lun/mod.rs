@@ -10,11 +10,12 @@ mod look;
 mod portals;
 mod secret;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use assay_iscsi::login::{DigestOffer, Offer};
 use assay_iscsi::scsi::{cdb::Fua, key, status};
-use assay_iscsi::{Command, Config, EventKind, FencedBy, Initiator, IoError, Kind, Policy};
+use assay_iscsi::{Command, Config, EventKind, FencedBy, Initiator, IoError, Kind, Policy, Timeouts};
 use assay_spec::{IscsiAddress, PathPolicy};
 
 use crate::fingerprint::HeadCheck;
@@ -25,7 +26,7 @@ use crate::{
 };
 
 pub use assay_iscsi::login::Negotiated;
-pub use assay_iscsi::{DiscoveredPortal, DiscoveredTarget, resolve};
+pub use assay_iscsi::{DiscoveredPortal, DiscoveredTarget, UnitProof, resolve};
 pub use hold::hold;
 pub(crate) use hold::hold_name;
 pub use identity::{LunIdentity, confirm};
@@ -40,6 +41,8 @@ const PING_EVERY: Duration = Duration::from_secs(1);
 /// Largest queue depth of the initiator.
 const DEPTH_MAX: u32 = 4096;
 const PATH_DEPTH_MAX: u32 = 1024;
+/// A login takes several round trips and a few questions to the unit, however short an I/O may be.
+const LOGIN_MIN: Duration = Duration::from_secs(5);
 
 /// A logical unit, and how it is driven.
 #[derive(Debug, Clone)]
@@ -58,6 +61,9 @@ pub struct LunMember {
     pub block_bytes: u32,
     /// Largest I/O the target takes, bytes.
     pub transfer_bytes_max: u64,
+    /// What the unit was at the first login, and what was written to it since: every later login, and every path whose
+    /// target reports a change, is held to it before it writes.
+    pub proof: Arc<UnitProof>,
     /// The unit that was looked at, which every login must lead to; `None`: whichever is there.
     pub looked: Option<LunIdentity>,
     /// What it must hold at every login.
@@ -93,9 +99,24 @@ pub fn config(address: &IscsiAddress, credentials: Option<&Credentials>, depth: 
     config.chap = credentials.map(|c| c.0.clone());
     config.depth = u16::try_from(depth.clamp(1, DEPTH_MAX)).expect("clamped to 4096");
     config.path_depth = u16::try_from(depth.clamp(1, PATH_DEPTH_MAX)).expect("clamped to 1024");
-    config.timeouts.no_path = Duration::from_secs(address.no_path_s.into());
-    config.timeouts.ping_interval = PING_EVERY;
+    config.timeouts = timeouts(Duration::from_secs(address.timeout_s.into()));
     config
+}
+
+/// All limits follow from that of an I/O: there is time to abort a command once and to send it again.
+fn timeouts(io: Duration) -> Timeouts {
+    let default = Timeouts::default();
+    Timeouts {
+        io,
+        login: default.login.min(io.max(LOGIN_MIN)),
+        command: default.command.min(io / 2),
+        task_management: default.task_management.min(io / 2),
+        ping_interval: PING_EVERY,
+        ping: default.ping.min(io),
+        no_path: io,
+        busy: default.busy.min(io),
+        ..default
+    }
 }
 
 /// One logical unit over all its paths.
@@ -117,7 +138,8 @@ impl LunTarget {
         if depth > DEPTH_MAX {
             return Err(OpenError::LunDepth { lun: member.address.to_string(), depth, most: DEPTH_MAX });
         }
-        let config = config(&member.address, member.credentials.as_ref(), depth);
+        let mut config = config(&member.address, member.credentials.as_ref(), depth);
+        config.proof = Arc::clone(&member.proof);
         let mut initiator = Initiator::connect(config)
             .map_err(|e| OpenError::Lun { lun: member.address.to_string(), why: e.to_string() })?;
         identity::check(member, &mut initiator)?;
@@ -191,15 +213,16 @@ impl Target for LunTarget {
         Ok(())
     }
 
-    fn remote_report(&mut self, _moment: Moment) -> Option<RemoteReport> {
-        let mut events: Vec<PathEvent> = self.initiator.events().into_iter().map(event).collect();
+    fn remote_report(&mut self, _moment: Moment<'_>) -> Option<RemoteReport> {
+        let mut events: Vec<PathEvent> = self.initiator.events().into_iter().filter_map(event).collect();
         events.extend(self.completed.first_failure());
         let paths = self.initiator.stats().into_iter().map(PathReport::from).collect();
         Some(RemoteReport { paths, events, writes: None, failures: self.completed.failures() })
     }
 }
 
-fn event(event: assay_iscsi::Event) -> PathEvent {
+/// Returns what is to be recorded of an event. That I/O stalls, whoever drives the target sees and says at once.
+fn event(event: assay_iscsi::Event) -> Option<PathEvent> {
     let change = match event.kind {
         EventKind::PathUp { .. } => PathChange::Up,
         _ => PathChange::Other,
@@ -234,12 +257,14 @@ fn event(event: assay_iscsi::Event) -> PathEvent {
         }
         EventKind::AccessState(state) => format!("{path} is now {state:?}"),
         EventKind::UnitAttention(words) => format!("{path}: {words}"),
+        EventKind::SameUnit => format!("{path} leads to the same LUN as before and gets I/O again"),
         EventKind::CommandAborted { after_ms } => format!("{path}: an I/O was aborted after {after_ms} ms"),
         EventKind::TargetSays(words) | EventKind::Deviation(words) => format!("{path}: {words}"),
+        EventKind::Stalled { .. } | EventKind::Resumed { .. } => return None,
         EventKind::AllPathsDown => "all paths are down; I/O waits".to_owned(),
         EventKind::Dropped { count } => format!("{count} events of paths were dropped"),
     };
-    PathEvent { at: event.at, change, says }
+    Some(PathEvent { at: event.at, change, says })
 }
 
 /// Returns the nearest error number of the operating system, as the kernel's own initiator reports it.
@@ -254,8 +279,9 @@ fn errno(error: &IoError) -> i32 {
             _ => libc::EIO,
         },
         IoError::Scsi { status: status::BUSY | status::TASK_SET_FULL, .. } => libc::EBUSY,
-        IoError::GivenUp { .. } => libc::ETIMEDOUT,
+        IoError::GivenUp { .. } | IoError::Expired { .. } => libc::ETIMEDOUT,
         IoError::NoPath { .. } => libc::ENOLINK,
+        IoError::Changed { .. } => libc::ENODEV,
         IoError::Invalid(_) => libc::EINVAL,
         _ => libc::EIO,
     }

@@ -32,6 +32,8 @@ pub use marker::{Removal, lengthen, mark, remove};
 
 /// Largest queue depth of the client.
 const DEPTH_MAX: u32 = 4096;
+/// A COMMIT has so many times the limit of an I/O.
+const COMMIT_TIMES: u32 = 10;
 /// NFS takes any offset and size.
 pub const BLOCK_BYTES: u32 = 1;
 
@@ -93,7 +95,6 @@ impl NfsTarget {
         if depth > DEPTH_MAX {
             return Err(OpenError::LunDepth { lun: name(), depth, most: DEPTH_MAX });
         }
-        let no_server = Duration::from_secs(member.address.timeout_s.into());
         let config = FileConfig {
             address: member.server,
             handle: member.handle,
@@ -103,7 +104,7 @@ impl NfsTarget {
             read_bytes_max: member.read_bytes_max,
             write_bytes_max: member.write_bytes_max,
             stable: member.stable(),
-            timeouts: Timeouts { no_server, ..Timeouts::default() },
+            timeouts: timeouts(Duration::from_secs(member.address.timeout_s.into())),
         };
         let file = File::open(config).map_err(|e| OpenError::Nfs { file: name(), why: e.to_string() })?;
         Ok(Self {
@@ -132,8 +133,8 @@ impl NfsTarget {
     }
 
     /// Makes durable what the server may still hold in memory; `None` where nothing was written.
-    fn commit(&mut self) -> Option<WriteReport> {
-        let failure = self.file.commit().err().map(|error| error.to_string());
+    fn commit(&mut self, give_up: &dyn Fn() -> bool) -> Option<WriteReport> {
+        let failure = self.file.commit(give_up).err().map(|error| error.to_string());
         let stats = self.file.writes();
         (stats != WriteStats::default() || failure.is_some()).then_some(WriteReport { stats, failure })
     }
@@ -185,19 +186,36 @@ impl Target for NfsTarget {
         Ok(())
     }
 
-    fn remote_report(&mut self, moment: Moment) -> Option<RemoteReport> {
+    fn remote_report(&mut self, moment: Moment<'_>) -> Option<RemoteReport> {
         let writes = match moment {
             Moment::Begin => Some(WriteReport { stats: self.file.writes(), failure: None }),
-            Moment::End => self.commit(),
+            Moment::End { give_up } => self.commit(give_up),
         };
         let (paths, mut events) =
-            (self.paths(), self.file.events().into_iter().map(event).collect::<Vec<_>>());
+            (self.paths(), self.file.events().into_iter().filter_map(event).collect::<Vec<_>>());
         events.extend(self.completed.first_failure());
         Some(RemoteReport { paths, events, writes, failures: self.completed.failures() })
     }
 }
 
-fn event(event: assay_nfs::Event) -> PathEvent {
+/// All limits follow from that of an I/O: there is time for a second attempt on a new connection. A COMMIT may have to
+/// write what the server's memory holds.
+fn timeouts(io: Duration) -> Timeouts {
+    let default = Timeouts::default();
+    Timeouts {
+        io,
+        connect: default.connect.min(io),
+        call: default.call.min(io / 2),
+        commit: io * COMMIT_TIMES,
+        ping: default.ping.min(io),
+        no_server: io,
+        busy: default.busy.min(io),
+        ..default
+    }
+}
+
+/// Returns what is to be recorded of an event. That I/O stalls, whoever drives the target sees and says at once.
+fn event(event: assay_nfs::Event) -> Option<PathEvent> {
     let change = match event.kind {
         EventKind::Up => PathChange::Up,
         _ => PathChange::Other,
@@ -220,9 +238,10 @@ fn event(event: assay_nfs::Event) -> PathEvent {
             "the server restarted (its write verifier changed): {writes} unstable writes, {bytes} bytes, were not \
              committed yet and may be lost"
         ),
+        EventKind::Stalled { .. } | EventKind::Resumed { .. } => return None,
         EventKind::Dropped { count } => format!("{count} events of connections were dropped"),
     };
-    PathEvent { at: event.at, change, says }
+    Some(PathEvent { at: event.at, change, says })
 }
 
 /// Returns the nearest error number of the operating system, as the kernel's own client reports it.
@@ -231,7 +250,7 @@ fn errno(error: &IoError) -> i32 {
         IoError::Status(status) => errno_of(*status),
         IoError::Refused(_) => libc::EACCES,
         IoError::Broken(_) => libc::EPROTO,
-        IoError::GivenUp { .. } => libc::ETIMEDOUT,
+        IoError::GivenUp { .. } | IoError::Expired { .. } | IoError::Abandoned { .. } => libc::ETIMEDOUT,
         IoError::NoServer { .. } => libc::ENOLINK,
         IoError::Invalid(_) => libc::EINVAL,
     }

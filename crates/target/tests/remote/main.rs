@@ -127,6 +127,7 @@ fn no_io_over_iscsi_allocates() {
             span_bytes: SPAN,
             block_bytes: 512,
             transfer_bytes_max: 1 << 20,
+            proof: std::sync::Arc::default(),
             looked: None,
             head: assay_target::HeadCheck::Nothing,
         };

@@ -18,7 +18,9 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("nfs", &["tcp"]),
     (FOR_TESTS, &["spec", "record"]),
     ("xtask", &["host", FOR_TESTS]),
+    ("fuzz", &["spec", "iscsi", "nfs", "record", "host", "target", "model", "analysis", "report", FOR_TESTS]),
     ("record", &["spec"]),
+    ("interop", &["spec", "record"]),
     ("host", &["record", "spec", "tcp"]),
     ("target", &["spec", "iscsi", "nfs"]),
     ("prepare", &["spec", "target", "record", "host"]),
@@ -32,7 +34,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "cli",
         &[
             "spec", "tcp", "iscsi", "nfs", "record", "host", "target", "prepare", "engine", "model", "sim",
-            "analysis", "store", "report",
+            "analysis", "store", "report", "interop",
         ],
     ),
 ];

@@ -1,0 +1,365 @@
+//! What limits a run of which no array is known: the first explanation that the run's own facts support.
+//!
+//! Explanations are tried in the order in which they exclude the others: a load that is offered at a rate asks for no
+//! more; a tester without CPU left hides whatever is behind it; a link that is full does so too. What is left, with a
+//! full queue and everything before it idle, is the device, or the target behind the network. An array file makes the
+//! verdict sharper (`verdict`); experiments of its own would make it surer.
+
+use assay_record::{MemberFacts, MemberKind, RunHeader, StepId};
+use assay_spec::units::Bytes;
+use assay_spec::{Engine, Pacing};
+use serde::Serialize;
+
+use crate::network::step_ceiling;
+use crate::rules::{Run, StepCase, busy_host, shortened, step_name, tester_bound};
+use crate::summary::{RunSummary, StepSummary};
+use crate::verdict::whole;
+
+/// From this share of its ceiling on a link is full: acknowledgements and pauses take the rest.
+const LINK_FULL: f64 = 0.92;
+/// From this share of the rate that was offered the target keeps up.
+const RATE_KEPT: f64 = 0.99;
+/// Below this share of the queue depth asked for, the pauses of the load count more than the target.
+const QUEUE_KEPT: f64 = 0.85;
+/// Rates that differ by no more than this are the same.
+const SAME: f64 = 0.05;
+/// Sizes that differ by this factor are unlike.
+const UNLIKE: f64 = 1.8;
+/// A rotating disk does no more random I/Os than this per second, its cache aside.
+const SPINDLE_IOPS: f64 = 1000.0;
+
+/// Most limits that the sentence names.
+const CLAUSES_MAX: usize = 2;
+
+/// What limits a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LimitKind {
+    /// The rate that the plan offers.
+    Rate,
+    /// A file in this host's memory.
+    Memory,
+    /// The CPU time of the tester.
+    Tester,
+    /// CPUs that other programs use.
+    Host,
+    /// This host's page cache.
+    PageCache,
+    /// The latency of one I/O at a time.
+    Latency,
+    /// The network.
+    Link,
+    /// A flush for each write.
+    Flush,
+    /// Pauses of the load itself.
+    Pauses,
+    /// Seeks and rotation.
+    RandomAccess,
+    /// Bytes per second, whatever the size of an I/O.
+    Throughput,
+    /// Operations per second, whatever their size.
+    Operations,
+    /// A local device.
+    Device,
+    /// The target behind the network.
+    Target,
+}
+
+/// How sure an explanation is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Certainty {
+    /// A number of the run shows it.
+    Shown,
+    /// Everything else that the run can see is ruled out.
+    ByElimination,
+}
+
+/// The limit of a step.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StepLimit {
+    /// Which step.
+    pub step: StepId,
+    /// What kind of limit.
+    pub kind: LimitKind,
+    /// Its name, as a sentence begins with it.
+    pub limit: String,
+    /// The numbers that support it, a clause.
+    pub evidence: String,
+    /// How sure it is.
+    pub certainty: Certainty,
+    /// The next explanation that fits, in few words; empty where there is none.
+    pub second: String,
+}
+
+/// The limits of a run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RunLimits {
+    /// All in one or two sentences.
+    pub says: String,
+    /// Each step that was judged.
+    pub steps: Vec<StepLimit>,
+}
+
+/// An explanation before its step is known.
+struct Suspect {
+    kind: LimitKind,
+    limit: String,
+    evidence: String,
+    certainty: Certainty,
+}
+
+impl Suspect {
+    fn shown(kind: LimitKind, limit: impl Into<String>, evidence: String) -> Option<Self> {
+        Some(Self { kind, limit: limit.into(), evidence, certainty: Certainty::Shown })
+    }
+}
+
+/// Returns what limits the steps of a run; `None` where no step was judged.
+#[must_use]
+pub fn limits(header: &RunHeader, summary: &RunSummary) -> Option<RunLimits> {
+    let run = Run { header, summary };
+    let cases: Vec<StepCase<'_>> = summary.steps.iter().filter_map(|step| run.case(step)).collect();
+    let judged = cases.iter().filter_map(|case| of_step(*case, &cases));
+    let steps: Vec<StepLimit> = judged.collect();
+    let says = says(summary, &steps)?;
+    Some(RunLimits { says, steps })
+}
+
+fn of_step(case: StepCase<'_>, all: &[StepCase<'_>]) -> Option<StepLimit> {
+    let step = case.step;
+    let members: Vec<&MemberFacts> = case.plan.jobs.iter().flat_map(|job| case.members(job)).collect();
+    let is_real = |m: &&MemberFacts| !matches!(m.kind, MemberKind::Null | MemberKind::Simulated);
+    if step.total.ops == 0 || step.unmeasured.is_some() || members.is_empty() || !members.iter().all(is_real)
+    {
+        return None;
+    }
+    let mut suspects = [
+        rate(case),
+        memory(&members),
+        tester(case),
+        host(case),
+        page_cache(case, &members),
+        latency(case),
+        link(case),
+        flush(case, &members),
+        pauses(case),
+        random_access(case, &members),
+        same_throughput(case, all),
+        same_operations(case, all),
+        left_over(case, &members),
+    ]
+    .into_iter()
+    .flatten();
+    let Suspect { kind, limit, evidence, certainty } = suspects.next()?;
+    // What is left over is no second suspect of something that a number shows.
+    let second = suspects.next().filter(|next| next.certainty == Certainty::Shown);
+    let second = second.map(|next| next.limit).unwrap_or_default();
+    Some(StepLimit { step: step.id, kind, limit, evidence, certainty, second })
+}
+
+/// The load is offered at a rate, and the target keeps up.
+fn rate(case: StepCase<'_>) -> Option<Suspect> {
+    let jobs = case.jobs();
+    let mut due = 0;
+    for (plan, job) in jobs {
+        if plan.pacing == Pacing::Closed {
+            return None;
+        }
+        due += job.due?;
+    }
+    let (done, iops) = (case.step.total.ops as f64, case.step.total.iops);
+    (due > 0 && done >= due as f64 * RATE_KEPT).then_some(())?;
+    let evidence = format!("{} IOPS are offered, and the target keeps up", whole(iops * due as f64 / done));
+    Suspect::shown(LimitKind::Rate, "the rate of the plan", evidence)
+}
+
+fn memory(members: &[&MemberFacts]) -> Option<Suspect> {
+    members.iter().all(|m| m.engine == Engine::Inline).then_some(())?;
+    let evidence = "the file lies in memory, and the worker itself copies the data".to_owned();
+    Suspect::shown(LimitKind::Memory, "the memory of this host", evidence)
+}
+
+fn tester(case: StepCase<'_>) -> Option<Suspect> {
+    let fired = tester_bound(case)?;
+    let numbers = fired.evidence.iter().map(|e| format!("{} {:.2} {}", e.label, e.value, e.unit));
+    Suspect::shown(LimitKind::Tester, "the tester", numbers.collect::<Vec<_>>().join(", "))
+}
+
+fn host(case: StepCase<'_>) -> Option<Suspect> {
+    busy_host(case)?;
+    let busy = case.step.cpu.used?.host_busy * 100.0;
+    let evidence = format!("the CPUs of this host were {busy:.0} % busy");
+    Suspect::shown(LimitKind::Host, "CPU time that other programs take", evidence)
+}
+
+fn page_cache(case: StepCase<'_>, members: &[&MemberFacts]) -> Option<Suspect> {
+    let host = &case.run.header.host;
+    let memory = host.cgroup_memory_bytes.map_or(host.memory_bytes, |limit| limit.min(host.memory_bytes));
+    let span: u64 = members.iter().map(|m| m.span_bytes).sum();
+    let local = |m: &&MemberFacts| matches!(m.kind, MemberKind::File | MemberKind::Device) && !m.direct;
+    (members.iter().all(local) && span < memory).then_some(())?;
+    let evidence =
+        format!("I/O is cached, and the span of {} fits in {} of memory", Bytes(span), Bytes(memory));
+    Suspect::shown(LimitKind::PageCache, "the page cache of this host", evidence)
+}
+
+/// One I/O at a time: the rate is the reciprocal of the latency, whatever else could be faster.
+fn latency(case: StepCase<'_>) -> Option<Suspect> {
+    let workers: u32 = case.plan.jobs.iter().map(|job| job.workers).sum();
+    (case.step.outstanding_asked == 1 && workers == 1).then_some(())?;
+    let mean_us = case.step.total.service.mean_ns()? / 1e3;
+    let evidence = format!("{mean_us:.0} µs each; a larger queue depth would give more IOPS");
+    Suspect::shown(LimitKind::Latency, "the latency of one I/O at a time", evidence)
+}
+
+fn link(case: StepCase<'_>) -> Option<Suspect> {
+    let ceiling = step_ceiling(case.run.header, case.step.id)?.mb_per_s?;
+    // Links carry as much one way as the other at the same time.
+    let fuller = case.step.read.mb_per_s.max(case.step.write.mb_per_s);
+    (ceiling > 0.0 && fuller >= ceiling * LINK_FULL).then_some(())?;
+    Suspect::shown(LimitKind::Link, "the link", format!("{fuller:.1} of {ceiling:.1} MB/s"))
+}
+
+fn flush(case: StepCase<'_>, members: &[&MemberFacts]) -> Option<Suspect> {
+    let is_sync = members.iter().all(|m| m.sync || m.nfs.as_ref().is_some_and(|nfs| nfs.sync == "file"));
+    (is_sync && case.step.write.ops * 2 > case.step.total.ops).then_some(())?;
+    let mean_us = case.step.write.service.mean_ns()? / 1e3;
+    let evidence = format!("each write waits until it is durable, {mean_us:.0} µs on average");
+    Suspect::shown(LimitKind::Flush, "the flush of each write", evidence)
+}
+
+/// The load drains its queue, or pauses.
+fn pauses(case: StepCase<'_>) -> Option<Suspect> {
+    let (asked, kept) = (case.step.outstanding_asked as f64, case.step.outstanding_effective);
+    let reopens = case.plan.jobs.iter().any(|job| job.reconnect_every.is_some());
+    let delays = case.plan.jobs.iter().flat_map(|job| &job.mix).any(|access| access.delay.0 > 0);
+    ((reopens || delays) && kept < asked * QUEUE_KEPT).then_some(())?;
+    let why = if reopens { "it drains its queue and reopens the target" } else { "it rests between bursts" };
+    let evidence = format!("{why}, so {kept:.1} of {asked:.0} I/Os were in flight");
+    Suspect::shown(LimitKind::Pauses, "the pausing of the load itself", evidence)
+}
+
+fn random_access(case: StepCase<'_>, members: &[&MemberFacts]) -> Option<Suspect> {
+    let disk = members.iter().find_map(|m| m.device.as_ref())?;
+    let rotates = members.iter().all(|m| m.device.as_ref().is_some_and(|d| d.rotational));
+    let is_random = case.plan.jobs.iter().flat_map(|job| &job.mix).all(|access| access.random >= 50.0);
+    let iops = case.step.total.iops;
+    (rotates && is_random && iops < SPINDLE_IOPS * members.len() as f64).then_some(())?;
+    let evidence = format!("{} IOPS of random I/O on a rotating disk", whole(iops));
+    Suspect::shown(LimitKind::RandomAccess, format!("the seek time of {}", disk.name), evidence)
+}
+
+/// Another step moves as many bytes with I/Os of another size.
+fn same_throughput(case: StepCase<'_>, all: &[StepCase<'_>]) -> Option<Suspect> {
+    let other = unlike(case, all, |step| step.total.mb_per_s)?;
+    let limit = format!("a throughput of about {} MB/s", whole(case.step.total.mb_per_s));
+    let evidence = format!("I/Os of {} and of {} move as much", size_of(case.step), size_of(other));
+    Suspect::shown(LimitKind::Throughput, limit, evidence)
+}
+
+/// Another step does as many operations of another size.
+fn same_operations(case: StepCase<'_>, all: &[StepCase<'_>]) -> Option<Suspect> {
+    let other = unlike(case, all, |step| step.total.iops)?;
+    let limit = format!("a rate of about {} operations per second", whole(case.step.total.iops));
+    let evidence = format!("I/Os of {} and of {} come as often", size_of(case.step), size_of(other));
+    Suspect::shown(LimitKind::Operations, limit, evidence)
+}
+
+/// A step of the same direction and queue depth with another size and the same rate.
+fn unlike<'r>(
+    case: StepCase<'r>,
+    all: &[StepCase<'r>],
+    rate: fn(&StepSummary) -> f64,
+) -> Option<&'r StepSummary> {
+    let reads = |step: &StepSummary| step.read.ops as f64 / step.total.ops.max(1) as f64;
+    let is_same = |a: f64, b: f64| (a - b).abs() <= SAME * a.max(b);
+    let steps = all.iter().map(|other| other.step).filter(|other| other.id != case.step.id);
+    let mut alike = steps.filter(|other| {
+        let (own, its) = (mean_size(case.step), mean_size(other));
+        own.max(its) >= own.min(its) * UNLIKE
+            && (reads(case.step) - reads(other)).abs() <= SAME
+            && other.outstanding_asked == case.step.outstanding_asked
+            && is_same(rate(case.step), rate(other))
+    });
+    alike.next()
+}
+
+/// Bytes of an I/O, mean.
+fn mean_size(step: &StepSummary) -> f64 {
+    step.total.bytes as f64 / step.total.ops.max(1) as f64
+}
+
+fn size_of(step: &StepSummary) -> Bytes {
+    Bytes((step.total.bytes / step.total.ops.max(1)).next_multiple_of(512))
+}
+
+/// What is behind the queue when nothing before it is full.
+fn left_over(case: StepCase<'_>, members: &[&MemberFacts]) -> Option<Suspect> {
+    let (kept, asked) = (case.step.outstanding_effective, case.step.outstanding_asked);
+    let tester = case.step.cpu.tester_us_per_io.map(|us| us * case.step.total.iops / 1e6);
+    let tester = tester.map_or(String::new(), |cpus| format!(" while the tester used {cpus:.2} CPUs"));
+    let ceiling = step_ceiling(case.run.header, case.step.id).and_then(|c| c.mb_per_s).filter(|c| *c > 0.0);
+    let (kind, limit, place) = match members {
+        _ if members.iter().all(|m| m.lun.is_some() || m.nfs.is_some()) => {
+            (LimitKind::Target, "the target behind the network".to_owned(), "waited for it")
+        }
+        [member, ..] if members.iter().all(|m| m.device.is_some()) => {
+            let device = member.device.as_ref()?;
+            let model = if device.model.is_empty() { String::new() } else { format!(" ({})", device.model) };
+            (LimitKind::Device, format!("the device {}{model}", device.name), "waited in it")
+        }
+        _ => (LimitKind::Device, "the storage below the file system".to_owned(), "waited for it"),
+    };
+    let link = ceiling.map_or(String::new(), |ceiling| {
+        let fuller = case.step.read.mb_per_s.max(case.step.write.mb_per_s);
+        format!(" and the link was {:.0} % full", fuller / ceiling * 100.0)
+    });
+    let evidence = format!("{kept:.1} of {asked} I/Os {place}{tester}{link}");
+    Some(Suspect { kind, limit, evidence, certainty: Certainty::ByElimination })
+}
+
+/// Steps with the same kind of limit in one clause, the most frequent first.
+fn says(summary: &RunSummary, steps: &[StepLimit]) -> Option<String> {
+    let names: Vec<String> = summary.steps.iter().map(step_name).collect();
+    let mut groups: Vec<(&StepLimit, Vec<usize>)> = Vec::new();
+    for limit in steps {
+        let at = summary.steps.iter().position(|step| step.id == limit.step)?;
+        match groups.iter_mut().find(|(of, _)| of.kind == limit.kind) {
+            Some((plainest, indices)) => {
+                indices.push(at);
+                // The largest I/O comes nearest to a throughput, and the first step says the rest as well as any.
+                if limit.kind == LimitKind::Throughput {
+                    *plainest = limit;
+                }
+            }
+            None => groups.push((limit, vec![at])),
+        }
+    }
+    groups.sort_by_key(|(_, indices)| std::cmp::Reverse(indices.len()));
+    let clause = |(limit, indices): &(&StepLimit, Vec<usize>)| {
+        let is = if limit.certainty == Certainty::Shown { "limits" } else { "probably limits" };
+        let what = match (steps.len(), indices.len()) {
+            (1, _) => "this test".to_owned(),
+            (all, n) if all == n => format!("all {all} tests"),
+            (all, n) if n > all / 2 => format!("{n} of {all} tests"),
+            _ => shortened(&names, indices),
+        };
+        let second = match limit.second.as_str() {
+            "" => String::new(),
+            second => format!("; second suspect: {second}"),
+        };
+        format!("{} {is} {what} ({}{second})", limit.limit, limit.evidence)
+    };
+    let mut text = groups.iter().take(CLAUSES_MAX).map(clause).collect::<Vec<_>>().join("; ");
+    let more: usize = groups.iter().skip(CLAUSES_MAX).map(|(_, indices)| indices.len()).sum();
+    if more > 0 {
+        text.push_str(&format!("; {more} more have other limits"));
+    }
+    (!text.is_empty()).then(|| format!("{}.", capitalised(&text)))
+}
+
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}

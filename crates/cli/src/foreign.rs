@@ -1,0 +1,182 @@
+//! Plans of other tools: found by their content, explained, and run, converted or exported like a plan of Assay's.
+
+use std::io::Read as _;
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+use assay_interop::fio::{self, Surroundings};
+use assay_interop::{ImportOptions, ImportedPlan, Strictness, TEXT_BYTES_MAX, command, icf};
+use assay_report::text::wrap;
+use assay_spec::PlanFile;
+use assay_spec::suites::suite;
+
+use assay_target::input::{Input, open};
+
+use crate::args::{ConvertArgs, RunArgs};
+use crate::exit::{Exit, Failed};
+use crate::output::{Kept, Output, OutputKind};
+use crate::terminal::{error_options, note, say};
+
+/// What is read here, for messages.
+const FOREIGN: Input = Input { name: "a file of another tool", bytes_max: TEXT_BYTES_MAX };
+
+/// Endings of plans that are not Assay's own.
+const ENDINGS: [&str; 3] = [".icf", ".fio", ".job"];
+
+/// Whether a word can only be meant as a plan of another tool.
+pub(crate) fn is_foreign(word: &str) -> bool {
+    command::is_command(word) || ENDINGS.iter().any(|ending| word.to_lowercase().ends_with(ending))
+}
+
+/// Reads the plan of another tool; `None` if the word is a suite, no file, or a plan of Assay's own.
+pub(crate) fn read(word: &str, options: &ImportOptions) -> anyhow::Result<Option<ImportedPlan>> {
+    let folder = Path::new(word).parent().unwrap_or(Path::new(""));
+    let include = |name: &str| included(folder, name);
+    let variable = |name: &str| std::env::var(name).ok();
+    let surroundings = Surroundings { include: &include, variable: &variable };
+    if command::is_command(word) {
+        return Ok(Some(command::import(word, &surroundings, options)?));
+    }
+    let path = Path::new(word);
+    let is_suite = suite(word).is_some() && !word.contains(['/', '.']);
+    if is_suite || !path.is_file() || (word.ends_with(".toml") && !is_foreign(word)) {
+        return Ok(None);
+    }
+    let bytes = bytes_of(path)?;
+    let text = match assay_interop::decode(word, &bytes) {
+        Ok(text) => text,
+        Err(error) if is_foreign(word) => return Err(error.into()),
+        Err(_) => return Ok(None),
+    };
+    if word.to_lowercase().ends_with(".icf") || icf::is_icf(&text) {
+        return Ok(Some(icf::import(word, &text, options)?));
+    }
+    if is_foreign(word) || fio::is_job_file(&text) {
+        return Ok(Some(fio::import(word, &text, &surroundings, options)?));
+    }
+    Ok(None)
+}
+
+/// The bytes of a regular file, one more than may be imported at most.
+pub(crate) fn bytes_of(path: &Path) -> anyhow::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open(path, FOREIGN)?
+        .take(TEXT_BYTES_MAX + 1)
+        .read_to_end(&mut bytes)
+        .with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(bytes)
+}
+
+/// A file that a job file includes, or a parameter file: beside it, unless the path begins with `/`.
+fn included(folder: &Path, name: &str) -> Result<String, String> {
+    let path = folder.join(name);
+    if !path.is_file() {
+        return Err(format!("there is no file {}", path.display()));
+    }
+    let bytes = bytes_of(&path).map_err(|error| format!("{error:#}"))?;
+    assay_interop::decode(name, &bytes).map_err(|error| error.message)
+}
+
+/// Returns the plan of another tool as a plan file; `None` as in [`read`].
+pub(crate) fn plan_file(word: &str) -> anyhow::Result<Option<PlanFile>> {
+    let imported = read(word, &ImportOptions::default())?;
+    Ok(imported.map(|imported| PlanFile::parse(word, &imported.plan)).transpose()?)
+}
+
+/// A plan of another tool that is to be run, and the targets of the command line in the order in which it counts them.
+pub(crate) struct ForeignOrder {
+    pub(crate) imported: Option<ImportedPlan>,
+    pub(crate) targets: Vec<String>,
+}
+
+/// Reads the plan of a run, if it is another tool's, says what was understood, and places the targets.
+pub(crate) fn order(args: &RunArgs) -> anyhow::Result<ForeignOrder> {
+    let strictness = if args.lenient { Strictness::Lenient } else { Strictness::Strict };
+    let mut options = ImportOptions { strictness, targets_given: None };
+    let maps: Vec<(&str, &str)> = args.map.iter().map(|map| split_map(map)).collect::<Result<_, _>>()?;
+    if maps.is_empty() {
+        options.targets_given = (!args.targets.is_empty()).then_some(args.targets.len());
+    }
+    let Some(imported) = read(&args.plan, &options)? else {
+        if let Some(map) = args.map.first() {
+            bail!("--map {map}: {} names no targets; only plans of other tools do", args.plan);
+        }
+        return Ok(ForeignOrder { imported: None, targets: args.targets.clone() });
+    };
+    let targets = placed(&imported, &maps, &args.targets)?;
+    explain(&args.plan, &imported);
+    Ok(ForeignOrder { imported: Some(imported), targets })
+}
+
+fn split_map(map: &str) -> anyhow::Result<(&str, &str)> {
+    match map.split_once('=').map(|(name, target)| (name.trim(), target.trim())) {
+        Some((name, target)) if !name.is_empty() && !target.is_empty() => Ok((name, target)),
+        _ => bail!("--map {map} must look like NAME=TARGET, for example --map \"C:=/mnt/x\""),
+    }
+}
+
+/// The targets of the run: those of `--map` by name, the others by position.
+fn placed(imported: &ImportedPlan, maps: &[(&str, &str)], given: &[String]) -> anyhow::Result<Vec<String>> {
+    if maps.is_empty() {
+        return Ok(given.to_vec());
+    }
+    let is_meant = |name: &str, map: &str| name.eq_ignore_ascii_case(map);
+    if let Some((map, _)) =
+        maps.iter().find(|(map, _)| !imported.targets.iter().any(|name| is_meant(name, map)))
+    {
+        bail!("--map {map}=…: the plan names no such target; it names {}", imported.targets.join(", "));
+    }
+    let mut given = given.iter();
+    let mut targets = Vec::new();
+    for name in &imported.targets {
+        let mapped = maps.iter().find(|(map, _)| is_meant(name, map)).map(|(_, target)| (*target).to_owned());
+        match mapped.or_else(|| given.next().cloned()) {
+            Some(target) => targets.push(target),
+            None => bail!("no target is given for `{name}`; add --map \"{name}=TARGET\""),
+        }
+    }
+    match given.next() {
+        Some(extra) => bail!("target `{extra}` is one too many: every target of the plan has one already"),
+        None => Ok(targets),
+    }
+}
+
+/// Says what was understood, on standard error.
+fn explain(word: &str, imported: &ImportedPlan) {
+    let width = error_options().width;
+    note!("{word}: {}", imported.tool);
+    for line in &imported.understood {
+        note!("{}", wrap(&format!("  {line}"), width, "    "));
+    }
+    for line in &imported.notes {
+        note!("{}", wrap(&format!("  note: {line}"), width, "    "));
+    }
+}
+
+/// `assay convert`: the plan file that another tool's file becomes.
+pub(crate) fn convert(args: &ConvertArgs) -> anyhow::Result<Exit> {
+    let strictness = if args.lenient { Strictness::Lenient } else { Strictness::Strict };
+    let options = ImportOptions { strictness, targets_given: None };
+    let Some(imported) = read(&args.file, &options)? else {
+        open(Path::new(&args.file), FOREIGN)?;
+        bail!(
+            "{} is no file of a tool that Assay knows: Iometer (.icf), fio (job files), or a command line of \
+             DiskSpd or SQLIO",
+            args.file
+        );
+    };
+    // It must read back, or somebody would run something else later.
+    PlanFile::parse(&args.file, &imported.plan)?;
+    match args.output.as_deref().filter(|path| *path != Path::new("-")) {
+        None => say(&imported.plan)?,
+        Some(path) => {
+            let output = Output::check(path, OutputKind::Text, Kept::of_environment(), None)?;
+            output.write(&imported.plan, None).map_err(|error| Failed::new(Exit::Errors, error))?;
+        }
+    }
+    explain(&args.file, &imported);
+    if let Some(path) = args.output.as_deref().filter(|path| *path != Path::new("-")) {
+        note!("written to {0}; assay run {0} TARGET runs it", path.display());
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,104 @@
+//! Plans of other tools, typed as the first thing by somebody who has read nothing.
+
+use crate::story::{BAD_INPUT, DONE, Story};
+
+const SAMPLES: [(&str, &str); 3] = [
+    ("one.icf", include_str!("../../../interop/tests/samples/tp-qemu-iometer.icf")),
+    ("three.icf", include_str!("../../../interop/tests/samples/tp-qemu-iometer_multi_3disks.icf")),
+    ("several.icf", include_str!("../../../interop/tests/samples/eilerjc-multispec_worker.icf")),
+];
+
+#[test]
+fn an_iometer_configuration_runs_and_says_what_was_understood() {
+    let story = Story::new();
+    for (name, text) in SAMPLES {
+        story.write(name, text);
+        let run =
+            story.assay(&["run", name, "null:", "--set", "run=1ms", "--set", "outstanding=1,2"]).ends(DONE);
+        assert!(run.err.starts_with(&format!("{name}: Iometer ")), "{}", run.err);
+    }
+    let run = story.assay(&[
+        "run",
+        "one.icf",
+        "null:",
+        "--set",
+        "run=1ms",
+        "--only",
+        "2K; 100% Read outstanding=8",
+    ]);
+    let run = run.ends(DONE);
+    assert!(run.err.contains("16 tests, 128 load points, each 2s"), "{}", run.err);
+    assert!(run.err.contains("note: The file names no data pattern"), "{}", run.err);
+    assert!(run.out.contains("2K; 100% Read"), "{}", run.out);
+}
+
+#[test]
+fn a_converted_configuration_is_a_plan_and_is_exported_again() {
+    let story = Story::new();
+    let (name, text) = SAMPLES[1];
+    story.write(name, text);
+    let printed = story.assay(&["convert", name]).ends(DONE).out;
+    story.assay(&["convert", name, "-o", "plan.toml"]).ends(DONE);
+    assert_eq!(story.read("plan.toml"), printed.as_bytes());
+    let refused = story.assay(&["convert", name, "-o", "plan.toml"]).ends(BAD_INPUT);
+    assert!(refused.err.contains("plan.toml exists"), "{}", refused.err);
+    story.assay(&["export", "plan.toml", "--format", "icf", "-o", "again.icf"]).ends(DONE);
+    let again = story.assay(&["convert", "again.icf"]).ends(DONE).out;
+    let body = |text: &str| text.split_once("[defaults]").unwrap().1.to_owned();
+    assert_eq!(body(&again), body(&printed));
+}
+
+#[test]
+fn targets_of_a_configuration_are_mapped_by_name() {
+    let story = Story::new();
+    let (name, text) = SAMPLES[1];
+    story.write(name, text);
+    let only = ["--set", "run=1ms", "--only", "2K; 100% Read targets=3 outstanding=8"];
+    let mapped = ["run", name, "null:", "null:", "--map", "j:local=null:"];
+    story.assay(&[&mapped[..], &only].concat()).ends(DONE);
+    let two = story.assay(&[&["run", name, "null:", "null:"][..], &only].concat()).ends(BAD_INPUT);
+    assert!(two.err.contains("names 3 targets (I:local, J:local, K:local), but 2 are given"), "{}", two.err);
+    let unknown =
+        story.assay(&[&["run", name, "null:", "--map", "X:=null:"][..], &only].concat()).ends(BAD_INPUT);
+    assert!(unknown.err.contains("--map X:=…: the plan names no such target"), "{}", unknown.err);
+}
+
+#[test]
+fn a_plan_of_another_tool_that_cannot_be_read_is_refused_with_its_line() {
+    let story = Story::new();
+    story.write("bad.icf", "Version 1.1.0\n'ACCESS SPECIFICATIONS ==\n'Access specification name,default assignment\n\t4K,ALL\n'size\n\t4096,90,0,0,0,1,0,0\n");
+    let run = story.assay(&["run", "bad.icf", "null:"]).ends(BAD_INPUT);
+    assert!(run.err.contains("bad.icf:4: the percentages of \"4K\" sum to 90"), "{}", run.err);
+    story.write("bad.icf", "\u{0}\u{1}\u{2}");
+    let run = story.assay(&["run", "bad.icf", "null:"]).ends(BAD_INPUT);
+    assert!(run.err.contains("bad.icf: is no text"), "{}", run.err);
+    let map = story.assay(&["run", "vmware", "null:", "--map", "C:=null:"]).ends(BAD_INPUT);
+    assert!(map.err.contains("vmware names no targets"), "{}", map.err);
+}
+
+#[test]
+fn a_job_file_and_a_command_line_run_as_they_are() {
+    let story = Story::new();
+    story.write("common.fio", "[global]\nioengine=libaio\ndirect=1\nsize=16m\nruntime=1\ntime_based\n");
+    story.write(
+        "job.fio",
+        "include common.fio\n[oltp]\nrw=randrw\nrwmixread=70\nbs=8k\niodepth=4\n[log]\nstonewall\nrw=write\nbs=64k\n",
+    );
+    let run = story.assay(&["run", "job.fio", "./t.dat", "--set", "run=100ms"]).ends(DONE);
+    assert!(run.err.starts_with("job.fio: job file of fio\n  2 tests, each 1s"), "{}", run.err);
+    assert!(run.err.contains("oltp: 8KiB, 70 % read, 100 % random, 1 worker x 4 outstanding"), "{}", run.err);
+    assert!(run.out.contains("oltp") && run.out.contains("log"), "{}", run.out);
+    let line = "diskspd -b8K -o32 -t4 -r -w30 -d60 -Sh";
+    let run = story.assay(&["run", line, "./u.dat", "--set", "run=100ms", "--size", "16MiB"]).ends(DONE);
+    assert!(run.err.contains("8KiB, 70 % read, 100 % random, 4 workers x 32 outstanding"), "{}", run.err);
+    story.write("odd.fio", "[a]\nsize=1m\nrw=randtrim\nbs=4k\n");
+    let refused = story.assay(&["run", "odd.fio", "null:"]).ends(BAD_INPUT);
+    assert!(
+        refused.err.contains(
+            "odd.fio: 1 option is not supported; --lenient runs without:\n  line 3: rw: Assay does not trim"
+        ),
+        "{}",
+        refused.err
+    );
+    story.assay(&["run", "odd.fio", "null:", "--lenient", "--set", "run=1ms"]).ends(DONE);
+}

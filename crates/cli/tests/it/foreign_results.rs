@@ -1,0 +1,78 @@
+//! Results of other tools, beside runs of Assay's own.
+
+use crate::story::{BAD_INPUT, DONE, Story};
+
+const FIO: &str = r#"{ "fio version" : "fio-3.33", "timestamp_ms" : 1700000000123, "jobs" : [ { "jobname" : "Random-8k-70%Read",
+  "groupid" : 0, "job options" : { "rw" : "randrw", "iodepth" : "16", "filename" : "/srv/t.dat" },
+  "read" : { "io_bytes" : 819200, "total_ios" : 100, "runtime" : 1000, "clat_ns" : { "min" : 90, "max" : 5000000,
+  "mean" : 61234.5, "N" : 100, "bins" : { "90" : 10, "10176" : 60, "50432" : 29, "4947968" : 1 } } },
+  "write" : { "total_ios" : 0 } } ] }"#;
+const TABLE: &str = "system,test,MiB/s,IOPS,avg ms,max ms\nix4,Random-8k-70%Read,2.1,269,230,900\n";
+
+#[test]
+fn results_of_other_tools_are_shown_and_compared_like_runs() {
+    let story = Story::new();
+    story.write("fio.json", FIO);
+    story.write("ix4.csv", TABLE);
+    story.assay(&["import", "fio.json", "--label", "fio"]).ends(DONE);
+    let imported = story.assay(&["import", "ix4.csv", "--label", "article"]).ends(DONE);
+    assert!(imported.err.contains("(a table, ix4.csv)"), "{}", imported.err);
+    story
+        .assay(&["run", "vmware", "null:", "--set", "run=1s", "--only", "Random", "--label", "own"])
+        .ends(DONE);
+    let shown = story.assay(&["show", "article"]).ends(DONE);
+    assert!(shown.out.contains("Measured by a table, and imported from ix4.csv"), "{}", shown.out);
+    let fio = story.assay(&["show", "fio", "--json"]).ends(DONE);
+    assert_eq!(crate::story::number(&fio.json(), "/tests/0/total/iops"), 100.0);
+    let table = story.assay(&["show", "article", "--json"]).ends(DONE);
+    assert!(
+        table.json().pointer("/tests/0/total/service_us/p99").is_some_and(serde_json::Value::is_null),
+        "{}",
+        table.out
+    );
+    let compared = story.assay(&["compare", "article", "fio", "own"]).ends(DONE);
+    assert!(compared.out.contains("Random-8k-70%Read"), "{}", compared.out);
+    story.assay(&["report", "article", "-o", "r.html"]).ends(DONE);
+    let runs = story.assay(&["runs"]).ends(DONE);
+    assert!(runs.out.contains("article") && runs.out.contains("fio"), "{}", runs.out);
+}
+
+#[test]
+fn a_run_is_exported_for_the_tools_that_people_have() {
+    let story = Story::new();
+    story
+        .assay(&["run", "vmware", "null:", "--set", "run=1s", "--only", "Random", "--label", "own"])
+        .ends(DONE);
+    for (format, word) in [
+        ("iometer-csv", "'Target Type,Target Name,Access Specification Name"),
+        ("fio-json", "\"clat_ns\""),
+        ("openmetrics", "# EOF"),
+        ("hdr", "#[Histogram log format version 1.3]"),
+        ("icf", "'ACCESS SPECIFICATIONS ==="),
+    ] {
+        let exported = story.assay(&["export", "own", "--format", format]).ends(DONE);
+        assert!(exported.out.contains(word), "{format}: {}", exported.out);
+    }
+    story.assay(&["export", "own", "--format", "fio-json", "-o", "own.json"]).ends(DONE);
+    story.assay(&["import", "own.json", "--label", "again"]).ends(DONE);
+    let [before, after] = ["own", "again"].map(|run| story.assay(&["show", run, "--json"]).ends(DONE).json());
+    for path in ["/tests/0/total/ops", "/tests/0/total/bytes"] {
+        assert_eq!(before.pointer(path), after.pointer(path), "{path}");
+    }
+}
+
+#[test]
+fn a_file_that_is_no_result_is_refused() {
+    let story = Story::new();
+    story.write("a.txt", "nothing\n");
+    let refused = story.assay(&["import", "a.txt"]).ends(BAD_INPUT);
+    assert!(
+        refused.err.contains("a.txt is no file of assay export, and no results of fio"),
+        "{}",
+        refused.err
+    );
+    story.write("t.csv", "test,IOPS\na,many\n");
+    let refused = story.assay(&["import", "t.csv"]).ends(BAD_INPUT);
+    assert!(refused.err.contains("t.csv:2: `many` is no number"), "{}", refused.err);
+    assert!(story.files().iter().all(|name| !name.contains("sqlite")), "nothing is stored");
+}

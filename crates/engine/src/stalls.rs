@@ -1,0 +1,85 @@
+//! Warnings while storage does not answer: during a step, and at its end where a stop could not wait for it.
+
+use assay_record::{RunEvent, Warning};
+use assay_target::{Member, STOP_LIMIT};
+
+use crate::control::Control;
+use crate::events::{Emitter, RunError};
+use crate::step::{Running, StepContext};
+use crate::worker::WorkerEnd;
+
+/// From how old an I/O in flight is reported, ms.
+const STALL_MS: u32 = 2_000;
+
+/// Which jobs of a step were reported. Each is once a step: how long it lasted, the result says.
+pub(crate) struct Stalls<'c> {
+    context: &'c StepContext<'c>,
+    is_reported: Vec<bool>,
+}
+
+impl<'c> Stalls<'c> {
+    pub(crate) fn new(context: &'c StepContext<'c>) -> Self {
+        Self { context, is_reported: vec![false; context.targets.len()] }
+    }
+
+    /// Reports the jobs of which a worker waits for long.
+    pub(crate) fn follow(
+        &mut self,
+        control: &Control,
+        running: &[Running<'_>],
+        emitter: &mut Emitter<'_>,
+    ) -> Result<(), RunError> {
+        for (worker, pulse) in running.iter().zip(&control.pulses) {
+            let (oldest_ms, in_flight) = pulse.read();
+            let is_reported = &mut self.is_reported[worker.job as usize];
+            if oldest_ms < STALL_MS || std::mem::replace(is_reported, true) {
+                continue;
+            }
+            let target = &self.context.targets[worker.job as usize];
+            let (at_s, waited_s) = (control.clock.now_ns() as f64 / 1e9, f64::from(oldest_ms) / 1e3);
+            let limit = match target.members.first() {
+                Some(Member::Lun(of)) => Some(of.address.timeout_s),
+                Some(Member::Nfs(of)) => Some(of.address.timeout_s),
+                _ => None,
+            };
+            let next = match limit {
+                Some(limit_s) => format!("Each I/O fails after {limit_s} s (timeout= in the address)."),
+                None => "How long an I/O may take is up to the kernel and its driver; see dmesg.".to_owned(),
+            };
+            let name = target.names.join(", ");
+            emitter.emit(RunEvent::Warning(Warning {
+                rule: "stalled-io".into(),
+                says: format!(
+                    "{at_s:.1} s into the run, {name}: the oldest of {in_flight} I/Os has waited {waited_s:.1} s \
+                     for its answer."
+                ),
+                next,
+            }))?;
+        }
+        Ok(())
+    }
+}
+
+/// Reports I/Os that had not ended when a stop could wait no longer.
+pub(crate) fn tell_abandoned(
+    context: &StepContext<'_>,
+    ends: &[WorkerEnd],
+    emitter: &mut Emitter<'_>,
+) -> Result<(), RunError> {
+    for (job, target) in (0..).zip(context.targets) {
+        let abandoned: u32 = ends.iter().filter(|end| end.job == job).map(|end| end.abandoned).sum();
+        if abandoned == 0 {
+            continue;
+        }
+        let (name, limit_s) = (target.names.join(", "), STOP_LIMIT.as_secs());
+        emitter.emit(RunEvent::Warning(Warning {
+            rule: "abandoned-io".into(),
+            says: format!(
+                "{name}: {abandoned} I/Os had no answer {limit_s} s after the stop and were abandoned; writes among \
+                 them may still reach the storage."
+            ),
+            next: "Check the storage before using it: it did not answer.".into(),
+        }))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,250 @@
+//! Command lines of DiskSpd and SQLIO, as people type them: `diskspd -b8K -o32 -t4 -r -w30 -d60 -Sh`.
+//!
+//! Both have options of one dash and a letter with the value right behind it, and files after them.
+
+mod diskspd;
+mod sqlio;
+#[cfg(test)]
+mod tests;
+
+use assay_spec::Data;
+use assay_spec::units::{Bytes, Nanos, PerSecond};
+use assay_spec::{Access, Semantics};
+
+use crate::draft::{Draft, DraftJob, DraftTest};
+use crate::fio::Surroundings;
+use crate::targets::TargetNames;
+use crate::{ImportError, ImportOptions, ImportedPlan, Note, complain};
+
+/// The longest command line that is read, bytes; Windows takes 32 KiB.
+const LINE_BYTES_MAX: usize = 32 << 10;
+
+/// A tool by its command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Tool {
+    DiskSpd,
+    Sqlio,
+}
+
+impl Tool {
+    fn name(self) -> &'static str {
+        match self {
+            Self::DiskSpd => "diskspd",
+            Self::Sqlio => "sqlio",
+        }
+    }
+}
+
+/// Whether a text is a command line of DiskSpd or SQLIO.
+#[must_use]
+pub fn is_command(text: &str) -> bool {
+    tool(text).is_some()
+}
+
+/// The tool that the first word names, with or without its folder and `.exe`.
+fn tool(text: &str) -> Option<Tool> {
+    let first = text.split_whitespace().next()?.trim_matches('"').to_lowercase();
+    let name = first.rsplit(['/', '\\']).next()?;
+    match name.trim_end_matches(".exe") {
+        "diskspd" => Some(Tool::DiskSpd),
+        "sqlio" => Some(Tool::Sqlio),
+        _ => None,
+    }
+}
+
+/// What a command line asks for.
+#[derive(Debug)]
+struct Order {
+    size: u64,
+    outstanding: u64,
+    threads: u64,
+    /// Percent.
+    read: f64,
+    random: f64,
+    align: Option<u64>,
+    burst: u32,
+    delay: Nanos,
+    run: Nanos,
+    warmup: Nanos,
+    span: Option<u64>,
+    /// I/Os per second of each thread on each target.
+    rate: Option<f64>,
+    seed: Option<u64>,
+    data: Data,
+    files: Vec<String>,
+    notes: Vec<Note>,
+}
+
+/// Reads a command line.
+///
+/// # Errors
+/// When it is of neither tool, cannot be read, or asks for what Assay cannot do.
+pub fn import(
+    text: &str,
+    surroundings: &Surroundings<'_>,
+    options: &ImportOptions,
+) -> Result<ImportedPlan, ImportError> {
+    let Some(tool) = tool(text) else {
+        return Err(complain("command line", 0, "is of neither DiskSpd nor SQLIO"));
+    };
+    let name = tool.name();
+    if text.len() > LINE_BYTES_MAX {
+        return Err(complain(name, 0, format!("the command line is longer than {LINE_BYTES_MAX} bytes")));
+    }
+    let words = words(text).ok_or_else(|| complain(name, 0, "a quotation mark is not closed"))?;
+    let mut order = match tool {
+        Tool::DiskSpd => diskspd::read(&words[1..], options.strictness)?,
+        Tool::Sqlio => sqlio::read(&words[1..], surroundings, options.strictness)?,
+    };
+    check(name, &order)?;
+    let users: Vec<Vec<String>> = order.files.iter().map(|file| vec![file.clone()]).collect();
+    let targets = TargetNames::of(name, &users, options, &mut order.notes)?;
+    let draft = draft(tool, text, &order, &targets, options.targets_given);
+    Ok(ImportedPlan {
+        tool: format!("command line of {}", if tool == Tool::DiskSpd { "DiskSpd" } else { "SQLIO" }),
+        understood: draft.outline(),
+        plan: draft.to_toml(),
+        notes: order.notes,
+        targets: targets.names,
+    })
+}
+
+/// Limits of a plan, in the words of the command line.
+fn check(name: &str, order: &Order) -> Result<(), ImportError> {
+    use assay_spec::{IO_BYTES_MAX, OUTSTANDING_MAX, WORKERS_MAX};
+    for (what, value, most) in [
+        ("-b (bytes)", order.size, IO_BYTES_MAX),
+        ("-o", order.outstanding, OUTSTANDING_MAX),
+        ("-t", order.threads, WORKERS_MAX),
+        ("-d or -s (seconds)", order.run.0 / 1_000_000_000, 366 * 86_400),
+    ] {
+        if value == 0 || value > most {
+            return Err(complain(name, 0, format!("{what} is {value}; it must be from 1 to {most}")));
+        }
+    }
+    if order.align.is_some_and(|align| align == 0 || align > IO_BYTES_MAX) {
+        return Err(complain(name, 0, "the alignment of -r or -s is not possible"));
+    }
+    Ok(())
+}
+
+fn draft(tool: Tool, text: &str, order: &Order, targets: &TargetNames, given: Option<usize>) -> Draft {
+    // Threads belong to a file: each target gets its own.
+    let count = match given {
+        Some(given) if order.files.len() <= 1 => given,
+        _ => targets.names.len(),
+    };
+    let of = |index: usize| match count {
+        0 | 1 => Vec::new(),
+        _ => vec![u32::try_from(index).unwrap_or(0)],
+    };
+    let small = |value: u64| u32::try_from(value).unwrap_or(1);
+    let job = |index: usize| DraftJob {
+        name: format!("target {}", index + 1),
+        targets: of(index),
+        workers: small(order.threads),
+        outstanding: small(order.outstanding),
+        pace: order.rate.map(|rate| (PerSecond(rate * order.threads as f64), None)),
+        reconnect_every: None,
+        data: Some(order.data),
+        mix: vec![Access {
+            weight: 100,
+            size: Bytes(order.size),
+            read: order.read,
+            random: order.random,
+            align: Bytes(order.align.unwrap_or(order.size)),
+            delay: order.delay,
+            burst: order.burst,
+            reply: Bytes(0),
+        }],
+    };
+    let position = if order.random > 0.0 { "random" } else { "sequential" };
+    let kind = match order.read {
+        100.0 => "read",
+        0.0 => "write",
+        _ => "mix",
+    };
+    let test = DraftTest {
+        name: format!("{} {position} {kind}", Bytes(order.size)),
+        run: Some(order.run),
+        warmup: order.warmup,
+        jobs: (0..count.max(1)).map(job).collect(),
+        ..DraftTest::default()
+    };
+    Draft {
+        name: format!("{} line", tool.name()),
+        about: String::new(),
+        source: text.trim().chars().take(500).collect(),
+        notes: order.notes.iter().map(ToString::to_string).collect(),
+        semantics: Semantics::Assay,
+        seed: order.seed,
+        size: order.span.map(Bytes),
+        tests: vec![test],
+    }
+}
+
+/// Splits at blanks outside quotation marks; `None` if one is not closed.
+fn words(text: &str) -> Option<Vec<String>> {
+    let (mut words, mut word, mut is_quoted, mut has_word) = (Vec::new(), String::new(), false, false);
+    for c in text.chars() {
+        match c {
+            '"' => {
+                is_quoted = !is_quoted;
+                has_word = true;
+            }
+            c if c.is_whitespace() && !is_quoted => {
+                if std::mem::take(&mut has_word) {
+                    words.push(std::mem::take(&mut word));
+                }
+            }
+            c => {
+                word.push(c);
+                has_word = true;
+            }
+        }
+    }
+    if has_word {
+        words.push(word);
+    }
+    (!is_quoted).then_some(words)
+}
+
+/// What is not supported, collected so that all of it is reported at once.
+#[derive(Default)]
+struct Refusals(Vec<String>);
+
+impl Refusals {
+    fn add(&mut self, option: &str, why: &str) {
+        self.0.push(format!("{option}: {why}"));
+    }
+
+    /// An error with all of them, or notes.
+    fn settle(
+        self,
+        name: &str,
+        strictness: crate::Strictness,
+        notes: &mut Vec<Note>,
+    ) -> Result<(), ImportError> {
+        match (strictness, self.0.is_empty()) {
+            (_, true) => Ok(()),
+            (crate::Strictness::Strict, false) => Err(complain(
+                name,
+                0,
+                format!("not supported; --lenient runs without: {}", self.0.join("; ")),
+            )),
+            (crate::Strictness::Lenient, false) => {
+                notes.extend(self.0.into_iter().map(|says| Note::new(0, format!("{says}; left out."))));
+                Ok(())
+            }
+        }
+    }
+}
+
+/// A whole number behind an option.
+fn number(name: &str, option: &str, value: &str) -> Result<u64, ImportError> {
+    value.parse().map_err(|_| complain(name, 0, format!("-{option}: `{}` is no whole number", short(value))))
+}
+
+fn short(text: &str) -> String {
+    text.chars().take(40).collect()
+}

@@ -1,0 +1,225 @@
+//! The options of DiskSpd 2.
+
+use assay_spec::Data;
+use assay_spec::units::Nanos;
+
+use super::{Order, Refusals, complain, number, short};
+use crate::{ImportError, Note, Strictness};
+
+const NAME: &str = "diskspd";
+
+/// DiskSpd's own defaults.
+fn defaults() -> Order {
+    Order {
+        size: 64 << 10,
+        outstanding: 2,
+        threads: 1,
+        read: 100.0,
+        random: 0.0,
+        align: None,
+        burst: 1,
+        delay: Nanos(0),
+        run: Nanos::from_secs(10),
+        warmup: Nanos::from_secs(5),
+        span: None,
+        rate: None,
+        seed: None,
+        data: Data::IometerRepeating,
+        files: Vec::new(),
+        notes: Vec::new(),
+    }
+}
+
+/// Reads the words behind the name of the program.
+pub(super) fn read(words: &[String], strictness: Strictness) -> Result<Order, ImportError> {
+    let mut order = defaults();
+    let mut refused = Refusals::default();
+    let mut caching = Caching::Cached;
+    for word in words {
+        let Some(option) = word.strip_prefix(['-', '/']).filter(|rest| !rest.is_empty() && is_option(rest))
+        else {
+            order.files.push(word.clone());
+            continue;
+        };
+        match one(&mut order, option, &mut refused)? {
+            Some(said) => caching = said,
+            None => continue,
+        }
+    }
+    let mut note = |says: &str| order.notes.push(Note::new(0, says));
+    match caching {
+        Caching::Cached => note(
+            "Without -Sh or -Su DiskSpd goes through the page cache; Assay goes past it (--cached goes through it).",
+        ),
+        Caching::Direct => {}
+        Caching::WriteThrough => note("-Sh: add --sync to make each write durable before it completes."),
+    }
+    if order.read < 100.0 && order.data == Data::IometerRepeating {
+        note(
+            "Writes repeat one byte, like DiskSpd's pattern, which storage compresses; -Zr writes random data.",
+        );
+    }
+    if order.threads > 1 && order.random == 0.0 {
+        note(
+            "Each thread streams through its own part of the target; DiskSpd's all begin at the same place without -T.",
+        );
+    }
+    refused.settle(NAME, strictness, &mut order.notes)?;
+    Ok(order)
+}
+
+/// `/mnt/x` is a file, `/b8K` an option of Windows.
+fn is_option(rest: &str) -> bool {
+    !rest.contains('/') && rest.starts_with(|c: char| c.is_ascii_alphabetic() || c == '?')
+}
+
+enum Caching {
+    Cached,
+    Direct,
+    WriteThrough,
+}
+
+fn one(order: &mut Order, option: &str, refused: &mut Refusals) -> Result<Option<Caching>, ImportError> {
+    let (letter, value) = option.split_at(1);
+    let block = order.size;
+    match letter {
+        "b" => order.size = size(letter, value, block)?,
+        "c" | "f" => order.span = Some(size(letter, value, block)?),
+        "d" => order.run = seconds(letter, value)?,
+        "W" => order.warmup = seconds(letter, value)?,
+        "o" => order.outstanding = number(NAME, letter, value)?,
+        "t" => order.threads = number(NAME, letter, value)?,
+        "F" => {
+            order.threads = number(NAME, letter, value)?;
+            order.notes.push(Note::new(0, "-F: the threads are those of each target."));
+        }
+        "w" => order.read = 100.0 - if value.is_empty() { 50.0 } else { percent(letter, value)? },
+        "r" => random(order, value, refused)?,
+        "s" => sequential(order, value, refused)?,
+        "S" => return Ok(caching(value, refused)),
+        "h" if value.is_empty() => return Ok(Some(Caching::WriteThrough)),
+        "Z" => order.data = data(value),
+        "g" => rate(order, value)?,
+        "i" => order.burst = u32::try_from(number(NAME, letter, value)?.max(1)).unwrap_or(1),
+        "j" => order.delay = Nanos::from_millis(number(NAME, letter, value)?.min(86_400_000)),
+        "z" => {
+            order.seed =
+                if value.is_empty() { None } else { Some(number(NAME, letter, value)? & (i64::MAX as u64)) }
+        }
+        "B" if value == "0" => {}
+        "B" => refused.add("-B", "Assay uses a target from its start"),
+        "T" => order.notes.push(Note::new(0, "-T: the threads' parts of the target are of equal size.")),
+        "C" => order.notes.push(Note::new(0, "-C: the load ends with the measured window.")),
+        "I" => order.notes.push(Note::new(0, "-I: I/Os have no priority.")),
+        "X" => refused.add("-X", "XML profiles are not read; give the options themselves"),
+        "O" => refused
+            .add("-O", "the depth of all threads together is not supported; use -o, that of each thread"),
+        "p" => refused.add("-p", "several I/Os of one thread at the same position are not supported"),
+        "y" => refused.add("-y", "events of Windows are not supported"),
+        // Affinity, output, latency statistics, ETW, large pages: nothing that is measured here.
+        "a" | "n" | "L" | "D" | "R" | "e" | "l" | "v" | "x" | "P" => {}
+        _ => {
+            return Err(complain(
+                NAME,
+                0,
+                format!("-{} is no option of DiskSpd that Assay knows", short(option)),
+            ));
+        }
+    }
+    Ok(None)
+}
+
+fn random(order: &mut Order, value: &str, refused: &mut Refusals) -> Result<(), ImportError> {
+    if let Some(share) = value.strip_prefix('s') {
+        order.random = percent("rs", share)?;
+    } else if value.starts_with('d') {
+        refused.add("-rd", "random positions are equally likely; other distributions are not supported");
+    } else {
+        order.random = 100.0;
+        if !value.is_empty() {
+            order.align = Some(size("r", value, order.size)?);
+        }
+    }
+    Ok(())
+}
+
+fn sequential(order: &mut Order, value: &str, refused: &mut Refusals) -> Result<(), ImportError> {
+    let stride = match value.strip_prefix('i') {
+        Some(rest) => {
+            refused.add("-si", "one position that all threads share is not supported; each has its own");
+            rest
+        }
+        None => value,
+    };
+    order.random = 0.0;
+    if !stride.is_empty() && size("s", stride, order.size)? != order.size {
+        refused.add("-s", "a stride that differs from the block size is not supported");
+    }
+    Ok(())
+}
+
+/// The last letter counts: `u` and `h` go past the cache, `w` and `h` write through.
+fn caching(value: &str, refused: &mut Refusals) -> Option<Caching> {
+    match value {
+        "" | "u" => Some(Caching::Direct),
+        "h" | "uw" | "wu" | "hm" => Some(Caching::WriteThrough),
+        "b" | "r" | "w" | "bw" => Some(Caching::Cached),
+        _ => {
+            refused.add("-S", "I/O through mapped memory is not supported");
+            None
+        }
+    }
+}
+
+fn data(value: &str) -> Data {
+    match value {
+        "" => Data::Reducible { compress: 1000.0, dedupe: 1000.0 },
+        "r" => Data::Unique,
+        _ => Data::IometerFullRandom,
+    }
+}
+
+/// Bytes per millisecond, or I/Os per second with `i`; of each thread.
+fn rate(order: &mut Order, value: &str) -> Result<(), ImportError> {
+    let per_second = match value.strip_suffix('i') {
+        Some(iops) => number(NAME, "g", iops)? as f64,
+        None => number(NAME, "g", value)? as f64 * 1000.0 / order.size as f64,
+    };
+    order.rate = (per_second > 0.0).then_some(per_second);
+    Ok(())
+}
+
+fn seconds(letter: &str, value: &str) -> Result<Nanos, ImportError> {
+    let seconds = number(NAME, letter, value)?;
+    match seconds <= 366 * 86_400 {
+        true => Ok(Nanos::from_secs(seconds)),
+        false => Err(complain(NAME, 0, format!("-{letter}: {seconds} s are longer than a year"))),
+    }
+}
+
+fn percent(letter: &str, value: &str) -> Result<f64, ImportError> {
+    match value.parse::<u32>() {
+        Ok(share @ 0..=100) => Ok(f64::from(share)),
+        _ => Err(complain(NAME, 0, format!("-{letter}: `{}` must be from 0 to 100", short(value)))),
+    }
+}
+
+/// `8K`, `1M`, `2G`, `1T`, `4b` (blocks); a bare number is bytes.
+fn size(letter: &str, value: &str, block: u64) -> Result<u64, ImportError> {
+    let upper = value.to_uppercase();
+    let (digits, factor) = match upper.strip_suffix(['K', 'M', 'G', 'T', 'B']) {
+        None => (upper.as_str(), 1),
+        Some(digits) => match &upper[digits.len()..] {
+            "K" => (digits, 1 << 10),
+            "M" => (digits, 1 << 20),
+            "G" => (digits, 1 << 30),
+            "T" => (digits, 1 << 40),
+            _ => (digits, block),
+        },
+    };
+    let bytes =
+        digits.parse::<u64>().ok().and_then(|n| n.checked_mul(factor)).filter(|bytes| *bytes < 1 << 62);
+    bytes.ok_or_else(|| {
+        complain(NAME, 0, format!("-{letter}: `{}` is no size; write it like 8K", short(value)))
+    })
+}

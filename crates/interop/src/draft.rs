@@ -1,0 +1,284 @@
+//! A plan on its way from another tool's file to the text of a plan file.
+
+use std::fmt::Write as _;
+
+use assay_spec::units::{Bytes, Nanos, PerSecond};
+use assay_spec::{Access, Arrivals, Data, Semantics};
+
+/// A plan file to be written.
+#[derive(Debug, Clone)]
+pub(crate) struct Draft {
+    pub(crate) name: String,
+    pub(crate) about: String,
+    pub(crate) source: String,
+    pub(crate) notes: Vec<String>,
+    pub(crate) semantics: Semantics,
+    pub(crate) seed: Option<u64>,
+    pub(crate) size: Option<Bytes>,
+    pub(crate) tests: Vec<DraftTest>,
+}
+
+/// A `[[test]]`.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct DraftTest {
+    pub(crate) name: String,
+    pub(crate) notes: String,
+    pub(crate) run: Option<Nanos>,
+    pub(crate) bytes: Option<Bytes>,
+    pub(crate) ops: Option<u64>,
+    pub(crate) warmup: Nanos,
+    pub(crate) checks: Checks,
+    pub(crate) sweep: Vec<(&'static str, Vec<u64>)>,
+    /// Never empty.
+    pub(crate) jobs: Vec<DraftJob>,
+}
+
+/// Whether reads are checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Checks {
+    #[default]
+    None,
+    Verify,
+}
+
+/// A `[[test.job]]`.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct DraftJob {
+    pub(crate) name: String,
+    /// Empty: all.
+    pub(crate) targets: Vec<u32>,
+    pub(crate) workers: u32,
+    pub(crate) outstanding: u32,
+    pub(crate) pace: Option<(PerSecond, Option<Arrivals>)>,
+    pub(crate) reconnect_every: Option<u32>,
+    pub(crate) data: Option<Data>,
+    pub(crate) mix: Vec<Access>,
+}
+
+/// A field and its value in TOML.
+type Field = (&'static str, String);
+
+impl Draft {
+    /// Returns the plan file. Fields that all tests and jobs share stand under `[defaults]`.
+    pub(crate) fn to_toml(&self) -> String {
+        let mut text = String::new();
+        let mut put = |key: &str, value: String| {
+            let _ = writeln!(text, "{key} = {value}");
+        };
+        put("name", quoted(&crate::names::shortened(&self.name)));
+        for (key, value) in [("about", &self.about), ("source", &self.source)] {
+            if !value.is_empty() {
+                put(key, quoted(value));
+            }
+        }
+        if !self.notes.is_empty() {
+            let notes: String = self.notes.iter().map(|n| format!("  {},\n", quoted(n))).collect();
+            put("notes", format!("[\n{notes}]"));
+        }
+        put("semantics", quoted(if self.semantics == Semantics::Iometer { "iometer" } else { "assay" }));
+        if let Some(seed) = self.seed {
+            put("seed", seed.to_string());
+        }
+        if let Some(size) = self.size {
+            put("size", quoted(&size.to_string()));
+        }
+        let tests: Vec<Vec<Field>> = self.tests.iter().map(test_fields).collect();
+        let jobs: Vec<Vec<Field>> = self.tests.iter().flat_map(|t| &t.jobs).map(job_fields).collect();
+        let mut shared = common(&tests);
+        if self.tests.iter().any(|test| test.bytes.is_some() || test.ops.is_some()) {
+            // In a plan, one way to stop replaces those of the defaults.
+            shared.retain(|(key, _)| !["run", "bytes", "ops"].contains(key));
+        }
+        shared.extend(common(&jobs));
+        if !shared.is_empty() {
+            text.push_str("\n[defaults]\n");
+            put_all(&mut text, shared.iter());
+        }
+        for test in &self.tests {
+            self.put_test(&mut text, test, &shared);
+        }
+        text
+    }
+
+    fn put_test(&self, text: &mut String, test: &DraftTest, shared: &[Field]) {
+        let own = |fields: Vec<Field>| fields.into_iter().filter(|field| !shared.contains(field));
+        let _ = writeln!(text, "\n[[test]]\nname = {}", quoted(&test.name));
+        if !test.notes.is_empty() {
+            let _ = writeln!(text, "notes = {}", quoted(&test.notes));
+        }
+        put_all(text, own(test_fields(test)).collect::<Vec<_>>().iter());
+        if !test.sweep.is_empty() {
+            let keys: Vec<String> =
+                test.sweep.iter().map(|(key, values)| format!("{key} = {values:?}")).collect();
+            let _ = writeln!(text, "sweep = {{ {} }}", keys.join(", "));
+        }
+        for job in &test.jobs {
+            if test.jobs.len() > 1 {
+                let _ = writeln!(text, "[[test.job]]\nname = {}", quoted(&job.name));
+            }
+            put_all(text, own(job_fields(job)).collect::<Vec<_>>().iter());
+            let lines: Vec<String> =
+                job.mix.iter().map(|a| access(a, self.semantics, job.mix.len())).collect();
+            let _ = match lines.as_slice() {
+                [line] => writeln!(text, "access = [{line}]"),
+                _ => writeln!(text, "access = [\n  {},\n]", lines.join(",\n  ")),
+            };
+        }
+    }
+}
+
+fn put_all<'f>(text: &mut String, fields: impl Iterator<Item = &'f Field>) {
+    for (key, value) in fields {
+        let _ = writeln!(text, "{key} = {value}");
+    }
+}
+
+/// Returns the fields that stand in every list, with the same value.
+fn common(lists: &[Vec<Field>]) -> Vec<Field> {
+    let Some((first, rest)) = lists.split_first() else { return Vec::new() };
+    // What only says which targets belongs to its job.
+    let is_common =
+        |field: &&Field| field.0 != "targets" && !rest.is_empty() && rest.iter().all(|l| l.contains(field));
+    first.iter().filter(is_common).cloned().collect()
+}
+
+fn test_fields(test: &DraftTest) -> Vec<Field> {
+    let mut fields = Vec::new();
+    // The first limit reached ends a test, so all that are given stand together.
+    fields.extend(test.run.map(|run| ("run", quoted(&run.to_string()))));
+    fields.extend(test.bytes.map(|bytes| ("bytes", quoted(&bytes.to_string()))));
+    fields.extend(test.ops.map(|ops| ("ops", ops.to_string())));
+    if test.warmup.0 > 0 {
+        fields.push(("warmup", quoted(&test.warmup.to_string())));
+    }
+    if test.checks == Checks::Verify {
+        fields.push(("verify", "true".to_owned()));
+    }
+    fields
+}
+
+fn job_fields(job: &DraftJob) -> Vec<Field> {
+    let mut fields = vec![("workers", job.workers.to_string()), ("outstanding", job.outstanding.to_string())];
+    if !job.targets.is_empty() {
+        fields.push(("targets", format!("{:?}", job.targets)));
+    }
+    fields.extend(job.pace.map(|(rate, arrivals)| ("pace", pace(rate, arrivals))));
+    fields.extend(job.reconnect_every.map(|every| ("reconnect_every", every.to_string())));
+    fields.extend(job.data.map(|data| ("data", data_value(data))));
+    fields
+}
+
+fn pace(rate: PerSecond, arrivals: Option<Arrivals>) -> String {
+    match arrivals {
+        None => format!("{{ rate = \"{rate}\" }}"),
+        Some(Arrivals::Constant) => format!("{{ rate = \"{rate}\", arrivals = \"constant\" }}"),
+        Some(Arrivals::Poisson) => format!("{{ rate = \"{rate}\", arrivals = \"poisson\" }}"),
+    }
+}
+
+fn data_value(data: Data) -> String {
+    match data {
+        Data::Unique => quoted("unique"),
+        Data::IometerRepeating => quoted("repeating"),
+        Data::IometerPseudoRandom => quoted("pseudo-random"),
+        Data::IometerFullRandom => quoted("full-random"),
+        Data::Reducible { compress, dedupe } => {
+            format!("{{ compress = {compress:?}, dedupe = {dedupe:?} }}")
+        }
+    }
+}
+
+fn access(line: &Access, semantics: Semantics, lines: usize) -> String {
+    let mut text = String::from("{ ");
+    if lines > 1 || line.weight != 100 {
+        let _ = write!(text, "weight = {}, ", line.weight);
+    }
+    let _ = write!(text, "size = \"{}\", read = {}, random = {}", line.size, line.read, line.random);
+    let align_default = match semantics {
+        Semantics::Assay => line.size,
+        Semantics::Iometer => Bytes(0),
+    };
+    if line.align != align_default {
+        let _ = write!(text, ", align = \"{}\"", line.align);
+    }
+    if line.delay.0 > 0 {
+        let _ = write!(text, ", delay = \"{}\"", line.delay);
+    }
+    if line.burst != 1 {
+        let _ = write!(text, ", burst = {}", line.burst);
+    }
+    if line.reply.0 > 0 {
+        let _ = write!(text, ", reply = \"{}\"", line.reply);
+    }
+    text + " }"
+}
+
+/// Returns a text as TOML writes it, on one line.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' => quoted.push_str("\\\""),
+            '\\' => quoted.push_str("\\\\"),
+            c if c.is_control() => {
+                let _ = write!(quoted, "\\u{:04X}", u32::from(c));
+            }
+            c => quoted.push(c),
+        }
+    }
+    quoted + "\""
+}
+
+/// The most tests that are described one by one.
+const OUTLINED: usize = 6;
+
+impl Draft {
+    /// What was understood, for somebody who never saw a plan: a line for the whole, and one for each of the first
+    /// tests.
+    pub(crate) fn outline(&self) -> Vec<String> {
+        let steps: usize =
+            self.tests.iter().map(|t| t.sweep.iter().map(|(_, v)| v.len()).product::<usize>()).sum();
+        let points = if steps > self.tests.len() { format!(", {steps} load points") } else { String::new() };
+        let first = &self.tests[0];
+        let time = first.run.map_or("30s".to_owned(), |run| run.to_string());
+        let warmup =
+            if first.warmup.0 > 0 { format!(" after a warm-up of {}", first.warmup) } else { String::new() };
+        let until = match (first.bytes, first.ops) {
+            (Some(bytes), _) => format!("until {bytes} are transferred"),
+            (None, Some(ops)) => format!("until {ops} I/Os are done"),
+            (None, None) => time,
+        };
+        let size = self.size.map_or(String::new(), |size| format!(", on {} of the target", size.rounded()));
+        let mut lines =
+            vec![format!("{}{points}, each {until}{warmup}{size}", crate::counted(self.tests.len(), "test"))];
+        lines.extend(self.tests.iter().take(OUTLINED).map(outlined));
+        if self.tests.len() > OUTLINED {
+            lines.push(format!("… and {} more", self.tests.len() - OUTLINED));
+        }
+        lines
+    }
+}
+
+fn outlined(test: &DraftTest) -> String {
+    let mut parts: Vec<String> = test.jobs.iter().map(outlined_job).collect();
+    if parts.len() > 2 {
+        let more = parts.len() - 2;
+        parts.truncate(2);
+        parts.push(format!("{more} more jobs"));
+    }
+    let swept = test.sweep.iter().map(|(key, values)| match values.as_slice() {
+        [first, .., last] if values.len() > 3 => format!("; {key} {first} to {last}"),
+        values => format!("; {key} {}", values.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")),
+    });
+    format!("{}: {}{}", test.name, parts.join(" beside "), swept.collect::<String>())
+}
+
+fn outlined_job(job: &DraftJob) -> String {
+    let mix = match job.mix.as_slice() {
+        [a] => {
+            format!("{}, {} % read, {} % random", a.size, a.read, a.random)
+        }
+        mix => format!("mix of {} access lines", mix.len()),
+    };
+    format!("{mix}, {} x {} outstanding", crate::counted(job.workers as usize, "worker"), job.outstanding)
+}

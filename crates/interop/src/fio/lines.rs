@@ -1,0 +1,209 @@
+//! A job file as jobs: each a list of options, those of `[global]` first.
+
+use crate::{ImportError, TEXT_BYTES_MAX, complain};
+
+/// How deep files may include others.
+const INCLUDE_DEPTH_MAX: usize = 8;
+/// The most jobs, and the most options of one job.
+const JOBS_MAX: usize = 1_000;
+const OPTIONS_MAX: usize = 1_000;
+/// The longest line after variables are put in, bytes.
+const LINE_BYTES_MAX: usize = 64 << 10;
+
+/// What a job file asks of the machine it is on.
+pub struct Surroundings<'s> {
+    /// Returns the text of a file that is included, or why it cannot be read.
+    pub include: &'s dyn Fn(&str) -> Result<String, String>,
+    /// Returns the value of an environment variable.
+    pub variable: &'s dyn Fn(&str) -> Option<String>,
+}
+
+/// An option as written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct OptionLine {
+    /// File and line, for messages.
+    pub(super) file: String,
+    pub(super) line: usize,
+    pub(super) key: String,
+    /// Empty where there is no `=`.
+    pub(super) value: String,
+}
+
+impl OptionLine {
+    pub(super) fn complain(&self, message: impl Into<String>) -> ImportError {
+        complain(&self.file, self.line, format!("{}: {}", self.key, message.into()))
+    }
+}
+
+/// A section that is not `[global]`.
+#[derive(Debug)]
+pub(super) struct JobLines {
+    pub(super) name: String,
+    pub(super) file: String,
+    pub(super) line: usize,
+    /// Those of the global sections before it come first.
+    pub(super) options: Vec<OptionLine>,
+}
+
+/// What is being read.
+struct Reader<'s> {
+    surroundings: &'s Surroundings<'s>,
+    bytes_left: u64,
+    global: Vec<OptionLine>,
+    jobs: Vec<JobLines>,
+    section: Section,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Section {
+    None,
+    Global,
+    Job,
+}
+
+/// Returns all jobs in their order.
+pub(super) fn jobs(
+    origin: &str,
+    text: &str,
+    surroundings: &Surroundings<'_>,
+) -> Result<Vec<JobLines>, ImportError> {
+    let mut reader = Reader {
+        surroundings,
+        bytes_left: TEXT_BYTES_MAX,
+        global: Vec::new(),
+        jobs: Vec::new(),
+        section: Section::None,
+    };
+    reader.file(origin, text, &mut vec![origin.to_owned()])?;
+    match reader.jobs.is_empty() {
+        true => Err(complain(origin, 0, "has no job: a section [name] with the options of a job is missing")),
+        false => Ok(reader.jobs),
+    }
+}
+
+impl Reader<'_> {
+    fn file(&mut self, origin: &str, text: &str, open: &mut Vec<String>) -> Result<(), ImportError> {
+        self.bytes_left = self
+            .bytes_left
+            .checked_sub(text.len() as u64)
+            .ok_or_else(|| complain(origin, 0, "is too large together with the files it includes"))?;
+        for (index, raw) in text.lines().enumerate() {
+            let (line, trimmed) = (index + 1, raw.trim());
+            if trimmed.is_empty() || trimmed.starts_with(['#', ';']) {
+                continue;
+            }
+            if let Some(path) = trimmed.strip_prefix("include ").map(str::trim) {
+                self.include(origin, line, path, open)?;
+            } else if let Some(name) = trimmed.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+                self.begin(origin, line, name.trim())?;
+            } else {
+                self.option(origin, line, trimmed)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn include(
+        &mut self,
+        origin: &str,
+        line: usize,
+        path: &str,
+        open: &mut Vec<String>,
+    ) -> Result<(), ImportError> {
+        if open.iter().any(|known| known == path) {
+            return Err(complain(origin, line, format!("includes {path}, which is being included already")));
+        }
+        if open.len() >= INCLUDE_DEPTH_MAX {
+            return Err(complain(
+                origin,
+                line,
+                format!("includes are more than {INCLUDE_DEPTH_MAX} files deep"),
+            ));
+        }
+        let text = (self.surroundings.include)(path)
+            .map_err(|why| complain(origin, line, format!("cannot include {path}: {why}")))?;
+        open.push(path.to_owned());
+        self.file(path, &text, open)?;
+        open.pop();
+        Ok(())
+    }
+
+    fn begin(&mut self, origin: &str, line: usize, name: &str) -> Result<(), ImportError> {
+        if name.eq_ignore_ascii_case("global") {
+            self.section = Section::Global;
+            return Ok(());
+        }
+        if name.is_empty() {
+            return Err(complain(origin, line, "a job needs a name between [ and ]"));
+        }
+        if self.jobs.len() >= JOBS_MAX {
+            return Err(complain(origin, line, format!("there are more than {JOBS_MAX} jobs")));
+        }
+        self.section = Section::Job;
+        let options = self.global.clone();
+        self.jobs.push(JobLines { name: name.to_owned(), file: origin.to_owned(), line, options });
+        Ok(())
+    }
+
+    fn option(&mut self, origin: &str, line: usize, text: &str) -> Result<(), ImportError> {
+        let (key, value) = text.split_once('=').unwrap_or((text, ""));
+        let key = key.trim().to_lowercase();
+        if key.is_empty() || !key.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c)) {
+            let short: String = text.chars().take(60).collect();
+            return Err(complain(
+                origin,
+                line,
+                format!("`{short}` is no option of fio; one looks like bs=4k"),
+            ));
+        }
+        let value = self.expanded(origin, line, value.trim())?;
+        let option = OptionLine { file: origin.to_owned(), line, key, value };
+        let list = match (self.section, self.jobs.last_mut()) {
+            (Section::Global, _) => &mut self.global,
+            (Section::Job, Some(job)) => &mut job.options,
+            _ => {
+                return Err(complain(
+                    origin,
+                    line,
+                    "options come after a section: [global] or the name of a job",
+                ));
+            }
+        };
+        if list.len() >= OPTIONS_MAX {
+            return Err(complain(
+                origin,
+                line,
+                format!("there are more than {OPTIONS_MAX} options in one job"),
+            ));
+        }
+        list.push(option);
+        Ok(())
+    }
+
+    /// Puts the values of `${NAME}` in.
+    fn expanded(&self, origin: &str, line: usize, value: &str) -> Result<String, ImportError> {
+        let mut text = String::new();
+        let mut rest = value;
+        while let Some((before, after)) = rest.split_once("${") {
+            let Some((name, behind)) = after.split_once('}') else {
+                return Err(complain(origin, line, "`${` has no `}` behind it"));
+            };
+            text.push_str(before);
+            match (self.surroundings.variable)(name) {
+                Some(known) => text.push_str(&known),
+                None => {
+                    return Err(complain(
+                        origin,
+                        line,
+                        format!("the environment variable {name} is not set"),
+                    ));
+                }
+            }
+            if text.len() > LINE_BYTES_MAX {
+                return Err(complain(origin, line, "the line is too long with its variables"));
+            }
+            rest = behind;
+        }
+        Ok(text + rest)
+    }
+}

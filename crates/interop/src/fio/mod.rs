@@ -1,0 +1,39 @@
+//! Job files of fio.
+//!
+//! [`import`] reads one in three steps: [`lines`] puts includes, environment and `[global]` together, so that each job
+//! is a list of options with their lines; [`options`] reads those of one job; [`plan`] puts jobs that run side by
+//! side into one test. An option that Assay cannot do refuses the file with its line and the reason, or becomes a
+//! note with `--lenient`.
+
+mod lines;
+mod options;
+mod plan;
+#[cfg(test)]
+mod tests;
+mod value;
+
+pub use lines::Surroundings;
+pub use plan::import;
+
+/// Whether a text looks like a job file of fio: sections with options that only fio has.
+#[must_use]
+pub fn is_job_file(text: &str) -> bool {
+    const OPTIONS: [&str; 10] = [
+        "rw",
+        "readwrite",
+        "ioengine",
+        "bs",
+        "blocksize",
+        "iodepth",
+        "numjobs",
+        "bssplit",
+        "time_based",
+        "filename",
+    ];
+    let head = text.get(..text.floor_char_boundary(64 << 10)).unwrap_or(text);
+    let lines = || head.lines().map(str::trim);
+    let is_option = |line: &str| OPTIONS.contains(&line.split('=').next().unwrap_or_default().trim());
+    let has_section =
+        lines().any(|line| line.starts_with('[') && !line.starts_with("[[") && line.ends_with(']'));
+    has_section && lines().any(is_option) && !lines().any(|line| line.starts_with("[[test"))
+}

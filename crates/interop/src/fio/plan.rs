@@ -1,0 +1,169 @@
+//! From the jobs of a job file to a plan.
+
+use assay_spec::Semantics;
+use assay_spec::units::{Bytes, Nanos};
+
+use super::lines::{Surroundings, jobs};
+use super::options::{Findings, FioJob, job};
+use crate::draft::{Checks, Draft, DraftJob, DraftTest};
+use crate::names::{file_name, stem, unique};
+use crate::targets::TargetNames;
+use crate::{ImportError, ImportOptions, ImportedPlan, Note, Strictness};
+
+/// Reads a job file of fio. `origin` is its name in messages.
+///
+/// # Errors
+/// When the text is no such file, includes itself, or asks for what Assay cannot do and is not to be read leniently.
+pub fn import(
+    origin: &str,
+    text: &str,
+    surroundings: &Surroundings<'_>,
+    options: &ImportOptions,
+) -> Result<ImportedPlan, ImportError> {
+    let mut findings = Findings::default();
+    let read = jobs(origin, text, surroundings)?;
+    let all: Vec<FioJob> = read.iter().map(|lines| job(lines, &mut findings)).collect::<Result<_, _>>()?;
+    let Findings { mut notes, refused } = findings;
+    settle(origin, options.strictness, refused, &mut notes)?;
+    let files: Vec<Vec<String>> = all.iter().map(|job| job.files.clone()).collect();
+    let targets = TargetNames::of(origin, &files, options, &mut notes)?;
+    let mut groups: Vec<Vec<(usize, &FioJob)>> = Vec::new();
+    for (index, job) in all.iter().enumerate() {
+        match groups.last_mut() {
+            Some(group) if !job.waits => group.push((index, job)),
+            _ => groups.push(vec![(index, job)]),
+        }
+    }
+    let mut tests: Vec<DraftTest> = Vec::new();
+    for group in &groups {
+        let test = test(group, &targets, &mut notes);
+        let name = unique(&test.name, |name| tests.iter().any(|t| t.name == name));
+        tests.push(DraftTest { name, ..test });
+    }
+    plan_notes(&all, &mut notes);
+    let mut seeds: Vec<u64> = all.iter().filter_map(|job| job.seed).collect();
+    seeds.dedup();
+    let draft = Draft {
+        name: stem(origin).to_owned(),
+        about: String::new(),
+        source: format!("Job file {} of fio.", file_name(origin)),
+        notes: notes.iter().map(ToString::to_string).collect(),
+        semantics: Semantics::Assay,
+        seed: seeds.first().copied(),
+        size: all.iter().filter_map(|job| job.span).max().map(Bytes),
+        tests,
+    };
+    Ok(ImportedPlan {
+        tool: "job file of fio".to_owned(),
+        understood: draft.outline(),
+        plan: draft.to_toml(),
+        notes,
+        targets: targets.names,
+    })
+}
+
+/// Refuses what is not supported, or makes notes of it.
+fn settle(
+    origin: &str,
+    strictness: Strictness,
+    mut refused: Vec<Note>,
+    notes: &mut Vec<Note>,
+) -> Result<(), ImportError> {
+    for list in [&mut refused, notes] {
+        // An option of [global] is met in every job.
+        list.sort_by_key(|note| note.line);
+        list.dedup();
+    }
+    let notes_of =
+        |refused: Vec<Note>| refused.into_iter().map(|n| Note::new(n.line, format!("{}; left out.", n.says)));
+    match (strictness, refused.len()) {
+        (_, 0) => Ok(()),
+        (Strictness::Lenient, _) => {
+            notes.extend(notes_of(refused));
+            Ok(())
+        }
+        (Strictness::Strict, count) => {
+            /// The most lines of a message.
+            const SHOWN: usize = 20;
+            let mut says: Vec<String> =
+                refused.iter().take(SHOWN).map(|note| format!("\n  {note}")).collect();
+            if count > SHOWN {
+                says.push(format!("\n  … and {} more", count - SHOWN));
+            }
+            Err(ImportError {
+                place: origin.to_owned(),
+                message: format!(
+                    "{} not supported; --lenient runs without:{}",
+                    if count == 1 { "1 option is".to_owned() } else { format!("{count} options are") },
+                    says.concat()
+                ),
+            })
+        }
+    }
+}
+
+fn test(group: &[(usize, &FioJob)], targets: &TargetNames, notes: &mut Vec<Note>) -> DraftTest {
+    let jobs = || group.iter().map(|(_, job)| *job);
+    let first = group[0].1;
+    let names: Vec<&str> = jobs().map(|job| job.name.as_str()).collect();
+    let differs = |what: &str, is_equal: bool, notes: &mut Vec<Note>| {
+        if !is_equal {
+            notes.push(Note::new(
+                first.line,
+                format!("{what} of the jobs that run beside each other differ; the largest is used for all."),
+            ));
+        }
+    };
+    differs("runtime", jobs().all(|job| job.run == first.run), notes);
+    differs("ramp_time", jobs().all(|job| job.ramp == first.ramp), notes);
+    let is_bounded = jobs().all(|job| job.bytes.is_some());
+    differs("size", jobs().all(|job| job.bytes == first.bytes) || !is_bounded, notes);
+    let mut drafts: Vec<DraftJob> = Vec::new();
+    for (index, job) in group {
+        let name = unique(&crate::names::shortened(&job.name), |name| drafts.iter().any(|d| d.name == name));
+        drafts.push(DraftJob {
+            name,
+            targets: targets.of_user(*index, usize::MAX),
+            workers: job.workers,
+            outstanding: job.outstanding,
+            pace: job.pace,
+            reconnect_every: None,
+            data: Some(job.data),
+            mix: job.mix.clone(),
+        });
+    }
+    DraftTest {
+        name: crate::names::shortened(&names.join(" + ")),
+        notes: String::new(),
+        run: jobs().filter_map(|job| job.run).max(),
+        bytes: if is_bounded { jobs().filter_map(|job| job.bytes).max().map(Bytes) } else { None },
+        ops: jobs().filter_map(|job| job.ops).max(),
+        warmup: jobs().map(|job| job.ramp).max().unwrap_or(Nanos(0)),
+        checks: if jobs().any(|job| job.is_verified) { Checks::Verify } else { Checks::None },
+        sweep: Vec::new(),
+        jobs: drafts,
+    }
+}
+
+fn plan_notes(all: &[FioJob], notes: &mut Vec<Note>) {
+    let is_random = |job: &FioJob| job.mix.iter().any(|line| line.random > 0.0);
+    if all.iter().any(is_random) {
+        notes.push(Note::new(
+            0,
+            "Each random position is drawn independently, as with norandommap; without it fio visits every block once \
+             before any twice.",
+        ));
+    }
+    if all.iter().any(|job| job.workers > 1 && job.mix.iter().any(|line| line.random < 100.0)) {
+        notes.push(Note::new(
+            0,
+            "Each worker of a sequential job streams through its own part of the target; fio's clones all begin at the \
+             same place.",
+        ));
+    }
+    let mut spans: Vec<u64> = all.iter().filter_map(|job| job.span).collect();
+    spans.dedup();
+    if spans.len() > 1 {
+        notes.push(Note::new(0, "The jobs' sizes differ; the largest is used of every target."));
+    }
+}

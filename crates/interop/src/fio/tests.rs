@@ -1,0 +1,208 @@
+//! Job files in, plans out.
+
+use assay_spec::units::{Bytes, Nanos};
+use assay_spec::{Arrivals, Data, Job, Overrides, Pacing, Plan, PlanFile};
+
+use super::{Surroundings, import, is_job_file};
+use crate::{ImportError, ImportOptions, ImportedPlan, Strictness};
+
+fn imported(text: &str, strictness: Strictness) -> Result<ImportedPlan, ImportError> {
+    let include = |path: &str| match path {
+        "common.fio" => Ok("[global]\nbs=8k\n".to_owned()),
+        "loop.fio" => Ok("include other.fio\n".to_owned()),
+        "other.fio" => Ok("include loop.fio\n".to_owned()),
+        _ => Err("there is no such file".to_owned()),
+    };
+    let variable = |name: &str| (name == "SIZE").then(|| "1g".to_owned());
+    let surroundings = Surroundings { include: &include, variable: &variable };
+    import("t.fio", text, &surroundings, &ImportOptions { strictness, targets_given: Some(1) })
+}
+
+fn read(text: &str) -> Plan {
+    let imported = imported(text, Strictness::Strict).unwrap_or_else(|error| panic!("{error}"));
+    PlanFile::parse("t.fio", &imported.plan)
+        .and_then(|file| file.resolve(&Overrides::default()))
+        .unwrap_or_else(|error| panic!("{error}\n{}", imported.plan))
+}
+
+fn job(text: &str) -> Job {
+    read(&format!("[a]\nsize=1g\nruntime=10\ntime_based\nioengine=libaio\ndirect=1\n{text}")).tests[0].steps
+        [0]
+    .jobs[0]
+        .clone()
+}
+
+/// `size/weight/read/random` of each access line.
+fn mix(text: &str) -> Vec<String> {
+    let line =
+        |a: &assay_spec::Access| format!("{}/{}/{}/{}/{}", a.size, a.weight, a.read, a.random, a.align);
+    job(text).mix.iter().map(line).collect()
+}
+
+#[test]
+fn kinds_of_io_are_shares_of_reads_and_of_random_positions() {
+    for (text, expected) in [
+        ("rw=read", "4KiB/100/100/0/4KiB"),
+        ("rw=write", "4KiB/100/0/0/4KiB"),
+        ("readwrite=randread", "4KiB/100/100/100/4KiB"),
+        ("rw=randwrite\nblocksize=64k", "64KiB/100/0/100/64KiB"),
+        ("rw=randrw", "4KiB/100/50/100/4KiB"),
+        ("rw=randrw\nrwmixread=65\npercentage_random=60", "4KiB/100/65/60/4KiB"),
+        ("rw=rw\nrwmixwrite=30\nba=512", "4KiB/100/70/0/512B"),
+    ] {
+        assert_eq!(mix(text), [expected], "{text}");
+    }
+}
+
+#[test]
+fn block_sizes_become_access_lines() {
+    assert_eq!(
+        mix("rw=randrw\nbs=4k,16k\nrwmixread=75"),
+        ["4KiB/7500/100/100/4KiB", "16KiB/2500/0/100/16KiB"]
+    );
+    let split = ["4KiB/5000/100/100/4KiB", "8KiB/3000/100/100/4KiB", "64KiB/2000/100/100/4KiB"];
+    assert_eq!(mix("rw=randread\nbssplit=4k/50:8k/30:64k/20"), split);
+    assert_eq!(mix("rw=randread\nbssplit=4k/50:8k/30:64k/"), split);
+    assert_eq!(mix("rw=write\nbssplit=4k/100,8k/100"), ["8KiB/100/0/0/8KiB"]);
+    let range = mix("rw=read\nbsrange=4k-16k");
+    assert_eq!(
+        range,
+        ["4KiB/2500/100/0/4KiB", "8KiB/2500/100/0/4KiB", "12KiB/2500/100/0/4KiB", "16KiB/2500/100/0/4KiB"]
+    );
+}
+
+/// As `fio --parse-only` of version 3.33 reads them.
+#[test]
+fn units_are_those_of_fio() {
+    for (text, expected) in [
+        ("4k", 4096),
+        ("4K", 4096),
+        ("4kb", 4096),
+        ("4ki", 4096),
+        ("4kib", 4000),
+        ("1m", 1 << 20),
+        ("0x1000", 4096),
+        ("4096B", 4096),
+    ] {
+        assert_eq!(job(&format!("bs={text}")).mix[0].size, Bytes(expected), "{text}");
+    }
+    assert_eq!(job("bs=4k\nkb_base=1000").mix[0].size, Bytes(4000));
+    for (text, expected) in [("90", 90_000), ("1m", 60_000), ("1500ms", 1_500), ("2000000us", 2_000)] {
+        let plan = read(&format!("[a]\nsize=1g\ntime_based\nruntime={text}"));
+        assert_eq!(plan.tests[0].steps[0].stop.time, Nanos::from_millis(expected), "{text}");
+    }
+}
+
+#[test]
+fn jobs_run_side_by_side_until_a_stonewall() {
+    let plan = read(
+        "; a comment\n[global]\ninclude common.fio\nioengine=libaio\niodepth=16\nruntime=60\ntime_based\nsize=${SIZE}\n\
+         ramp_time=5\n[one]\nrw=randread\nnumjobs=4\n[two]\nrw=write\nbs=64k\nrate_iops=100\n[three]\nstonewall\nrw=read\n",
+    );
+    let names: Vec<&str> = plan.tests.iter().map(|t| t.name.as_str()).collect();
+    assert_eq!(names, ["one + two", "three"]);
+    let step = &plan.tests[0].steps[0];
+    assert_eq!(
+        (step.jobs[0].workers, step.jobs[0].outstanding, step.jobs[0].mix[0].size),
+        (4, 16, Bytes(8192))
+    );
+    assert_eq!((step.jobs[1].name.as_str(), step.jobs[1].mix[0].size), ("two", Bytes(65_536)));
+    assert!(matches!(step.jobs[1].pacing, Pacing::Throttled { rate } if rate.0 == 100.0));
+    assert_eq!((step.warmup, step.stop.time), (Nanos::from_secs(5), Nanos::from_secs(60)));
+}
+
+#[test]
+fn rates_pauses_data_and_ends_are_kept() {
+    let open = job("rate_iops=500\nrate_process=poisson\nnumjobs=2").pacing;
+    assert!(
+        matches!(open, Pacing::Open { rate, arrivals: Arrivals::Poisson } if rate.0 == 1000.0),
+        "{open:?}"
+    );
+    let throttled = job("bs=8k\nrate=8m").pacing;
+    assert!(matches!(throttled, Pacing::Throttled { rate } if rate.0 == 1024.0), "{throttled:?}");
+    let pause = job("thinktime=500\nthinktime_blocks=8").mix[0].clone();
+    assert_eq!((pause.delay, pause.burst), (Nanos(500_000), 8));
+    assert_eq!(
+        job("buffer_compress_percentage=50\ndedupe_percentage=75").data,
+        Data::Reducible { compress: 2.0, dedupe: 4.0 }
+    );
+    let ends = read("[a]\nsize=1g\nloops=2\nnumjobs=3\nioengine=libaio\n").tests[0].steps[0].stop;
+    assert_eq!(ends.bytes, Some(Bytes(6 << 30)));
+    assert_eq!(read("[a]\nsize=1g\nnumber_ios=1000").tests[0].steps[0].stop.ops, Some(1000));
+    assert!(read("[a]\nsize=1g\nverify=crc32c\nrw=randrw").tests[0].steps[0].verify);
+}
+
+#[test]
+fn a_depth_that_fio_ignores_is_not_used_either() {
+    let file = imported("[a]\nsize=1g\niodepth=32\n", Strictness::Strict).unwrap();
+    assert_eq!(read("[a]\nsize=1g\niodepth=32\n").tests[0].steps[0].jobs[0].outstanding, 1);
+    assert!(
+        file.notes.iter().any(|note| note.line == 3 && note.says.contains("has no effect in fio")),
+        "{:?}",
+        file.notes
+    );
+}
+
+#[test]
+fn what_is_not_supported_is_listed_by_line_and_left_out_with_lenient() {
+    let text = "[global]\nsize=1g\nfsync=32\n[a]\nrandom_distribution=zipf:1.2\nrw=randread\n[b]\nrw=trim\nzonemode=zbd\nfrobnicate=7\n";
+    let error = imported(text, Strictness::Strict).unwrap_err().to_string();
+    let expected = "t.fio: 5 options are not supported; --lenient runs without:\n  line 3: fsync: Assay does not flush \
+                    between writes\n  line 5: random_distribution: random positions are equally likely";
+    assert!(error.starts_with(expected), "{error}");
+    assert!(
+        error.contains("line 8: rw: Assay does not trim")
+            && error.contains("line 10: frobnicate: it is not supported"),
+        "{error}"
+    );
+    let lenient = imported(text, Strictness::Lenient).unwrap();
+    assert!(
+        lenient
+            .notes
+            .iter()
+            .any(|note| note.to_string().contains("line 3: fsync") && note.says.ends_with("left out.")),
+        "{:?}",
+        lenient.notes
+    );
+}
+
+#[test]
+fn malformed_files_are_refused_with_the_line_and_the_reason() {
+    for (text, expected) in [
+        ("", "t.fio: has no job"),
+        ("[global]\nbs=4k\n", "t.fio: has no job"),
+        ("bs=4k\n[a]\n", "t.fio:1: options come after a section"),
+        ("[]\n", "t.fio:1: a job needs a name"),
+        ("[a]\n%%%\n", "t.fio:2: `%%%` is no option of fio"),
+        ("[a]\nsize=1g\nbs=elephant\n", "t.fio:3: bs: `elephant` is no size"),
+        ("[a]\nsize=1g\nbs=99999999999999999999g\n", "t.fio:3: bs: `99999999999999999999g` is no size"),
+        ("[a]\nsize=1g\nbs=1g\n", "t.fio:3: bs: an I/O of 1GiB is not possible"),
+        ("[a]\nsize=1g\nbs=0\n", "t.fio:3: bs: an I/O of 0B is not possible"),
+        ("[a]\nsize=1g\nbsrange=64k-4k\n", "t.fio:3: bsrange: a range runs from the smaller"),
+        ("[a]\nsize=1g\nbsrange=1-64m\n", "t.fio:3: bsrange: the range has 67108864 sizes"),
+        ("[a]\nsize=1g\nbssplit=4k/60:8k/60\n", "t.fio:3: bssplit: the shares sum to 120"),
+        ("[a]\nsize=1g\nrw=sideways\n", "t.fio:3: rw: `sideways` is no kind of I/O"),
+        (
+            "[a]\nsize=1g\nnumjobs=1000000\n",
+            "t.fio:3: numjobs: `1000000` must be a whole number from 1 to 256",
+        ),
+        ("[a]\nsize=1g\nrwmixread=400\n", "t.fio:3: rwmixread: `400` must be from 0 to 100"),
+        ("[a]\nsize=900t\nloops=1000000\n", "t.fio:1: size times loops times numjobs is too large"),
+        ("[a]\nrw=read\n", "t.fio:1: [a] says neither with size in bytes nor with runtime when it ends"),
+        ("[a]\nsize=1g\ntime_based\n", "t.fio:1: [a] is time_based, but has no runtime"),
+        ("[a]\nsize=${HOME}\n", "t.fio:2: the environment variable HOME is not set"),
+        ("include nothing.fio\n", "t.fio:1: cannot include nothing.fio: there is no such file"),
+        ("include loop.fio\n", "other.fio:1: includes loop.fio, which is being included already"),
+    ] {
+        let error = imported(text, Strictness::Strict).expect_err(text).to_string();
+        assert!(error.starts_with(expected), "{text}: {error}");
+    }
+}
+
+#[test]
+fn job_files_are_known_by_their_options() {
+    assert!(is_job_file("# x\n[global]\nrw=read\n"));
+    for text in ["", "[[test]]\nname = \"a\"\n", "[section]\nkey=value\n", "Version 1.1.0\n"] {
+        assert!(!is_job_file(text), "{text}");
+    }
+}

@@ -1,0 +1,100 @@
+//! Numbers as fio writes them: `4k` and `4ki` are 4096 bytes, and so is `4kb`, while `4kib` are 4000 (`kb_base=1024`).
+
+use assay_spec::units::Nanos;
+
+/// What a bare letter means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum KbBase {
+    /// fio's default.
+    #[default]
+    Binary,
+    Decimal,
+}
+
+/// Splits `12k` into 12 and `k`; hexadecimal with `0x`.
+fn split(text: &str) -> Option<(f64, String)> {
+    let text = text.trim();
+    if let Some(hex) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        return u64::from_str_radix(hex, 16).ok().map(|value| (value as f64, String::new()));
+    }
+    let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
+    let (digits, unit) = text.split_at(end);
+    Some((digits.parse().ok()?, unit.trim().to_lowercase()))
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "checked to be positive and below 2^62"
+)]
+fn whole(value: f64) -> Option<u64> {
+    (value >= 0.0 && value < (1_u64 << 62) as f64).then_some(value.round() as u64)
+}
+
+/// A size or a count, bytes.
+pub(super) fn bytes(text: &str, base: KbBase) -> Result<u64, String> {
+    let says = || format!("`{}` is no size; write it like 4k or 1g", short(text));
+    let (number, unit) = split(text).ok_or_else(says)?;
+    let (letter, ending) = match unit.chars().next() {
+        None => return whole(number).ok_or_else(says),
+        Some(letter) => (letter, &unit[letter.len_utf8()..]),
+    };
+    let power = match letter {
+        'b' if ending.is_empty() => 0,
+        'k' => 1,
+        'm' => 2,
+        'g' => 3,
+        't' => 4,
+        'p' => 5,
+        _ => return Err(says()),
+    };
+    let factor: f64 = match (ending, base) {
+        ("ib", KbBase::Binary) | ("" | "b", KbBase::Decimal) => 1000.0,
+        ("" | "b" | "i", _) | ("ib", KbBase::Decimal) => 1024.0,
+        _ => return Err(says()),
+    };
+    whole(number * factor.powi(power)).ok_or_else(says)
+}
+
+/// A time; a bare number has `default_ns`.
+pub(super) fn time(text: &str, default_ns: f64) -> Result<Nanos, String> {
+    let says = || format!("`{}` is no time; write it like 30 or 2m", short(text));
+    let (number, unit) = split(text).ok_or_else(says)?;
+    let factor = match unit.as_str() {
+        "" => default_ns,
+        "d" => 86_400e9,
+        "h" => 3_600e9,
+        "m" => 60e9,
+        "s" => 1e9,
+        "ms" | "msec" => 1e6,
+        "us" | "usec" => 1e3,
+        _ => return Err(says()),
+    };
+    whole(number * factor).map(Nanos).ok_or_else(says)
+}
+
+/// A whole number from `least` to `most`.
+pub(super) fn integer(text: &str, least: u64, most: u64) -> Result<u64, String> {
+    let value = bytes(text, KbBase::Binary).ok().filter(|value| (least..=most).contains(value));
+    value.ok_or_else(|| format!("`{}` must be a whole number from {least} to {most}", short(text)))
+}
+
+/// A percentage.
+pub(super) fn percent(text: &str) -> Result<f64, String> {
+    let value = text.trim().trim_end_matches('%').parse::<f64>().ok().filter(|p| (0.0..=100.0).contains(p));
+    value.ok_or_else(|| format!("`{}` must be from 0 to 100", short(text)))
+}
+
+/// `1` or nothing is true.
+pub(super) fn is_true(text: &str) -> Result<bool, String> {
+    match text.trim() {
+        "" | "1" | "true" => Ok(true),
+        "0" | "false" => Ok(false),
+        _ => Err(format!("`{}` must be 0 or 1", short(text))),
+    }
+}
+
+/// The start of a value, for messages.
+pub(super) fn short(text: &str) -> String {
+    text.chars().take(40).collect()
+}

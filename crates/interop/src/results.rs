@@ -1,0 +1,238 @@
+//! Results of other tools, as the events of a run; and back.
+//!
+//! An importer returns an [`ImportedResult`]: one [`Measured`] for each row of the other tool's table. What the file does
+//! not say stays unknown: a table without percentiles gets none. [`ImportedResult::into_events`] makes a stored run of
+//! it, so that show, report and compare work as on a run of Assay.
+
+mod fio_bins;
+pub mod fio_json;
+pub mod hdr;
+pub mod iometer_csv;
+mod measured;
+pub mod openmetrics;
+pub mod table;
+#[cfg(test)]
+mod tests;
+
+use assay_record::{
+    Event, HostFacts, Imported, Interval, JobEnd, MemberFacts, Outcome, Phase, RunEvent, RunHeader, StepCpu,
+    StepEnd, StepId, StepReason, TargetFacts, TurnStats, Warning,
+};
+use assay_spec::units::Nanos;
+use assay_spec::{Access, Data, Job, Pacing, Plan, Semantics, Span, Step, Stop, Swept, Test};
+
+pub use measured::{Measured, MeasuredJob, measured};
+
+/// The most rows of an imported table: as many as a plan has steps. Each holds two distributions, 72 KiB.
+const ROWS_MAX: usize = assay_spec::limits::STEPS_MAX;
+/// The end of the year 9999, ms since 1970: a later date is damage.
+const DATE_MAX_MS: u64 = 253_402_300_800_000;
+
+/// Results of another tool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ImportedResult {
+    /// What measured, where from, and what is not said.
+    pub from: Imported,
+    /// As the file has it.
+    pub(crate) started_unix_ms: Option<u64>,
+    /// Name of the measured system, or of the plan.
+    pub name: String,
+    /// What was measured on, where the file says.
+    pub targets: Vec<String>,
+    pub(crate) semantics: Semantics,
+    pub(crate) rows: Vec<ResultRow>,
+    /// What a reader must know of the units and of the file.
+    pub notes: Vec<String>,
+}
+
+/// A row of a table.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ResultRow {
+    pub(crate) test: String,
+    /// `outstanding=8`; rows of a test that differ in it are its steps.
+    pub(crate) swept: Vec<Swept>,
+    pub(crate) jobs: Vec<RowJob>,
+    /// Share of CPU time in use, in [0, 1].
+    pub(crate) cpu_busy: Option<f64>,
+}
+
+/// A job of a row, with its results.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct RowJob {
+    pub(crate) name: String,
+    pub(crate) workers: u32,
+    pub(crate) outstanding: u32,
+    pub(crate) mix: Vec<Access>,
+    pub(crate) stats: assay_record::AccessStats,
+    pub(crate) measured_ns: u64,
+}
+
+impl ImportedResult {
+    /// Returns the run: its header and all its events. `version` is Assay's own.
+    #[must_use]
+    pub fn into_events(self, run: String, version: &str, now_unix_ms: u64) -> (RunHeader, Vec<Event>) {
+        let target =
+            |address: &String| TargetFacts { address: address.clone(), member: MemberFacts::default() };
+        let header = RunHeader {
+            run,
+            version: version.to_owned(),
+            started_unix_ms: self.started_unix_ms().unwrap_or(now_unix_ms),
+            plan: self.plan(),
+            targets: self.targets.iter().map(target).collect(),
+            host: HostFacts::default(),
+            array: None,
+            imported: Some(self.from.clone()),
+        };
+        let mut events = vec![Event { at_ns: 0, what: RunEvent::Started(Box::new(header.clone())) }];
+        events.push(Event { at_ns: 0, what: RunEvent::Warning(self.warning()) });
+        let mut at_ns = 0;
+        let mut tests: Vec<&str> = Vec::new();
+        let mut counts: Vec<u32> = Vec::new();
+        for row in &self.rows {
+            let test = tests.iter().position(|test| *test == row.test).unwrap_or_else(|| {
+                tests.push(&row.test);
+                counts.push(0);
+                tests.len() - 1
+            });
+            let id = StepId { test: u32::try_from(test).unwrap_or(0), step: counts[test] };
+            counts[test] += 1;
+            at_ns = row.report(id, at_ns, &mut events);
+        }
+        events.push(Event { at_ns, what: RunEvent::Ended(Outcome::Done) });
+        (header, events)
+    }
+
+    /// When the measurement began, ms since 1970 UTC, where the file says so credibly.
+    #[must_use]
+    pub fn started_unix_ms(&self) -> Option<u64> {
+        self.started_unix_ms.filter(|ms| *ms < DATE_MAX_MS)
+    }
+
+    fn warning(&self) -> Warning {
+        let missing = match self.from.missing.as_slice() {
+            [] => String::new(),
+            missing => format!(" The file does not contain {}.", missing.join(", ")),
+        };
+        Warning {
+            rule: "imported".to_owned(),
+            says: format!("Measured by {}, and imported from {}.{missing}", self.from.tool, self.from.file),
+            next: "Compare rates and latencies; conditions of the host and the target are not known."
+                .to_owned(),
+        }
+    }
+
+    /// The plan that these results would be of.
+    fn plan(&self) -> Plan {
+        let mut tests: Vec<Test> = Vec::new();
+        for row in &self.rows {
+            let step = Step {
+                swept: row.swept.clone(),
+                jobs: row.jobs.iter().map(RowJob::plan).collect(),
+                warmup: Nanos(0),
+                stop: Stop {
+                    time: Nanos(row.jobs.iter().map(|job| job.measured_ns).max().unwrap_or(0)),
+                    bytes: None,
+                    ops: None,
+                },
+                error_limit: u64::MAX,
+                verify: false,
+            };
+            match tests.iter_mut().find(|test| test.name == row.test) {
+                Some(test) => test.steps.push(step),
+                None => tests.push(Test { name: row.test.clone(), notes: String::new(), steps: vec![step] }),
+            }
+        }
+        Plan {
+            name: self.name.clone(),
+            about: String::new(),
+            source: format!("{}, imported from {}.", self.from.tool, self.from.file),
+            notes: self.notes.clone(),
+            semantics: self.semantics,
+            seed: 1,
+            span: Span::Whole,
+            quick: false,
+            changes: Vec::new(),
+            tests,
+        }
+    }
+}
+
+impl ResultRow {
+    /// Adds the events of the row, and returns when it ended.
+    fn report(&self, step: StepId, start_ns: u64, events: &mut Vec<Event>) -> u64 {
+        let end_ns = start_ns + self.jobs.iter().map(|job| job.measured_ns).max().unwrap_or(0);
+        let mut push = |at_ns, what| events.push(Event { at_ns, what });
+        push(start_ns, RunEvent::StepStarted(step));
+        push(start_ns, RunEvent::PhaseStarted { step, phase: Phase::Measure });
+        for (index, job) in self.jobs.iter().enumerate() {
+            let interval = Interval {
+                test: step.test,
+                step: step.step,
+                job: u32::try_from(index).unwrap_or(0),
+                start_ns: 0,
+                end_ns: job.measured_ns,
+                by_access: vec![job.stats.clone()],
+                reconnects: 0,
+                turns: TurnStats::default(),
+            };
+            push(end_ns, RunEvent::Interval(Box::new(interval)));
+        }
+        let end = StepEnd {
+            step,
+            reason: StepReason::Done,
+            jobs: self.jobs.iter().map(|job| JobEnd { measured_ns: job.measured_ns, due: None }).collect(),
+            cpu: StepCpu { host_busy: self.cpu_busy.unwrap_or(0.0), ..StepCpu::default() },
+            failures: Vec::new(),
+            mismatches: Vec::new(),
+            mismatch_count: 0,
+            paths: Vec::new(),
+            writes: Vec::new(),
+            workers: Vec::new(),
+            gaps: Vec::new(),
+        };
+        push(end_ns, RunEvent::StepEnded(Box::new(end)));
+        end_ns
+    }
+}
+
+impl RowJob {
+    fn plan(&self) -> Job {
+        Job {
+            name: self.name.clone(),
+            targets: Vec::new(),
+            mix: self.mix.clone(),
+            workers: self.workers.max(1),
+            outstanding: self.outstanding.max(1),
+            pacing: Pacing::Closed,
+            reconnect_every: None,
+            data: Data::Unique,
+        }
+    }
+}
+
+/// An access line of results whose file says little.
+pub(crate) fn access(size: u64, read: f64, random: f64) -> Access {
+    use assay_spec::units::Bytes;
+    Access {
+        weight: 100,
+        size: Bytes(size),
+        read,
+        random,
+        align: Bytes(size),
+        delay: Nanos(0),
+        burst: 1,
+        reply: Bytes(0),
+    }
+}
+
+/// Milliseconds as nanoseconds; 0 for what is no time.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+pub(crate) fn ns_of_ms(ms: f64) -> u64 {
+    (ms * 1e6).round() as u64
+}
+
+/// A count; 0 for what is none.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+pub(crate) fn whole(value: f64) -> u64 {
+    value.round() as u64
+}

@@ -1,0 +1,398 @@
+//! Results of fio, `--output-format=json` and `json+`, both ways.
+
+use assay_record::{AccessStats, Event, Imported, Latency, OpStats, RunHeader};
+use assay_spec::units::Bytes;
+use assay_spec::{Access, Pacing, Semantics};
+use serde_json::{Map, Value, json};
+
+use super::fio_bins::{bin, bins, percentile};
+use super::{ImportedResult, MeasuredJob, ROWS_MAX, ResultRow, RowJob, access, measured, whole};
+use crate::{ImportError, complain};
+
+/// The percentiles that fio prints by default.
+const PERCENTILES: [f64; 17] =
+    [1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99];
+/// The most buckets of one histogram; fio's has 1,856.
+const BINS_MAX: usize = 10_000;
+
+/// Whether a text may be results of fio.
+#[must_use]
+pub fn is_results(text: &str) -> bool {
+    let head = text.get(..text.floor_char_boundary(64 << 10)).unwrap_or(text);
+    head.contains("\"fio version\"") || (head.contains("\"jobs\"") && head.contains("\"jobname\""))
+}
+
+/// Reads results of fio. `origin` is the file's name in messages.
+///
+/// # Errors
+/// When the text is no JSON, or no results of fio.
+pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
+    // Older versions print warnings into their JSON, in front of it.
+    let from = text.find('{').unwrap_or(0);
+    let document: Value = serde_json::Deserializer::from_str(&text[from..])
+        .into_iter()
+        .next()
+        .unwrap_or(Ok(Value::Null))
+        .map_err(|error| complain(origin, error.line(), format!("is no whole JSON document: {error}")))?;
+    let Some(jobs) = document["jobs"].as_array().filter(|jobs| !jobs.is_empty()) else {
+        return Err(complain(origin, 0, "has no results of fio: the list `jobs` is missing or empty"));
+    };
+    if jobs.len() > ROWS_MAX {
+        return Err(complain(origin, 0, format!("has more than {ROWS_MAX} jobs")));
+    }
+    let mut rows: Vec<ResultRow> = Vec::new();
+    let mut groups: Vec<Option<u64>> = Vec::new();
+    let mut state = Missing::default();
+    for (index, job) in jobs.iter().enumerate() {
+        let (name, job_row) = row_job(origin, index, job, &document["global options"], &mut state)?;
+        let group = job["groupid"].as_u64();
+        match rows.last_mut().filter(|_| group.is_some() && groups.last() == Some(&group)) {
+            Some(row) => {
+                row.test = format!("{} + {name}", row.test).chars().take(200).collect();
+                row.jobs.push(job_row);
+            }
+            None => {
+                rows.push(ResultRow { test: name, swept: Vec::new(), jobs: vec![job_row], cpu_busy: None });
+                groups.push(group);
+            }
+        }
+    }
+    number(&mut rows);
+    let version = document["fio version"].as_str().unwrap_or("fio");
+    Ok(ImportedResult {
+        from: Imported {
+            tool: version.chars().take(60).collect(),
+            file: crate::names::file_name(origin).to_owned(),
+            missing: state.list(),
+        },
+        started_unix_ms: document["timestamp_ms"]
+            .as_u64()
+            .or(document["timestamp"].as_u64().map(|s| s.saturating_mul(1000))),
+        name: crate::names::stem(origin).to_owned(),
+        targets: targets(&document, jobs),
+        semantics: Semantics::Assay,
+        rows,
+        notes: state.notes(),
+    })
+}
+
+/// Rows of equal names get numbers.
+fn number(rows: &mut [ResultRow]) {
+    let mut seen: std::collections::HashMap<String, u32> = std::collections::HashMap::new();
+    for row in rows {
+        let count = seen.entry(row.test.clone()).or_insert(0);
+        *count += 1;
+        if *count > 1 {
+            row.test = format!("{} ({count})", row.test);
+        }
+    }
+}
+
+/// What a document lacks.
+#[derive(Default)]
+struct Missing {
+    bins: bool,
+    percentiles: bool,
+}
+
+impl Missing {
+    fn list(&self) -> Vec<String> {
+        let mut list = vec!["the CPU use of the host".to_owned()];
+        if self.percentiles {
+            list.push("the percentiles of some rows".to_owned());
+        }
+        list
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes =
+            vec!["Latency is fio's completion latency (clat): from submission to completion.".to_owned()];
+        if self.bins {
+            notes.push(
+                "The file has percentiles but no histogram (fio writes one with --output-format=json+): between the \
+                 listed percentiles the distribution is a step."
+                    .to_owned(),
+            );
+        }
+        notes
+    }
+}
+
+fn targets(document: &Value, jobs: &[Value]) -> Vec<String> {
+    let of = |options: &Value| options["filename"].as_str().map(str::to_owned);
+    let found = jobs.iter().find_map(|job| of(&job["job options"]));
+    let found = found.or_else(|| of(&document["global options"]));
+    vec![found.unwrap_or_else(|| "fio".to_owned())]
+}
+
+fn row_job(
+    origin: &str,
+    index: usize,
+    job: &Value,
+    global: &Value,
+    missing: &mut Missing,
+) -> Result<(String, RowJob), ImportError> {
+    let name =
+        job["jobname"].as_str().map_or(format!("job {}", index + 1), |name| name.chars().take(100).collect());
+    let option = |key: &str| {
+        let own = job["job options"][key].as_str();
+        own.or_else(|| global[key].as_str()).unwrap_or_default().to_owned()
+    };
+    let mut stats = AccessStats::default();
+    let mut measured_ms = 0;
+    for (kind, side) in [("read", &mut stats.read), ("write", &mut stats.write)] {
+        let part = &job[kind];
+        let ops = part["total_ios"].as_u64().unwrap_or(0);
+        if ops == 0 {
+            continue;
+        }
+        measured_ms = measured_ms.max(part["runtime"].as_u64().unwrap_or(0));
+        let kib = part["io_kbytes"].as_u64().map(|kib| kib.saturating_mul(1024));
+        side.bytes = part["io_bytes"].as_u64().or(kib).unwrap_or(0);
+        side.service = latency(part, ops, missing)
+            .map_err(|why| complain(origin, 0, format!("job \"{name}\", {kind}: {why}")))?;
+    }
+    stats.read.errors = job["total_err"].as_u64().unwrap_or(0);
+    let ops = stats.read.ops() + stats.write.ops();
+    if ops > 0 && measured_ms == 0 {
+        return Err(complain(origin, 0, format!("job \"{name}\" did I/O, but its runtime is 0")));
+    }
+    let read = if ops == 0 { 100.0 } else { stats.read.ops() as f64 / ops as f64 * 100.0 };
+    let size = (stats.read.bytes + stats.write.bytes).checked_div(ops).unwrap_or(0);
+    let random =
+        if option("rw").contains("rand") || option("readwrite").contains("rand") { 100.0 } else { 0.0 };
+    let number = |key: &str| option(key).parse::<u32>().ok().filter(|n| *n > 0).unwrap_or(1);
+    let row = RowJob {
+        name: name.clone(),
+        workers: number("numjobs"),
+        outstanding: number("iodepth"),
+        mix: vec![access(size, read.round(), random)],
+        stats,
+        measured_ns: measured_ms.saturating_mul(1_000_000),
+    };
+    Ok((name, row))
+}
+
+/// The completion latency of one direction: from buckets, from percentiles, or a mean alone.
+fn latency(part: &Value, ops: u64, missing: &mut Missing) -> Result<Latency, String> {
+    // Before version 3 times were microseconds, under `clat`.
+    let (times, unit) = match (&part["clat_ns"], &part["clat"]) {
+        (Value::Null, Value::Null) => (&part["lat_ns"], 1.0),
+        (Value::Null, old) => (old, 1000.0),
+        (times, _) => (times, 1.0),
+    };
+    let at = |key: &str| times[key].as_f64().map(|value| value * unit).filter(|value| *value >= 0.0);
+    let mean = at("mean").unwrap_or(0.0);
+    let (min, max) = (at("min").map(whole), at("max").map(whole));
+    let pairs = |key: &str| -> Result<Vec<(f64, f64)>, String> {
+        let Some(object) = times[key].as_object() else { return Ok(Vec::new()) };
+        if object.len() > BINS_MAX {
+            return Err(format!("{key} has more than {BINS_MAX} entries"));
+        }
+        let mut pairs = Vec::new();
+        for (name, value) in object {
+            let pair = name.parse::<f64>().ok().zip(value.as_f64()).filter(|(a, b)| *a >= 0.0 && *b >= 0.0);
+            pairs.push(pair.ok_or_else(|| format!("{key} has an entry that is no number"))?);
+        }
+        pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
+        Ok(pairs)
+    };
+    let buckets = pairs("bins")?;
+    let (min, max) = (min.unwrap_or(0), max.unwrap_or(0));
+    if !buckets.is_empty() {
+        let counts = buckets.iter().map(|(ns, count)| (whole(ns * unit), whole(*count)));
+        return Ok(Latency::from_buckets(counts, mean, min, max));
+    }
+    let known = pairs("percentile")?;
+    if known.is_empty() {
+        missing.percentiles = true;
+        return Ok(Latency::from_summary(ops, mean, (min > 0).then_some(min), (max > 0).then_some(max)));
+    }
+    missing.bins = true;
+    let mut counted = 0;
+    let mut counts: Vec<(u64, u64)> = Vec::new();
+    for (percent, ns) in &known {
+        let up_to = whole(percent.min(100.0) / 100.0 * ops as f64).min(ops);
+        counts.push((whole(ns * unit), up_to.saturating_sub(counted)));
+        counted = counted.max(up_to);
+    }
+    counts.push((max, ops - counted));
+    Ok(Latency::from_buckets(counts.into_iter(), mean, min, max))
+}
+
+/// Writes a run as fio's json+ would be.
+#[must_use]
+pub fn export(header: &RunHeader, events: &[Event]) -> String {
+    let seconds = header.started_unix_ms / 1000;
+    let file = header.targets.iter().map(|t| t.address.replace(':', "\\:")).collect::<Vec<_>>().join(":");
+    let mut jobs = Vec::new();
+    for (group, step) in measured(header, events).into_iter().enumerate() {
+        for job in &step.jobs {
+            let name = match step.jobs.len() {
+                1 => step.name(),
+                _ => format!("{}: {}", step.name(), job.job.name),
+            };
+            jobs.push(job_json(&name, group, job));
+        }
+    }
+    let document = json!({
+        "fio version": header.imported.as_ref().map_or("fio-3.33".to_owned(), |from| from.tool.clone()),
+        "timestamp": seconds,
+        "timestamp_ms": header.started_unix_ms,
+        "time": "",
+        "global options": { "ioengine": "assay", "filename": file },
+        "jobs": jobs,
+        "disk_util": [],
+        "written by": format!("Assay {}", header.version),
+    });
+    format!("{document:#}\n")
+}
+
+fn job_json(name: &str, group: usize, job: &MeasuredJob<'_>) -> Value {
+    let plan = job.job;
+    let kind =
+        match (plan.mix.iter().any(|a| a.random > 0.0), plan.mix.iter().any(Access::reads), plan.writes()) {
+            (true, true, true) => "randrw",
+            (true, false, _) => "randwrite",
+            (true, true, false) => "randread",
+            (false, true, true) => "rw",
+            (false, false, _) => "write",
+            (false, true, false) => "read",
+        };
+    let size = plan.mix.iter().map(|a| a.size).max().unwrap_or(Bytes(0));
+    let mut options = Map::new();
+    let mut put = |key: &str, value: String| options.insert(key.to_owned(), value.into());
+    put("name", name.to_owned());
+    put("rw", kind.to_owned());
+    put("bs", size.0.to_string());
+    put("iodepth", plan.outstanding.to_string());
+    put("numjobs", plan.workers.to_string());
+    put("runtime", job.measured_ns.div_ceil(1_000_000_000).to_string());
+    if let [line] = plan.mix.as_slice() {
+        put("rwmixread", line.read.round().to_string());
+    }
+    if let Pacing::Throttled { rate } | Pacing::Open { rate, .. } = plan.pacing {
+        put("rate_iops", rate.0.round().to_string());
+    }
+    let total = job.stats.total().service;
+    json!({
+        "jobname": name,
+        "groupid": group,
+        "error": 0,
+        "eta": 0,
+        "elapsed": job.measured_ns.div_ceil(1_000_000_000),
+        "job options": options,
+        "read": side(&job.stats.read, job, |second| second[0]),
+        "write": side(&job.stats.write, job, |second| second[1]),
+        "usr_cpu": null,
+        "sys_cpu": null,
+        "latency_ns": shares(&total, 1, &[2, 4, 10, 20, 50, 100, 250, 500, 750, 1000]),
+        "latency_us": shares(&total, 1000, &[2, 4, 10, 20, 50, 100, 250, 500, 750, 1000]),
+        "latency_ms": shares(&total, 1_000_000, &[2, 4, 10, 20, 50, 100, 250, 500, 750, 1000, 2000]),
+        "job_runtime": job.measured_ns / 1_000_000,
+        "total_err": job.stats.read.errors + job.stats.write.errors,
+        "latency_depth": plan.outstanding,
+    })
+}
+
+/// Shares of the I/Os in percent by the upper ends of fio's coarse buckets, in a unit of so many ns.
+fn shares(latency: &Latency, unit_ns: u64, ends: &[u64]) -> Value {
+    if latency.is_empty() || !latency.has_distribution() {
+        return Value::Object(Map::new());
+    }
+    // The first bucket of a unit begins where the unit before it ends.
+    let mut from_ns = if unit_ns == 1 { 0 } else { unit_ns };
+    let mut object = Map::new();
+    let counted = |from: u64, to: u64| -> u64 {
+        latency.buckets().filter(|(ns, _)| (from..to).contains(ns)).map(|(_, count)| count).sum()
+    };
+    let percent = |count: u64| count as f64 / latency.count() as f64 * 100.0;
+    for end in ends {
+        let to_ns = end * unit_ns;
+        object.insert(end.to_string(), percent(counted(from_ns, to_ns)).into());
+        from_ns = to_ns;
+    }
+    if ends.last() == Some(&2000) {
+        object.insert(">=2000".to_owned(), percent(counted(from_ns, u64::MAX)).into());
+    }
+    Value::Object(object)
+}
+
+/// Mean, deviation, least and most of the I/Os of whole seconds; nothing where no seconds are known.
+fn per_second_fields(job: &MeasuredJob<'_>, of: fn(&[u64; 2]) -> u64) -> Map<String, Value> {
+    let values: Vec<f64> = job.seconds.iter().map(|second| of(second) as f64).collect();
+    let mut fields = Map::new();
+    if values.is_empty() {
+        return fields;
+    }
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (count - 1.0).max(1.0);
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = values.iter().copied().fold(0.0, f64::max);
+    for (key, value) in
+        [("iops_mean", mean), ("iops_stddev", variance.sqrt()), ("iops_min", least), ("iops_max", most)]
+    {
+        fields.insert(key.to_owned(), value.into());
+    }
+    fields.insert("iops_samples".to_owned(), values.len().into());
+    fields
+}
+
+fn side(stats: &OpStats, job: &MeasuredJob<'_>, of: fn(&[u64; 2]) -> u64) -> Value {
+    let measured_ns = job.measured_ns;
+    let seconds = measured_ns as f64 / 1e9;
+    let per_second = |value: u64| value as f64 / seconds;
+    let times = times(&stats.service);
+    let mut side = json!({
+        "io_bytes": stats.bytes,
+        "io_kbytes": stats.bytes / 1024,
+        "bw_bytes": whole(per_second(stats.bytes)),
+        "bw": whole(per_second(stats.bytes) / 1024.0),
+        "iops": per_second(stats.ops()),
+        "runtime": measured_ns / 1_000_000,
+        "total_ios": stats.ops(),
+        "short_ios": 0,
+        "drop_ios": 0,
+        "slat_ns": { "min": 0, "max": 0, "mean": 0.0, "stddev": 0.0, "N": 0 },
+        "clat_ns": times.clone(),
+        "lat_ns": times,
+    });
+    if let Some(object) = side.as_object_mut() {
+        object.extend(per_second_fields(job, of));
+    }
+    side
+}
+
+/// Times as fio has them. What is not known is left out.
+fn times(latency: &Latency) -> Value {
+    let mut object = Map::new();
+    let mut put = |key: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            object.insert(key.to_owned(), value);
+        }
+    };
+    put("min", Some(latency.min_ns().unwrap_or(0).into()));
+    put("max", Some(latency.max_ns().unwrap_or(0).into()));
+    put("mean", Some(latency.mean_ns().unwrap_or(0.0).into()));
+    put("stddev", deviation(latency).map(Value::from));
+    put("N", Some(latency.count().into()));
+    if !latency.is_empty() && latency.has_distribution() {
+        let bins = bins(latency);
+        let named =
+            PERCENTILES.iter().filter_map(|p| Some((format!("{p:.6}"), percentile(&bins, *p)?.into())));
+        put("percentile", Some(Value::Object(named.collect())));
+        put(
+            "bins",
+            Some(Value::Object(bins.iter().map(|(ns, count)| (ns.to_string(), (*count).into())).collect())),
+        );
+    }
+    Value::Object(object)
+}
+
+/// Standard deviation by the buckets, ns.
+fn deviation(latency: &Latency) -> Option<f64> {
+    let mean = latency.mean_ns().filter(|_| latency.has_distribution())?;
+    let sum: f64 = latency.buckets().map(|(ns, count)| (bin(ns) as f64 - mean).powi(2) * count as f64).sum();
+    Some((sum / (latency.count() as f64 - 1.0).max(1.0)).sqrt())
+}

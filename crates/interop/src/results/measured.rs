@@ -1,0 +1,96 @@
+//! What a run measured, step by step: the sums of its intervals, for exports.
+
+use std::collections::BTreeMap;
+
+use assay_record::{AccessStats, Event, Interval, RunEvent, RunHeader, StepCpu, StepId};
+use assay_spec::{Job, Step};
+
+/// A step that ran.
+#[derive(Debug)]
+pub struct Measured<'h> {
+    /// Name of its test.
+    pub test: &'h str,
+    /// As the plan has it.
+    pub step: &'h Step,
+    /// In the order of the plan.
+    pub jobs: Vec<MeasuredJob<'h>>,
+    /// CPU over the measured window, where it ended.
+    pub cpu: Option<StepCpu>,
+}
+
+/// A job of a step.
+#[derive(Debug)]
+pub struct MeasuredJob<'h> {
+    /// As the plan has it.
+    pub job: &'h Job,
+    /// All access lines together.
+    pub stats: AccessStats,
+    /// Length of the measured window, ns. More than 0.
+    pub measured_ns: u64,
+    /// Reads and writes completed in each whole second; empty for results of another tool.
+    pub seconds: Vec<[u64; 2]>,
+}
+
+impl Measured<'_> {
+    /// `Sequential read size=4KiB`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        format!("{} {}", self.test, self.step.label()).trim_end().to_owned()
+    }
+}
+
+/// Returns the steps that ran to their end, with their sums.
+#[must_use]
+pub fn measured<'h>(header: &'h RunHeader, events: &[Event]) -> Vec<Measured<'h>> {
+    let mut sums: BTreeMap<(StepId, usize), AccessStats> = BTreeMap::new();
+    let mut by_second: BTreeMap<(StepId, usize), Vec<[u64; 2]>> = BTreeMap::new();
+    let mut steps = Vec::new();
+    for event in events {
+        match &event.what {
+            RunEvent::Interval(interval) => {
+                let Interval { test, step, job, .. } = **interval;
+                let (key, sum) = ((StepId { test, step }, job as usize), interval.sum());
+                if header.imported.is_none() {
+                    count(by_second.entry(key).or_default(), interval, &sum);
+                }
+                sums.entry(key).or_default().merge(&sum);
+            }
+            RunEvent::StepEnded(end) => {
+                let found = header.plan.tests.get(end.step.test as usize);
+                let Some(test) = found else { continue };
+                let Some(step) = test.steps.get(end.step.step as usize) else { continue };
+                let ends = step.jobs.iter().zip(&end.jobs).enumerate();
+                let jobs: Vec<MeasuredJob<'h>> = ends
+                    .filter(|(_, (_, job_end))| job_end.measured_ns > 0)
+                    .map(|(index, (job, job_end))| MeasuredJob {
+                        job,
+                        stats: sums.remove(&(end.step, index)).unwrap_or_default(),
+                        measured_ns: job_end.measured_ns,
+                        seconds: by_second.remove(&(end.step, index)).unwrap_or_default(),
+                    })
+                    .collect();
+                if !jobs.is_empty() {
+                    steps.push(Measured { test: &test.name, step, jobs, cpu: Some(end.cpu) });
+                }
+            }
+            _ => {}
+        }
+    }
+    steps
+}
+
+/// Adds an interval to the second in which it ends. One of several seconds or a part of one says nothing of a second.
+fn count(seconds: &mut Vec<[u64; 2]>, interval: &Interval, sum: &AccessStats) {
+    const SECOND_NS: u64 = 1_000_000_000;
+    const DAY_S: usize = 86_400;
+    let length_ns = interval.end_ns.saturating_sub(interval.start_ns);
+    let second = usize::try_from((interval.end_ns + SECOND_NS / 2) / SECOND_NS).unwrap_or(usize::MAX);
+    if !(SECOND_NS / 2..SECOND_NS * 3 / 2).contains(&length_ns) || second == 0 || second > DAY_S {
+        return;
+    }
+    if seconds.len() < second {
+        seconds.resize(second, [0, 0]);
+    }
+    seconds[second - 1][0] += sum.read.ops();
+    seconds[second - 1][1] += sum.write.ops();
+}

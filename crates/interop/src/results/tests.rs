@@ -1,0 +1,261 @@
+//! Results in, events out, and back.
+
+use assay_record::{Event, Latency, RunEvent, RunHeader};
+
+use super::{ImportedResult, fio_json, hdr, iometer_csv, measured, openmetrics, table};
+
+fn events(result: ImportedResult) -> (RunHeader, Vec<Event>) {
+    result.into_events("261122-test".to_owned(), "0.1.0", 1_700_000_000_000)
+}
+
+/// `name|IOPS|read ops|mean ms` of each step.
+fn rows(result: ImportedResult) -> Vec<String> {
+    let (header, events) = events(result);
+    let steps = measured(&header, &events);
+    let row = |step: &super::Measured<'_>| {
+        let (mut iops, mut reads, mut all) = (0.0, 0, Latency::default());
+        for job in &step.jobs {
+            let total = job.stats.total();
+            iops += total.ops() as f64 / (job.measured_ns as f64 / 1e9);
+            reads += job.stats.read.ops();
+            all.merge(&total.service);
+        }
+        format!("{}|{iops:.1}|{reads}|{:.3}", step.name(), all.mean_ns().unwrap_or(-1.0) / 1e6)
+    };
+    steps.iter().map(row).collect()
+}
+
+/// The first block of a file of 1.1.0, with the numbers of facts about Quarch's file; `depth` and `iops` differ.
+fn block(depth: &str, iops: f64, version: &str) -> String {
+    let mut cells = vec![String::new(); 59];
+    for (at, value) in [
+        (0, "ALL"),
+        (1, "All"),
+        (2, "512B Random Read"),
+        (3, "1"),
+        (4, "4"),
+        (5, "4"),
+        (17, "0.132133"),
+        (18, "0.132133"),
+        (19, "0.000000"),
+        (22, "9.5"),
+        (23, "9.5"),
+        (24, "0.0"),
+        (27, "0"),
+        (28, "0"),
+        (29, "0"),
+        (30, "231736832"),
+        (31, "0"),
+        (32, "452611"),
+        (33, "0"),
+        (35, "-1"),
+        (45, "18446744073709551615"),
+        (46, "0"),
+        (48, "12.5"),
+    ] {
+        cells[at] = value.to_owned();
+    }
+    (cells[6], cells[7], cells[47]) = (format!("{iops:.6}"), format!("{iops:.6}"), depth.to_owned());
+    let titles = iometer_titles();
+    format!(
+        "'Test Type,Test Description\n0,512B Random Read\n'Version\n{version}\n'Time Stamp\n2023-03-25 03:05:43:661\n\
+         'Access specifications\n'Access specification name,default assignment\n512B Random Read,0\n'size,% of size,% \
+         reads,% random,delay,burst,align,reply\n512,100,100,100,0,1,0,0,\n'End access specifications\n'Results\n\
+         '{titles}\n{}\nPROCESSOR,CPU 0,,,,,,75.7,63.0\nDISK,8: \"Pliant LS300S P10\",,,,,30171.17\n'Time Stamp\n2023-03-25 \
+         03:05:58:700\n",
+        cells.join(",")
+    )
+}
+
+/// As Iometer 1.1.0 writes them, taken from an export.
+fn iometer_titles() -> String {
+    let (header, events) = events(table::import("t.csv", "test,IOPS\na,1\n").unwrap());
+    let text = iometer_csv::export(&header, &events);
+    text.lines()
+        .find_map(|line| line.strip_prefix("'Target Type").map(|rest| format!("Target Type{rest}")))
+        .unwrap()
+}
+
+#[test]
+fn iometer_results_of_both_layouts_are_rows() {
+    let new = block("1", 30_171.173_034, "1.1.0");
+    let result = iometer_csv::import("results.csv", &new).unwrap();
+    assert_eq!(
+        (result.from.tool.as_str(), result.targets[0].as_str()),
+        ("Iometer 1.1.0", "8: \"Pliant LS300S P10\"")
+    );
+    assert_eq!(result.started_unix_ms, Some(1_679_713_543_661));
+    assert_eq!(rows(result), ["512B Random Read|30171.2|452611|0.132"]);
+    // Before 1.1.0: six columns of throughput were three, and there were no bins.
+    let titles = iometer_titles();
+    let old_titles: Vec<&str> = titles.split(',').take(59).filter(|t| !t.contains("MiBps")).collect();
+    assert_eq!(old_titles.len(), 56);
+    let old = new.lines().map(|line| match line {
+        line if line.starts_with("'Target Type") => format!("'{}\n", old_titles.join(",")),
+        line if line.starts_with("ALL") => {
+            let cells: Vec<&str> = line.split(',').collect();
+            format!("{}\n", [&cells[..9], &cells[12..]].concat().join(","))
+        }
+        line => format!("{line}\r\n"),
+    });
+    let old: String = old.collect();
+    assert_eq!(
+        rows(iometer_csv::import("old.csv", &old).unwrap()),
+        ["512B Random Read|30171.2|452611|0.132"]
+    );
+}
+
+#[test]
+fn several_blocks_of_one_specification_are_steps() {
+    let by_depth = block("1", 1000.0, "1.1.0") + &block("2", 2000.0, "1.1.0");
+    let result = rows(iometer_csv::import("r.csv", &by_depth).unwrap());
+    assert_eq!(result[1], "512B Random Read outstanding=2|2000.0|452611|0.132");
+    // -1 stands for several depths.
+    let unknown = block("-1", 1000.0, "1.1.0") + &block("-1", 2000.0, "1.1.0");
+    assert_eq!(
+        rows(iometer_csv::import("r.csv", &unknown).unwrap())[1],
+        "512B Random Read row=2|2000.0|452611|0.132"
+    );
+}
+
+#[test]
+fn a_table_of_an_article_has_no_percentiles() {
+    let text = "system,test,MiB/s,IOPS,avg ms,max ms\nix4,Max Throughput-100%Read,55.06,1762,33.6,400\nix4,Random write,2.1,269,,\n";
+    let result = table::import("ix4.csv", text).unwrap();
+    assert_eq!(result.targets, ["ix4"]);
+    assert_eq!(
+        rows(result.clone()),
+        ["Max Throughput-100%Read|1762.0|1762000|33.600", "Random write|269.0|0|-0.000"]
+    );
+    let (header, events) = events(result);
+    assert!(events.iter().any(|event| matches!(&event.what, RunEvent::Warning(w) if w.rule == "imported")));
+    let steps = measured(&header, &events);
+    assert_eq!(steps[0].jobs[0].stats.read.service.quantile_ns(0.99), None);
+    assert_eq!(steps[0].jobs[0].stats.read.service.max_ns(), Some(400_000_000));
+    assert_eq!(steps[1].jobs[0].stats.write.service.mean_ns(), None);
+    let semicolons = table::import("x.csv", "Test;MB/s\na;100\n").unwrap();
+    assert_eq!(measured(&self::events(semicolons).0, &[]).len(), 0);
+}
+
+/// json+ as fio 3.33 writes it, shortened.
+const FIO: &str = r#"fio: a warning in front
+{ "fio version" : "fio-3.33", "timestamp" : 1700000000, "timestamp_ms" : 1700000000123,
+  "global options" : { "filename" : "/srv/t.dat" },
+  "jobs" : [ { "jobname" : "oltp", "groupid" : 0, "job options" : { "rw" : "randrw", "iodepth" : "16", "numjobs" : "2" },
+    "read" : { "io_bytes" : 819200, "total_ios" : 100, "runtime" : 1000, "clat_ns" : { "min" : 90, "max" : 5000000, "mean" : 61234.5, "stddev" : 1.0, "N" : 100,
+      "percentile" : { "50.000000" : 10176, "99.000000" : 4947968 }, "bins" : { "90" : 10, "10176" : 60, "50432" : 29, "4947968" : 1 } } },
+    "write" : { "io_bytes" : 0, "total_ios" : 0, "runtime" : 0 } } ] }"#;
+
+#[test]
+fn fio_results_keep_their_histograms_exactly() {
+    let result = fio_json::import("r.json", FIO).unwrap();
+    assert_eq!((result.from.tool.as_str(), result.started_unix_ms), ("fio-3.33", Some(1_700_000_000_123)));
+    assert_eq!(rows(result.clone()), ["oltp|100.0|100|0.061"]);
+    let (header, events) = events(result);
+    let exported = fio_json::export(&header, &events);
+    let document: serde_json::Value = serde_json::from_str(&exported).unwrap();
+    let times = &document["jobs"][0]["read"]["clat_ns"];
+    let bins: Vec<String> =
+        times["bins"].as_object().unwrap().iter().map(|(k, v)| format!("{k}:{v}")).collect();
+    assert_eq!(bins.len(), 4, "{bins:?}");
+    for bin in ["90:10", "10176:60", "50432:29", "4947968:1"] {
+        assert!(bins.contains(&bin.to_owned()), "{bins:?}");
+    }
+    assert_eq!(
+        (times["percentile"]["50.000000"].as_u64(), times["percentile"]["99.000000"].as_u64()),
+        (Some(10_176), Some(50_432))
+    );
+    assert_eq!((times["max"].as_u64(), times["N"].as_u64()), (Some(5_000_000), Some(100)));
+    // Once more, nothing changes.
+    let (again, events) = self::events(fio_json::import("r.json", &exported).unwrap());
+    assert_eq!(fio_json::export(&again, &events), exported);
+}
+
+/// Every bucket that fio has up to an hour keeps its name and its count.
+#[test]
+fn every_bucket_of_fio_is_kept() {
+    let names: std::collections::BTreeSet<u64> = (0..400)
+        .map(|n: u32| 1.07_f64.powi(n.try_into().unwrap()))
+        .map(|ns| super::fio_bins::bin(super::whole(ns)))
+        .filter(|ns| *ns > 0)
+        .collect();
+    let counts = names.iter().map(|ns| (*ns, 1 + ns % 7));
+    let latency = Latency::from_buckets(counts.clone(), 1.0, 1, 1 << 40);
+    let back = super::fio_bins::bins(&latency);
+    assert_eq!(back.into_iter().collect::<Vec<_>>(), counts.collect::<Vec<_>>());
+}
+
+#[test]
+fn fio_results_without_a_histogram_keep_their_percentiles() {
+    let text = FIO.replace(r#", "bins" : { "90" : 10, "10176" : 60, "50432" : 29, "4947968" : 1 }"#, "");
+    let (header, events) = events(fio_json::import("r.json", &text).unwrap());
+    let steps = measured(&header, &events);
+    let service = &steps[0].jobs[0].stats.read.service;
+    let near = |q, expected: f64| (service.quantile_ns(q).unwrap() / expected - 1.0).abs() < 0.01;
+    assert!(near(0.5, 10_176.0) && near(0.99, 4_947_968.0) && service.count() == 100);
+    let plain =
+        text.replace(r#""percentile" : { "50.000000" : 10176, "99.000000" : 4947968 }"#, r#""none" : 0"#);
+    let (header, events) = self::events(fio_json::import("r.json", &plain).unwrap());
+    assert_eq!(measured(&header, &events)[0].jobs[0].stats.read.service.quantile_ns(0.5), None);
+}
+
+#[test]
+fn exports_have_the_form_that_their_readers_want() {
+    let (header, events) = events(fio_json::import("r.json", FIO).unwrap());
+    let csv = iometer_csv::export(&header, &events);
+    let all: Vec<&str> = csv.lines().find(|line| line.starts_with("ALL,")).unwrap().split(',').collect();
+    assert_eq!((all.len(), all[6], all[32]), (80, "100.000000", "100"));
+    // 10 of 90 ns and 60 of 10 us, 29 of 50.4 us, one of 4.9 ms.
+    assert_eq!((all[59], all[60], all[65]), ("70", "29", "1"));
+    assert_eq!(rows(iometer_csv::import("x.csv", &csv).unwrap()), ["oltp|100.0|100|0.061"]);
+    let metrics = openmetrics::export(&header, &events);
+    let line = "assay_io_rate_per_second{run=\"261122-test\",plan=\"r\",test=\"oltp\",step=\"\",job=\"oltp\",op=\"read\"} 100\n";
+    assert!(metrics.contains(line) && metrics.ends_with("# EOF\n"), "{metrics}");
+    let log = hdr::export(&header, &events);
+    assert!(log.contains("\nTag=oltp_read,0.000,1.000,5.000,HIST"), "{log}");
+}
+
+#[test]
+fn malformed_results_are_refused_with_the_line_and_the_reason() {
+    let csv = block("1", 1000.0, "1.1.0");
+    for (text, expected) in [
+        ("", "t.csv: is no results file of Iometer"),
+        (csv.split("ALL,").next().unwrap(), "t.csv: has no row of type ALL"),
+        ("ALL,All,x,1\n", "t.csv:1: a row of results stands before the line of titles"),
+        (&csv.replace("1000.000000,1000", "many,1000"), "t.csv:15: a row of type ALL has no number of IOps"),
+        ("'TimeStamp,Target Type,Target Name\n", "t.csv:1: is a file of instantaneous results"),
+    ] {
+        let error = iometer_csv::import("t.csv", text).expect_err(text).to_string();
+        assert!(error.starts_with(expected), "{error}");
+    }
+    for (text, expected) in [
+        ("", "t.json: has no results of fio"),
+        ("{\"jobs\": [", "t.json:1: is no whole JSON document"),
+        ("{\"jobs\": []}", "t.json: has no results of fio"),
+        (&"[".repeat(100_000), "t.json"),
+        (
+            &FIO.replace("\"90\" : 10", "\"many\" : 10"),
+            "t.json: job \"oltp\", read: bins has an entry that is no number",
+        ),
+        (
+            &FIO.replace("\"runtime\" : 1000", "\"runtime\" : 0"),
+            "t.json: job \"oltp\" did I/O, but its runtime is 0",
+        ),
+    ] {
+        let error = fio_json::import("t.json", text).expect_err(expected).to_string();
+        assert!(error.starts_with(expected), "{error}");
+    }
+    for (text, expected) in [
+        ("", "t.csv: is empty"),
+        ("a,b\n1,2\n", "t.csv:1: needs the titles"),
+        ("test,IOPS\n", "t.csv:1: has no row below"),
+        ("test,IOPS\na,many\n", "t.csv:2: `many` is no number"),
+        ("test,IOPS\na,-5\n", "t.csv:2: `-5` is no number, or out of range"),
+        ("test,IOPS\na,1e99\n", "t.csv:2: `1e99` is no number, or out of range"),
+        ("test,IOPS\n,5\n", "t.csv:2: the row names no test"),
+        ("test,IOPS\na,\n", "t.csv:2: the row has neither"),
+    ] {
+        let error = table::import("t.csv", text).expect_err(text).to_string();
+        assert!(error.starts_with(expected), "{error}");
+    }
+}

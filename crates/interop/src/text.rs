@@ -1,0 +1,67 @@
+//! From bytes of unknown encoding to text.
+
+use crate::{ImportError, complain};
+
+/// The largest file that is imported, bytes. The largest Iometer results seen have 2 MB.
+pub const TEXT_BYTES_MAX: u64 = 64 << 20;
+
+/// Returns the bytes of a file as text: UTF-8, UTF-16 with its mark, or else Windows-1252, in which Iometer and
+/// SQLIO wrote names.
+///
+/// # Errors
+/// When the bytes are too many, or no text.
+pub fn decode(origin: &str, bytes: &[u8]) -> Result<String, ImportError> {
+    if bytes.len() as u64 > TEXT_BYTES_MAX {
+        return Err(complain(
+            origin,
+            0,
+            format!("is larger than {} MiB; no file of this kind is", TEXT_BYTES_MAX >> 20),
+        ));
+    }
+    let text = match bytes {
+        [0xEF, 0xBB, 0xBF, rest @ ..] => latin_or_utf8(rest),
+        [0xFF, 0xFE, rest @ ..] => utf16(rest, u16::from_le_bytes),
+        [0xFE, 0xFF, rest @ ..] => utf16(rest, u16::from_be_bytes),
+        _ => latin_or_utf8(bytes),
+    };
+    if text.contains('\0') {
+        return Err(complain(origin, 0, "is no text: it has zero bytes in it"));
+    }
+    Ok(text)
+}
+
+fn latin_or_utf8(bytes: &[u8]) -> String {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text.to_owned(),
+        Err(_) => bytes.iter().map(|byte| char::from(*byte)).collect(),
+    }
+}
+
+fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {
+    let units = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
+    char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_encoding_that_windows_tools_wrote_is_read() {
+        for (bytes, expected) in [
+            (&b"Worker 1"[..], "Worker 1"),
+            (b"\xEF\xBB\xBFWorker", "Worker"),
+            (b"\xFF\xFEW\0\xe9\0", "W\u{e9}"),
+            (b"\xFE\xFF\0W\0\xe9", "W\u{e9}"),
+            (b"Gr\xf6\xdfe", "Gr\u{f6}\u{df}e"),
+        ] {
+            assert_eq!(decode("f", bytes).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn binary_files_are_refused() {
+        let error = decode("a.icf", b"\x7fELF\0\0\0").unwrap_err();
+        assert_eq!(error.to_string(), "a.icf: is no text: it has zero bytes in it");
+    }
+}

@@ -1,0 +1,97 @@
+//! The end of commands whose time is over, wherever they are; and the word that commands take long.
+
+use std::time::Instant;
+
+use assay_tcp::StallNews;
+
+use super::Initiator;
+use crate::error::{IoError, PathError};
+use crate::events::EventKind;
+use crate::multipath::State;
+use crate::slots::{CommandState, Owner};
+
+impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
+    /// Commands that were submitted since the last turn begin their time now.
+    pub(super) fn stamp_submitted(&mut self, now: Instant) {
+        for &index in self.waiting.iter().rev().take(std::mem::take(&mut self.unstamped_count)) {
+            self.slots.get_mut(index).submitted_at = now;
+        }
+    }
+
+    /// Reports commands that take long, once for each stretch.
+    pub(super) fn watch_stalls(&mut self, now: Instant) {
+        let (mut oldest, mut commands) = (None, 0);
+        for (_, slot) in self.slots.live().filter(|(_, slot)| !matches!(slot.owner, Owner::Probe { .. })) {
+            oldest = Some(oldest.map_or(slot.submitted_at, |at: Instant| at.min(slot.submitted_at)));
+            commands += 1;
+        }
+        let limit_s = self.config.timeouts.io.as_secs();
+        let kind = match self.stall.look(oldest, now) {
+            None => return,
+            Some(StallNews::Began { waited }) => {
+                EventKind::Stalled { waited_ms: waited.as_millis(), commands, limit_s }
+            }
+            Some(StallNews::Ended { waited }) => EventKind::Resumed { waited_ms: waited.as_millis() },
+        };
+        self.log.push(now, None, kind);
+    }
+
+    /// Fails every command that was submitted longer ago than the limit.
+    pub(super) fn expire(&mut self, now: Instant) {
+        let overdue = self.overdue(now);
+        if overdue.is_empty() {
+            return;
+        }
+        // What a target has may still come in, or be fetched, for a buffer that goes back: its connection ends first.
+        let limit = self.config.timeouts.io;
+        let mut holders = 0_u64;
+        for user in &overdue {
+            let slot = self.slots.get(*user);
+            match (slot.place, slot.last_path) {
+                (CommandState::Sent { path }, _) | (CommandState::Ending, Some(path)) => holders |= 1 << path,
+                _ => {}
+            }
+        }
+        for at in (0..self.paths.len()).filter(|at| holders & 1 << at != 0) {
+            let (portal, limit_ms) = (self.paths[at].portal.clone(), limit.as_millis());
+            self.fail_path(at, &PathError::TimedOut { what: "an I/O", portal, limit_ms }, now);
+        }
+        for user in self.overdue(now) {
+            self.expire_one(user);
+        }
+    }
+
+    fn overdue(&self, now: Instant) -> Vec<u32> {
+        let limit = self.config.timeouts.io;
+        let is_overdue = |since: Instant| now.saturating_duration_since(since) > limit;
+        let live = self.slots.live().filter(|(_, slot)| !matches!(slot.owner, Owner::Probe { .. }));
+        live.filter(|(_, slot)| is_overdue(slot.submitted_at)).map(|(user, _)| user).collect()
+    }
+
+    fn expire_one(&mut self, user: u32) {
+        let slot = self.slots.get(user);
+        let attempts = slot.attempts;
+        match slot.place {
+            CommandState::Waiting => self.waiting.retain(|waiting| *waiting != user),
+            CommandState::Bound { path } => {
+                self.paths[usize::from(path)].pending.retain(|waiting| *waiting != user);
+            }
+            CommandState::Started { path } => {
+                if let State::Online(connection) = &mut self.paths[usize::from(path)].state {
+                    connection.session.withdraw(user);
+                }
+            }
+            CommandState::Paused { .. } => self.paused_count -= 1,
+            CommandState::Fenced { path } => self.paths[usize::from(path)].fenced_count -= 1,
+            // Its bytes leave the queue of a connection that was just ended; the next tick settles it.
+            CommandState::Sent { .. } | CommandState::Ending => return,
+            // It has ended; its sender looks at it next.
+            CommandState::Ended => return,
+        }
+        let last_error = self.paths.iter().find_map(|path| path.last_error.clone());
+        let last =
+            last_error.unwrap_or_else(|| "the target keeps the connection up and does not answer".into());
+        let waited_s = self.config.timeouts.io.as_secs();
+        self.finish(user, Err(IoError::Expired { waited_s, attempts, last }));
+    }
+}

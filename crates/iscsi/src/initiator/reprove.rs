@@ -1,0 +1,149 @@
+//! A path proves again that it leads to the unit it led to before, ahead of the next write.
+//!
+//! The target reports that something changed (a unit attention, or that there is no such unit any more), or the path
+//! logged in anew. Until serial number, name, size and a block that was written lately are those of before, the path
+//! gets no I/O, and write data that the target has asked for are held back.
+
+use std::time::Instant;
+
+use super::{Initiator, SessionUse};
+use crate::error::{Lost, PathError};
+use crate::events::EventKind;
+use crate::multipath::{Phase, ProbeStep, State};
+use crate::pdu::Direction;
+use crate::proof::Difference;
+use crate::scsi::{cdb, status};
+use crate::session::TaskOutcome;
+use crate::slots::{CommandState, Owner};
+
+impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
+    /// Looks at the unit again before the path serves on.
+    pub(super) fn reprove(&mut self, at: usize, now: Instant) {
+        let deadline = now + self.config.timeouts.login;
+        let State::Online(connection) = &mut self.paths[at].state else { return };
+        match connection.phase {
+            _ if self.session_use == SessionUse::Queries => return,
+            Phase::Leaving { .. } => return,
+            Phase::Probing { .. } => return connection.must_look_again = true,
+            Phase::Serving => {}
+        }
+        connection.phase = Phase::Probing { step: ProbeStep::Ready { tries: 0 }, deadline };
+        connection.attentions = 0;
+        connection.session.hold_data();
+        self.take_back_unsent(at);
+        self.begin_probe(at, now);
+    }
+
+    /// Commands that the target has not seen yet go to any path that serves.
+    fn take_back_unsent(&mut self, at: usize) {
+        let index = self.paths[at].index;
+        let is_unsent = |place| matches!(place, CommandState::Bound { path } | CommandState::Started { path } if path == index);
+        let live = self.slots.live().filter(|(_, slot)| is_unsent(slot.place));
+        let mut unsent: Vec<(Instant, u32)> = live.map(|(user, slot)| (slot.submitted_at, user)).collect();
+        unsent.sort_unstable();
+        let path = &mut self.paths[at];
+        path.pending.clear();
+        for (_, user) in unsent.into_iter().rev() {
+            if let State::Online(connection) = &mut path.state {
+                connection.session.withdraw(user);
+            }
+            let slot = self.slots.get_mut(user);
+            if let Owner::Probe { .. } = slot.owner {
+                self.slots.put(user);
+            } else {
+                slot.place = CommandState::Waiting;
+                self.waiting.push_front(user);
+            }
+        }
+    }
+
+    /// Compares what the unit says of itself with what is known, then what it holds.
+    pub(super) fn compare_unit(&mut self, at: usize) -> Result<ProbeStep, Difference> {
+        let capacity = self.capacity();
+        let State::Online(connection) = &mut self.paths[at].state else { return Ok(ProbeStep::Groups) };
+        self.config.proof.compare(&connection.identity, capacity)?;
+        connection.witnesses = self.config.proof.witnesses();
+        let is_known = !connection.witnesses.is_empty();
+        Ok(if is_known { ProbeStep::Witness { at: 0, mismatches: 0 } } else { ProbeStep::Groups })
+    }
+
+    /// The READ of a witness.
+    pub(super) fn read_witness(&self, at: usize, witness: usize) -> (cdb::Cdb, u32) {
+        let lba = match &self.paths[at].state {
+            State::Online(connection) => connection.witnesses.get(witness).map_or(0, |witness| witness.lba),
+            _ => 0,
+        };
+        (cdb::read(lba, 1, cdb::Fua::Off), self.capacity().block_bytes)
+    }
+
+    /// One block that holds what was written there is proof. A block that was written meanwhile, or cannot be read, says
+    /// nothing.
+    pub(super) fn witness_answer(
+        &self,
+        at: usize,
+        (witness, mut mismatches): (usize, usize),
+        data: &[u8],
+        outcome: &TaskOutcome,
+    ) -> Result<ProbeStep, Difference> {
+        let State::Online(connection) = &self.paths[at].state else { return Ok(ProbeStep::Groups) };
+        let is_good = outcome.response == 0 && outcome.status == status::GOOD;
+        let Some(known) = connection.witnesses.get(witness).copied() else { return Ok(ProbeStep::Groups) };
+        if is_good && crc32c::crc32c(data) == known.crc {
+            return Ok(ProbeStep::Groups);
+        }
+        mismatches += usize::from(is_good && self.config.proof.still_holds(known));
+        let next = witness + 1;
+        match next < connection.witnesses.len() {
+            true => Ok(ProbeStep::Witness { at: next, mismatches }),
+            false if mismatches == 0 => Ok(ProbeStep::Groups),
+            false => Err(Difference::Identity(format!(
+                "none of {mismatches} blocks holds what was written to it, block {} among them",
+                known.lba
+            ))),
+        }
+    }
+
+    /// The path leads to another unit: it is fenced. Where no path leads to the known one, or the unit has another size,
+    /// nothing can go on.
+    pub(super) fn unit_changed(&mut self, at: usize, difference: Difference, now: Instant) {
+        let portal = self.paths[at].portal.clone();
+        let error = match difference {
+            Difference::Identity(why) => PathError::Changed { portal, why },
+            Difference::Size { before, now } => PathError::Resized { portal, before, now },
+        };
+        self.fail_path(at, &error, now);
+        let is_over = match error {
+            PathError::Resized { .. } => true,
+            _ => self.paths.iter().all(|path| path.is_changed && matches!(path.state, State::Down { .. })),
+        };
+        if self.has_served && is_over && self.lost.is_none() {
+            self.give_up(Lost::Changed { why: error.to_string() });
+        }
+    }
+
+    /// The path serves again after it was looked at anew.
+    pub(super) fn say_same_unit(&mut self, at: usize, now: Instant) {
+        self.log.push(now, Some(self.paths[at].index), EventKind::SameUnit);
+    }
+
+    /// Remembers the first block of a write that has ended, by which a path can prove itself.
+    #[cold]
+    pub(super) fn remember(&mut self, user: u32) {
+        let block_bytes = self.capacity().block_bytes;
+        let lba = self.slots.get(user).lba;
+        // A later write to the same block may be in the air already.
+        let overlaps = |(other, slot): (u32, &crate::slots::Slot<B>)| {
+            other != user
+                && slot.direction == Direction::Write
+                && matches!(slot.owner, Owner::Caller { .. })
+                && lba.wrapping_sub(slot.lba) < u64::from(slot.transfer_bytes / block_bytes)
+        };
+        if self.slots.live().any(overlaps) {
+            return;
+        }
+        self.is_sampling = false;
+        if let Some(data) = self.slots.get(user).data.bytes().get(..block_bytes as usize) {
+            self.config.proof.remember(lba, data);
+        }
+    }
+}

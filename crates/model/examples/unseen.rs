@@ -1,0 +1,34 @@
+//! `cargo run -p assay-model --example unseen`: the open half of the unseen rows, predicted and measured.
+
+#![expect(clippy::print_stdout, reason = "an example prints")]
+
+use assay_model::resolved::Tables;
+use assay_model::unseen::Half;
+use assay_model::validate::unseen_half;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let open = unseen_half(Half::Open, &mut Tables::default())?;
+    for r in &open.rows {
+        println!(
+            "{:<20} {:<52} {:>9.0} {:>9.0} [{:>8.0} {:>8.0}] {:>5.2} {} {} {}",
+            r.system,
+            r.test,
+            r.measured,
+            r.predicted.value,
+            r.predicted.lo,
+            r.predicted.hi,
+            r.ratio,
+            if r.inside { "in " } else { "OUT" },
+            if r.limit_right { "ok" } else { "--" },
+            r.limit
+        );
+    }
+    println!(
+        "inside {:.2}, median error hardware {:.3}, all {:.3}, limit right {:.2}",
+        open.inside(),
+        open.median_error_hardware(),
+        open.median_error(),
+        open.limit_right()
+    );
+    Ok(())
+}

@@ -1,0 +1,184 @@
+//! What must hold for every array: shipped ones, unseen ones and a thousand at random.
+
+use assay_model::array::{Array, set, shipped};
+use assay_model::closed::closed_form;
+use assay_model::demand::demand_table;
+use assay_model::des::{ClientOutcome, SimOptions, simulate};
+use assay_model::facts::usable_bytes;
+use assay_model::workload::Workload;
+use assay_spec::units::{Bytes, GIB, Nanos};
+
+use assay_model::quantity::Corner;
+use assay_model::resolved::{ResolvedArray, Tables};
+
+/// A run of so many I/Os has a rate within this of its long-run rate.
+const NOISE: f64 = 0.06;
+
+/// A generator for choices; the model's own is not public.
+struct Choices(u64);
+
+impl Choices {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn of<T: Copy>(&mut self, all: &[T]) -> T {
+        let pick = self.next() % all.len() as u64;
+        all[usize::try_from(pick).expect("below a length")]
+    }
+}
+
+/// A shipped array with another level, another number of members, other caches and another link.
+fn random_array(choices: &mut Choices) -> (Array, String) {
+    let base = choices.of(&["hdd-7200", "ssd-sata", "nvme", "raid6-12bay", "allflash-25gbe", "nas-4bay"]);
+    let (level, disks) = choices.of(&[
+        ("single", 1),
+        ("0", 4),
+        ("1", 2),
+        ("10", 8),
+        ("5", 3),
+        ("5", 8),
+        ("6", 6),
+        ("6", 12),
+        ("raidz1", 5),
+        ("raidz2", 8),
+    ]);
+    let cache = choices.of(&["none", "none", "256MiB", "2GiB"]);
+    let link = choices.of(&["1GbE", "10GbE", "25GbE"]);
+    let battery = if cache == "none" { " controller.battery=no" } else { "" };
+    let local = matches!(base, "hdd-7200" | "ssd-sata" | "nvme");
+    let link = if local { String::new() } else { format!(" link={link}") };
+    let changes = format!(
+        "raid={level} disks={disks} controller.read_cache=none controller.write_back={cache}{battery}{link}"
+    );
+    let mut array = crate::array(base);
+    set(&mut array, &changes).unwrap_or_else(|e| panic!("{base} {changes}: {e}"));
+    (array, format!("{base} {changes}"))
+}
+
+/// Whole GiB in so many bytes.
+fn whole_gib(bytes: f64) -> u64 {
+    (0_u64..).find(|gib| (gib + 1) as f64 * GIB as f64 > bytes).unwrap_or(0)
+}
+
+fn random_load(choices: &mut Choices, array: &Array) -> Workload {
+    let share = choices.of(&[0.01, 0.1, 1.0]);
+    let size = choices.of(&[4096, 8192, 65_536]);
+    let (read, random) = choices.of(&[(100.0, 100.0), (0.0, 100.0), (70.0, 100.0), (100.0, 0.0), (0.0, 0.0)]);
+    Workload {
+        span: Bytes(GIB.max(whole_gib(usable_bytes(array) * share) * GIB)),
+        duration: Nanos::from_secs(3600),
+        ..Workload::simple("random", size, read, random, choices.of(&[1, 2, 8, 32, 128]))
+    }
+}
+
+fn run(array: &Array, load: &Workload, max_ios: u64, tables: &mut Tables) -> (ClientOutcome, f64, f64, f64) {
+    let resolved = ResolvedArray::new(array, Corner::Nominal, load.region(), tables);
+    let classes = resolved.classes(load);
+    let options = SimOptions { seed: 7, max_ios, cache_full: true };
+    let outcome = simulate(&resolved, std::slice::from_ref(load), options).remove(0);
+    let table = demand_table(&resolved, &classes, load.total_outstanding());
+    let bound = table.first().expect("every load touches a resource").ceiling_iops;
+    let closed = closed_form(&resolved, &classes, load);
+    (outcome, bound, closed.iops, closed.mean_ms)
+}
+
+/// The mean of the I/Os at or above a percentile.
+fn tail_mean_ms(outcome: &ClientOutcome, percentile: f64) -> f64 {
+    let from = outcome.latency_ns.value_at_percentile(percentile);
+    let (mut count, mut sum) = (0.0, 0.0);
+    for step in outcome.latency_ns.iter_recorded().filter(|s| s.value_iterated_to() >= from) {
+        count += step.count_at_value() as f64;
+        sum += step.count_at_value() as f64 * step.value_iterated_to() as f64;
+    }
+    sum / count / 1e6
+}
+
+/// Whether writes are answered before they are on their disks.
+#[derive(Clone, Copy, PartialEq)]
+enum Cache {
+    None,
+    WriteBack,
+}
+
+fn cache_of(array: &Array) -> Cache {
+    if array.controller.write_back.is_some() { Cache::WriteBack } else { Cache::None }
+}
+
+fn check_order(outcome: &ClientOutcome, cache: Cache, what: &str) {
+    let p = |q| outcome.percentile_ms(q);
+    assert!(p(50.0) <= p(99.0) && p(99.0) <= p(100.0), "{what}");
+    // Where a cache holds the slow writes back, fewer than one in a hundred may carry the whole mean.
+    if cache == Cache::None {
+        assert!(
+            p(99.0) >= 0.99 * outcome.mean_ms(),
+            "{what}: p99 {} below mean {}",
+            p(99.0),
+            outcome.mean_ms()
+        );
+    }
+    assert!(p(99.0) <= 1.01 * tail_mean_ms(outcome, 99.0), "{what}");
+}
+
+/// Every kind of array that ships and that is described for validation, under every kind of load.
+#[test]
+fn the_simulation_stays_below_the_bound_of_the_demand_table_for_every_array() {
+    let (mut beyond, mut tables) = (Vec::new(), Tables::default());
+    for array in shipped::all().unwrap() {
+        for (read, random) in [(100.0, 100.0), (0.0, 100.0), (70.0, 100.0), (100.0, 0.0), (0.0, 0.0)] {
+            for n in [1, 8, 64] {
+                let load = Workload {
+                    duration: Nanos::from_secs(3600),
+                    ..Workload::simple("p", 8192, read, random, n)
+                };
+                let what = format!("{} {read}/{random} x{n}", array.name);
+                let (outcome, bound, ..) = run(&array, &load, 6_000, &mut tables);
+                check_order(&outcome, cache_of(&array), &what);
+                if outcome.iops > bound * (1.0 + NOISE) {
+                    beyond.push(format!("{what}: {:.0} above {bound:.0}", outcome.iops));
+                }
+            }
+        }
+    }
+    assert!(beyond.is_empty(), "{}", beyond.join("\n"));
+}
+
+#[test]
+fn a_thousand_random_arrays_keep_their_bounds_and_both_engines_agree() {
+    let (mut choices, mut tables) = (Choices(15), Tables::default());
+    let (mut beyond, mut iops_apart, mut mean_apart) = (Vec::new(), 0, 0);
+    for i in 0..1000 {
+        let (array, changes) = random_array(&mut choices);
+        let load = random_load(&mut choices, &array);
+        let what = format!(
+            "{i}: {changes}, {} bytes {}/{} x{} on {:.0} GB",
+            load.mix[0].size.0,
+            load.mix[0].read_pct,
+            load.mix[0].random_pct,
+            load.outstanding,
+            load.span.0 as f64 / 1e9
+        );
+        let (outcome, bound, iops, mean_ms) = run(&array, &load, 3_000, &mut tables);
+        check_order(&outcome, cache_of(&array), &what);
+        if outcome.iops > bound * (1.0 + NOISE) {
+            beyond.push(format!("{what}: {:.0} above {bound:.0}", outcome.iops));
+        }
+        if (iops / outcome.iops - 1.0).abs() > 0.10 {
+            iops_apart += 1;
+            println!("{what}: closed {iops:.0}, simulated {:.0}", outcome.iops);
+        }
+        if (mean_ms / outcome.mean_ms() - 1.0).abs() > 0.10 {
+            mean_apart += 1;
+        }
+    }
+    println!("IOPS apart {iops_apart}, mean apart {mean_apart}");
+    assert!(beyond.is_empty(), "{}:\n{}", beyond.len(), beyond.join("\n"));
+    assert!(
+        iops_apart <= 100 && mean_apart <= 100,
+        "{iops_apart} and {mean_apart} of 1000 apart by over 10 %"
+    );
+}

@@ -1,0 +1,97 @@
+//! The end of commands whose time is over, wherever their calls are; and the word that commands take long.
+
+use std::time::Instant;
+
+use assay_tcp::StallNews;
+
+use super::File;
+use super::table::{CallState, Owner};
+use crate::error::IoError;
+use crate::events::EventKind;
+use crate::nfs3::NfsStatus;
+
+impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
+    /// Commands that were submitted since the last turn begin their time now.
+    pub(super) fn stamp_submitted(&mut self, now: Instant) {
+        for &slot in self.waiting.iter().rev().take(std::mem::take(&mut self.unstamped_count)) {
+            self.tables.slot(slot).submitted_at = now;
+        }
+    }
+
+    /// Reports commands that take long, once for each stretch.
+    pub(super) fn watch_stalls(&mut self, now: Instant) {
+        let (mut oldest, mut commands) = (None, 0);
+        for (_, slot) in self.tables.live_slots() {
+            oldest = Some(oldest.map_or(slot.submitted_at, |at: Instant| at.min(slot.submitted_at)));
+            commands += 1;
+        }
+        let limit_s = self.config.timeouts.io.as_secs();
+        let kind = match self.stall.look(oldest, now) {
+            None => return,
+            Some(StallNews::Began { waited }) => {
+                EventKind::Stalled { waited_ms: waited.as_millis(), commands, limit_s }
+            }
+            Some(StallNews::Ended { waited }) => EventKind::Resumed { waited_ms: waited.as_millis() },
+        };
+        self.log.push(now, None, kind);
+    }
+
+    /// Fails every command that was submitted longer ago than the limit.
+    pub(super) fn expire(&mut self, now: Instant) {
+        let limit = self.config.timeouts.io;
+        let is_overdue = |since: Instant| now.saturating_duration_since(since) > limit;
+        let overdue = self.tables.live_slots().filter(|(_, slot)| is_overdue(slot.submitted_at));
+        for slot in overdue.map(|(slot, _)| slot).collect::<Vec<_>>() {
+            self.expire_one(slot, now);
+        }
+    }
+
+    fn expire_one(&mut self, slot: u32, now: Instant) {
+        let is_its = |owner| matches!(owner, Owner::Io { slot: of } if of == slot);
+        let first =
+            |file: &Self| file.tables.live().find(|(_, call)| is_its(call.owner)).map(|(call, _)| call);
+        while let Some(call) = first(self) {
+            let error = self.expired(Some(call));
+            self.end_overdue(call, error, now);
+        }
+        // One without calls has not been given any yet; the others ended with their last call.
+        if self.tables.live_slots().any(|(live, _)| live == slot) {
+            self.waiting.retain(|waiting| *waiting != slot);
+            let error = self.expired(None);
+            self.finish(slot, Err(error));
+        }
+    }
+
+    fn expired(&mut self, call: Option<u32>) -> IoError {
+        IoError::Expired { waited_s: self.config.timeouts.io.as_secs(), last: self.last_words(call) }
+    }
+
+    /// Why a call, or any of them, has no answer.
+    pub(super) fn last_words(&mut self, call: Option<u32>) -> String {
+        let is_paused = |place| matches!(place, CallState::Paused { .. });
+        if call.is_some_and(|call| is_paused(self.tables.call(call).place)) {
+            return NfsStatus::JUKEBOX.to_string();
+        }
+        let last = self.paths.iter().find_map(|path| path.last_error.clone());
+        last.unwrap_or_else(|| "the server keeps the connection up and does not answer".into())
+    }
+
+    /// Ends a call that nobody waits for any more. Its answer may still come in, and half of the call may have left: its
+    /// connection ends first.
+    pub(super) fn end_overdue(&mut self, call: u32, error: IoError, now: Instant) {
+        let (owner, xid) = (self.tables.call(call).owner, self.tables.call(call).xid);
+        if let CallState::Queued { path } | CallState::Sent { path } = self.tables.call(call).place {
+            self.fail_path(path.into(), "an I/O was not answered in its time", now);
+            let same = self.tables.call(call);
+            if (same.owner, same.xid) != (owner, xid) {
+                return;
+            }
+        }
+        match self.tables.call(call).place {
+            CallState::Waiting => self.homeless.retain(|waiting| *waiting != call),
+            CallState::Paused { .. } => self.paused_count -= 1,
+            _ => {}
+        }
+        self.give_up_call(0, call, error, now);
+    }
+}
