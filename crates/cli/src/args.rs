@@ -16,7 +16,7 @@ pub(crate) use results::*;
 ///
 /// assay TARGET shows what a target is and what to type next.
 #[derive(Debug, Parser)]
-#[command(name = "assay", version, max_term_width = 110)]
+#[command(name = "assay", version, max_term_width = 110, after_help = crate::exit::HELP)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) verb: Verb,
@@ -138,13 +138,15 @@ Examples:
 iSCSI: iscsi://[user@]host[:port]/target-name/lun[?key=value&…] with the keys portal (repeat it), sessions, policy \
 (rr, lo, fixed, vmware, vmware-bytes), rr_ios, rr_bytes, header_digest, data_digest, initial_r2t, immediate_data \
 (yes or no), initiator, chap_file, timeout (seconds after which an I/O fails). The CHAP secret comes from chap_file or ASSAY_CHAP_FILE (its \
-first line), from ASSAY_CHAP_SECRET, or from a prompt; ASSAY_CHAP_MUTUAL_USER and ASSAY_CHAP_MUTUAL_SECRET are the \
+first line), from ASSAY_CHAP_SECRET, or from a prompt, and never from the address, which every user of the machine \
+can read (ps); ASSAY_CHAP_MUTUAL_USER and ASSAY_CHAP_MUTUAL_SECRET are the \
 credentials that the target must present.
 
 NFS: nfs://host[:port]/export/path[?key=value&…] with the keys port, mountport, connections, sync (unstable: one \
 COMMIT at the end; file: each write is durable), uid, gid, timeout (seconds after which an I/O fails).
 
-Exit codes: 0 done, 1 run with errors, 2 bad input, 130 interrupted.
+Exit codes: 0 done, 1 begun and something failed, 2 refused and nothing touched, 130 stopped by a signal; \
+assay --help says more.
 Ctrl-C once: no new I/O; what was measured is kept. Twice: stop at once.";
 
 #[derive(Debug, Args)]

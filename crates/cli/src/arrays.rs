@@ -8,7 +8,8 @@ use assay_target::input::{Input, read_text};
 use serde_json::json;
 
 use crate::args::{ArraysArgs, ArraysVerb};
-use crate::{Exit, say};
+use crate::exit::Exit;
+use crate::terminal::say;
 
 /// The largest file of the shipped ones has 5 KiB, most of it comments.
 const ARRAY: Input = Input { name: "an array", bytes_max: 1 << 20 };

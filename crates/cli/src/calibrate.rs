@@ -1,10 +1,9 @@
 //! `assay calibrate`: fits the numbers that no data sheet has to seven small tests on the real target.
 
-use std::io::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use assay_analysis::{StepSummary, array_region};
 use assay_model::array::Array;
 use assay_model::calibrate::{Calibration, MicroTests, Point, Steadiness, calibrate_rounds};
@@ -17,15 +16,17 @@ use assay_model::workload::Workload;
 use assay_record::RunHeader;
 use assay_report::prediction::interval;
 use assay_spec::units::Nanos;
-use assay_spec::{Overrides, Plan, PlanFile};
+use assay_spec::{Address, Overrides, Plan, PlanFile};
 
 use crate::args::CalibrateArgs;
 use crate::arrays::array;
+use crate::exit::{Exit, Failed};
 use crate::open_store::open_store;
-use crate::output::note;
+use crate::output::{Kept, Output, OutputKind};
 use crate::progress::about;
-use crate::run::{Done, Order, execute, stop_on_signals, too_small};
-use crate::{Exit, say};
+use crate::run::{Done, Order, execute, refuse_store, too_small};
+use crate::signals::stop_on_signals;
+use crate::terminal::{note, say};
 
 /// The micro-tests. Their names select the part of [`MicroTests`] that they fill.
 const MICRO: &str = include_str!("calibrate/micro.toml");
@@ -35,9 +36,7 @@ const WITHIN: f64 = 0.10;
 const OTHERS: &str = include_str!("calibrate/others.toml");
 
 pub(crate) fn calibrate(args: &CalibrateArgs) -> anyhow::Result<Exit> {
-    if args.output.exists() && !args.replace {
-        bail!("{} exists; choose another file, or replace it with --replace", args.output.display());
-    }
+    let output = place(args)?;
     let base = array(&args.array)?;
     let store = open_store(&args.store)?;
     let stop = stop_on_signals()?;
@@ -52,10 +51,7 @@ pub(crate) fn calibrate(args: &CalibrateArgs) -> anyhow::Result<Exit> {
             too_small: too_small(args.size),
         };
         let mut done = execute(order, &args.io, &store, &stop)?;
-        match done.failed.take() {
-            Some(failed) => Err(anyhow::Error::from(failed)),
-            None => Ok(done),
-        }
+        done.failures.pop().map_or(Ok(done), Err)
     };
     // Check loads are measured in the same minutes as the micro-tests: a target that drifts does so in both, and the
     // drift is not taken for an error of the model.
@@ -76,13 +72,28 @@ pub(crate) fn calibrate(args: &CalibrateArgs) -> anyhow::Result<Exit> {
     }
     let mut tables = Tables::default();
     let (calibration, steadiness) = calibrate_rounds(&base, &micro, &mut tables)?;
-    write(&args.output, &calibration)?;
+    output.write(&calibration.to_toml(), None).map_err(|error| Failed::new(Exit::Errors, error))?;
     say(&text_of(&calibration, &args.output))?;
     if !others.is_empty() {
         let rows = beside(&others, &base, &calibration.array, &mut tables);
         say(&beside_text(&rows, steadiness))?;
     }
     Ok(Exit::Done)
+}
+
+/// Returns where the array file goes: under a new name, or with `--replace` over an array file of an earlier calibration.
+fn place(args: &CalibrateArgs) -> anyhow::Result<Output> {
+    let path = &args.output;
+    if path == Path::new("-") {
+        bail!("-o -: the array file needs a name, as assay predict reads it from there");
+    }
+    let targets: Vec<Address> = args.target.parse().into_iter().collect();
+    refuse_store(&targets, &args.store)?;
+    let output = Output::check(path, OutputKind::Array, Kept::of(&args.store, &targets), None)?;
+    if path.exists() && !args.replace {
+        bail!("{output} exists; choose another file, or replace it with --replace");
+    }
+    Ok(output)
 }
 
 /// Returns the line that announces a round: its content, and the time left without filling.
@@ -142,13 +153,6 @@ fn micro_tests(done: &Done, base: &Array, raw_link_mb_s: Option<f64>) -> MicroTe
         }
     }
     tests
-}
-
-fn write(path: &Path, calibration: &Calibration) -> anyhow::Result<()> {
-    let mut file =
-        std::fs::File::create(path).with_context(|| format!("cannot create {}", path.display()))?;
-    file.write_all(calibration.to_toml().as_bytes())
-        .with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// Returns the fitted numbers, the goodness of fit, remarks, and the limits of the file as text.

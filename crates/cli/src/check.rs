@@ -7,7 +7,8 @@ use assay_spec::{Address, NfsAddress, without_secret};
 use serde_json::{Value, json};
 
 use crate::args::CheckArgs;
-use crate::{Exit, say};
+use crate::exit::Exit;
+use crate::terminal::say;
 
 pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<Exit> {
     let found = args.targets.iter().map(|t| inspect(t)).collect::<anyhow::Result<Vec<_>>>()?;

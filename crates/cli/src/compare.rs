@@ -1,6 +1,6 @@
 //! `assay compare`: results side by side, and which differences are more than noise.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use assay_analysis::compare::{ResultSet, Side, Source, compare_with};
@@ -10,13 +10,14 @@ use assay_store::{RunRow, Store};
 use assay_target::input::{Input, read_text};
 
 use crate::args::CompareArgs;
+use crate::exit::Exit;
 use crate::export::is_export;
 use crate::open_store::existing_store;
-use crate::output::check_report_path;
+use crate::output::{Kept, Output};
 use crate::published;
 use crate::render::Rendered as _;
 use crate::runs::Stored;
-use crate::{Exit, say};
+use crate::terminal::say;
 
 /// A JSON document of a run. Most of one are its series: about 150 bytes for each second.
 const DOCUMENT: Input = Input { name: "a JSON document of a run", bytes_max: 256 << 20 };
@@ -24,16 +25,14 @@ const DOCUMENT: Input = Input { name: "a JSON document of a run", bytes_max: 256
 pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<Exit> {
     // Articles and files can be compared where nothing was ever stored.
     let store = existing_store(&args.store);
-    if let Some(path) = &args.output {
-        let of_store = store.iter().map(|store| store.path().to_owned()).collect::<Vec<_>>();
-        check_report_path(path, &of_store)?;
-    }
+    let check = |path: &PathBuf| Output::check_named(path, Kept::of(&args.store, &[]), None);
+    let output = args.output.as_ref().map(check).transpose()?;
     let sides: Vec<Side> = args.results.iter().map(|name| side(&store, name)).collect::<Result<_, _>>()?;
     let sides = with_distinct_names(sides);
     let comparison = compare_with(&sides, &stored_repetitions(&store, &sides)?);
-    if let Some(path) = &args.output {
-        comparison.write(path, "comparison")?;
-        if path == Path::new("-") {
+    if let Some(output) = &output {
+        comparison.write(output, "comparison")?;
+        if output.is_stdout() {
             return Ok(Exit::Done);
         }
     }

@@ -14,11 +14,12 @@ use assay_target::input::{self, Input};
 use serde::{Deserialize, Serialize};
 
 use crate::args::{ExportArgs, ExportFormat, ImportArgs};
-use crate::open_store::{existing_store, open_store, store_path};
-use crate::output::{OutputKind, check_output_path, note, write_file};
+use crate::exit::{Exit, Failed};
+use crate::open_store::{existing_store, open_store};
+use crate::output::{Kept, Output, OutputKind};
 use crate::run::Choice;
 use crate::runs::Stored;
-use crate::{Exit, say};
+use crate::terminal::{note, say};
 
 /// Name and version of the file's form, its first words.
 const SCHEMA: &str = "assay.export/1";
@@ -30,19 +31,34 @@ const EXPORT: Input = Input { name: "a file of assay export", bytes_max: 2 << 30
 
 /// The first line.
 #[derive(Debug, Serialize, Deserialize)]
-struct Cover {
-    schema: String,
-    run: String,
-    label: Option<String>,
-    note: Option<String>,
-    /// Number of lines that follow.
-    events: usize,
+pub(crate) struct Cover {
+    pub(crate) schema: String,
+    pub(crate) run: String,
+    pub(crate) label: Option<String>,
+    pub(crate) note: Option<String>,
+    /// Number of lines that follow; `None` in the file of a run whose store was lost, which grows while the run goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) events: Option<usize>,
+    /// Why events are missing from some moment on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) lost: Option<String>,
+}
+
+impl Cover {
+    /// Of a run that is not over.
+    pub(crate) fn of(run: &str, label: Option<&str>, note: Option<&str>) -> Self {
+        let owned = |text: Option<&str>| text.map(str::to_owned);
+        let (schema, run) = (SCHEMA.to_owned(), run.to_owned());
+        Self { schema, run, label: owned(label), note: owned(note), events: None, lost: None }
+    }
 }
 
 /// A run from a file.
 pub(crate) struct Exported {
     pub(crate) label: Option<String>,
     pub(crate) note: Option<String>,
+    /// Why events are missing from some moment on.
+    pub(crate) lost: Option<String>,
     pub(crate) header: RunHeader,
     pub(crate) events: Vec<Event>,
 }
@@ -94,9 +110,9 @@ fn write_text(args: &ExportArgs, text: &str) -> anyhow::Result<()> {
     let Some(path) = args.output.as_deref().filter(|path| *path != Path::new("-")) else {
         return say(text);
     };
-    check_output_path(path, OutputKind::Text, &[store_path(&args.store)?])?;
-    write_file(path, text)?;
-    note!("written to {}", path.display());
+    let output = Output::check(path, OutputKind::Text, Kept::of(&args.store, &[]), None)?;
+    output.write(text, None).map_err(|error| Failed::new(Exit::Errors, error))?;
+    note!("written to {output}");
     Ok(())
 }
 
@@ -108,21 +124,24 @@ fn export_events(args: &ExportArgs) -> anyhow::Result<Exit> {
         bail!("run {run} is still going on; export it when it has ended");
     }
     let path = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{run}.assay")));
-    check_output_path(&path, OutputKind::Export, &[store.path().to_owned()])?;
+    let output = Output::check(&path, OutputKind::Export, Kept::of(&args.store, &[]), Some(&run))?;
     let events = store.load(&run)?;
-    let cover =
-        Cover { schema: SCHEMA.to_owned(), run, label: row.label, note: row.note, events: events.len() };
+    let cover = Cover {
+        events: Some(events.len()),
+        lost: row.lost,
+        ..Cover::of(&run, row.label.as_deref(), row.note.as_deref())
+    };
     let mut text = serde_json::to_string(&cover)? + "\n";
     for event in &events {
         text.push_str(&serde_json::to_string(event)?);
         text.push('\n');
     }
-    if path == Path::new("-") {
+    if output.is_stdout() {
         say(&text)?;
         return Ok(Exit::Done);
     }
-    write_file(&path, &text)?;
-    note!("run {} written to {}; assay import {1} adds it to another store", cover.run, path.display());
+    output.write(&text, Some(&run))?;
+    note!("run {run} written to {}; assay import {0} adds it to another store", path.display());
     Ok(Exit::Done)
 }
 
@@ -184,19 +203,37 @@ fn of_result(result: ImportedResult, store: &Store, number: u64) -> anyhow::Resu
     let random = u64::from(now.subsec_nanos()) << 32 | (u64::from(std::process::id()) ^ number << 20);
     let run = store.new_run_id(result.started_unix_ms().unwrap_or(now_ms), random)?;
     let (header, events) = result.into_events(run, env!("CARGO_PKG_VERSION"), now_ms);
-    Ok(Exported { label: None, note: None, header, events })
+    Ok(Exported { label: None, note: None, lost: None, header, events })
 }
 
 fn add(store: &Store, exported: &Exported) -> anyhow::Result<()> {
+    make_room(store, exported)?;
     let mut writer =
         store.begin_run(&exported.header, exported.label.as_deref(), exported.note.as_deref())?;
     let stored = exported.events.iter().try_for_each(|event| writer.append(event));
     drop(writer);
+    let stored = stored.and_then(|()| match &exported.lost {
+        Some(why) => store.set_lost(&exported.header.run, Some(why)),
+        None => Ok(()),
+    });
     if stored.is_err() {
         // Half of a run would be in the way of the next attempt.
         let _ = store.remove(&exported.header.run);
     }
     Ok(stored?)
+}
+
+/// Removes what the store has of a run when it lost the rest, and the file has more.
+fn make_room(store: &Store, exported: &Exported) -> anyhow::Result<()> {
+    let run = &exported.header.run;
+    let Ok(row) = store.row(run) else { return Ok(()) };
+    let is_part = row.status.is_none() && !row.is_running;
+    // A part that does not even read back is no reason to keep it.
+    let has_less = store.load(run).map_or(true, |events| exported.events.starts_with(&events));
+    if is_part && has_less && exported.events.len() > store.load(run).map_or(0, |events| events.len()) {
+        store.remove(run)?;
+    }
+    Ok(())
 }
 
 /// Whether a file is one of these.
@@ -224,8 +261,8 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Exported> {
         let event = serde_json::from_str(&line);
         events.push(event.with_context(|| format!("{name}:{} does not read back", index + 2))?);
     }
-    if events.len() != cover.events {
-        bail!("{name} is cut off: it has {} of {} events; export it again", events.len(), cover.events);
+    if let Some(count) = cover.events.filter(|count| *count != events.len()) {
+        bail!("{name} is cut off: it has {} of {count} events; export it again", events.len());
     }
     let Some(RunEvent::Started(header)) = events.first().map(|event| &event.what) else {
         bail!("{name} does not begin with the start of a run; export it again");
@@ -237,5 +274,5 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Exported> {
     if header.run != cover.run {
         bail!("{name} is named run {} and holds run {}; export it again", cover.run, header.run);
     }
-    Ok(Exported { label: cover.label, note: cover.note, header, events })
+    Ok(Exported { label: cover.label, note: cover.note, lost: cover.lost, header, events })
 }

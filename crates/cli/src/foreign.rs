@@ -13,8 +13,9 @@ use assay_spec::suites::suite;
 use assay_target::input::{Input, open};
 
 use crate::args::{ConvertArgs, RunArgs};
-use crate::output::{OutputKind, check_output_path, error_options, note, write_file};
-use crate::{Exit, say};
+use crate::exit::{Exit, Failed};
+use crate::output::{Kept, Output, OutputKind};
+use crate::terminal::{error_options, note, say};
 
 /// What is read here, for messages.
 const FOREIGN: Input = Input { name: "a file of another tool", bytes_max: TEXT_BYTES_MAX };
@@ -169,8 +170,8 @@ pub(crate) fn convert(args: &ConvertArgs) -> anyhow::Result<Exit> {
     match args.output.as_deref().filter(|path| *path != Path::new("-")) {
         None => say(&imported.plan)?,
         Some(path) => {
-            check_output_path(path, OutputKind::Text, &[args.file.clone().into()])?;
-            write_file(path, &imported.plan)?;
+            let output = Output::check(path, OutputKind::Text, Kept::of_environment(), None)?;
+            output.write(&imported.plan, None).map_err(|error| Failed::new(Exit::Errors, error))?;
         }
     }
     explain(&args.file, &imported);

@@ -10,9 +10,9 @@ use assay_spec::{Address, AddressError, IscsiPortal, NfsAddress};
 use clap::CommandFactory as _;
 
 use crate::args::{CheckArgs, Cli, StoreArgs};
+use crate::exit::Exit;
 use crate::open_store::store_if_any;
-use crate::output::text_options;
-use crate::{Exit, say};
+use crate::terminal::{say, text_options};
 
 /// Size of a sector in sysfs, bytes; the same for all devices.
 const SYSFS_SECTOR_BYTES: u64 = 512;

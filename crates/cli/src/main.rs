@@ -1,7 +1,7 @@
 //! The program `assay`, one file for each verb.
 //!
-//! Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 run with errors, 2 bad
-//! input, 130 interrupted.
+//! Results go to standard output, everything else to standard error (`terminal.rs`). What exit codes mean is in
+//! `exit.rs`.
 #![forbid(unsafe_code)]
 
 mod args;
@@ -12,8 +12,10 @@ mod check_lun;
 mod check_nfs;
 mod compare;
 mod discovery;
+mod exit;
 mod export;
 mod foreign;
+mod keep;
 mod look;
 mod open_store;
 mod output;
@@ -26,46 +28,50 @@ mod render;
 mod run;
 mod runs;
 mod secret;
+mod signals;
 mod suites;
 mod targets;
+mod terminal;
 mod truth;
 
 use std::process::ExitCode;
 
+use assay_report::escape;
 use clap::Parser;
 
 use args::{Cli, Verb};
-use output::note;
-
-/// Exit code of a verb.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Exit {
-    /// Everything was done.
-    Done = 0,
-    /// It ran, with errors.
-    Errors = 1,
-    /// It was stopped.
-    Interrupted = 130,
-}
-
-/// Exit code for input that cannot be used. Nothing was started.
-const BAD_INPUT: u8 = 2;
+use exit::{Exit, Failed};
+use terminal::note;
 
 fn main() -> ExitCode {
     let typed: Vec<String> =
         std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
-    let result = look::without_verb(&typed).unwrap_or_else(|| {
-        let cli = Cli::parse();
-        output::set_color(cli.color);
-        verb(&cli.verb)
+    let result = secret::refuse_typed(&typed).and_then(|()| {
+        look::without_verb(&typed).unwrap_or_else(|| {
+            let cli = parsed(&typed);
+            terminal::set_color(cli.color);
+            verb(&cli.verb)
+        })
     });
     match result {
         Ok(exit) => ExitCode::from(exit as u8),
         Err(error) => {
             note!("error: {}", message(&error));
-            ExitCode::from(error.downcast_ref::<Failed>().map_or(BAD_INPUT, |failed| failed.exit as u8))
+            ExitCode::from(exit::of(&error) as u8)
         }
     }
+}
+
+/// Reads the command line. Help and mistakes end the program here.
+fn parsed(typed: &[String]) -> Cli {
+    Cli::try_parse().unwrap_or_else(|error| {
+        if typed.iter().any(|word| escape::visible(word) != *word) {
+            // What clap repeats of it must not command the terminal.
+            note!("{}", error.render().to_string().trim_end());
+            std::process::exit(error.exit_code());
+        }
+        error.exit()
+    })
 }
 
 fn verb(verb: &Verb) -> anyhow::Result<Exit> {
@@ -107,10 +113,12 @@ fn message(error: &anyhow::Error) -> String {
 /// Returns what to do about an error of the system. Errors of the store contain it.
 fn next_step(error: &anyhow::Error) -> &'static str {
     use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem, StorageFull};
+    // What failed after a beginning stands in an error of its own.
+    let error = error.downcast_ref::<Failed>().map_or(error, |failed| &failed.error);
     let has_advice = error.chain().any(|cause| cause.is::<assay_store::StoreError>());
     let kind = error.chain().find_map(|cause| Some(cause.downcast_ref::<std::io::Error>()?.kind()));
     match kind.filter(|_| !has_advice) {
-        Some(PermissionDenied) if is_root() => {
+        Some(PermissionDenied) if nix::unistd::geteuid().is_root() => {
             "; root is refused too: look for a read-only or immutable file (lsattr), an NFS export that maps root to \
              nobody, or a container without access to devices"
         }
@@ -122,43 +130,5 @@ fn next_step(error: &anyhow::Error) -> &'static str {
         }
         Some(StorageFull) => "; free some space, or choose another place or a smaller --size",
         _ => "",
-    }
-}
-
-/// Whether this process runs as root.
-fn is_root() -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-    std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
-}
-
-/// An error that is not bad input: something failed on the way.
-#[derive(Debug)]
-pub(crate) struct Failed {
-    pub(crate) exit: Exit,
-    pub(crate) says: String,
-}
-
-impl Failed {
-    pub(crate) fn new(exit: Exit, error: impl std::fmt::Display) -> Self {
-        Self { exit, says: error.to_string() }
-    }
-}
-
-impl std::fmt::Display for Failed {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.says)
-    }
-}
-
-impl std::error::Error for Failed {}
-
-/// Prints to standard output. A reader that closes the pipe early (`assay runs | head`) is no error.
-pub(crate) fn say(text: &str) -> anyhow::Result<()> {
-    use std::io::Write as _;
-    match std::io::stdout().write_all(text.as_bytes()) {
-        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(Failed::new(Exit::Errors, format!("cannot print the result: {e}")).into())
-        }
-        _ => Ok(()),
     }
 }

@@ -6,23 +6,41 @@ use anyhow::Context as _;
 use assay_store::Store;
 
 use crate::args::StoreArgs;
+use crate::terminal::note;
 
 /// Opens the store for writing, and creates it if there is none.
 pub(crate) fn open_store(args: &StoreArgs) -> anyhow::Result<Store> {
-    Ok(Store::open(store_path(args)?)?)
+    let store = Store::open(store_path(args)?)?;
+    say_how_it_is(&store);
+    Ok(store)
 }
 
 /// Opens the store for reading; it must exist.
 pub(crate) fn existing_store(args: &StoreArgs) -> anyhow::Result<Store> {
     let path = store_path(args)?;
-    Store::open_existing(&path)?.with_context(|| {
+    store_if_any(args)?.with_context(|| {
         format!("there is no store {0} yet; `assay run SUITE TARGET --store {0}` creates it", path.display())
     })
 }
 
 /// Opens the store for reading; `None` if there is none.
 pub(crate) fn store_if_any(args: &StoreArgs) -> anyhow::Result<Option<Store>> {
-    Ok(Store::open_existing(store_path(args)?)?)
+    let store = Store::open_existing(store_path(args)?)?;
+    store.iter().for_each(say_how_it_is);
+    Ok(store)
+}
+
+/// Says what somebody who uses a store must know about it.
+fn say_how_it_is(store: &Store) {
+    if let Some(mode) = store.tightened_from() {
+        note!(
+            "note: other users had access to the store {} (mode {mode:04o}); now only its owner has",
+            store.path().display()
+        );
+    }
+    if let Some(why) = store.read_only() {
+        note!("note: the store can only be read: {why}");
+    }
 }
 
 pub(crate) fn store_path(args: &StoreArgs) -> anyhow::Result<PathBuf> {

@@ -1,23 +1,20 @@
-//! Writing without harm: files of results, standard error, and what the terminal takes.
+//! Where `-o` may write. One function decides it for every verb.
+//!
+//! A file is only ever replaced if Assay wrote it, it is of the same kind, and it does not hold another run. It is
+//! replaced by renaming a whole new file, so that nobody reads half of it and a failure leaves the old one. Devices,
+//! pipes, folders, the store, the targets and links to any of them are never written to.
 
-use std::fs::File;
-use std::io::{IsTerminal as _, Read as _, Write as _};
+use std::fs::{File, Metadata};
+use std::io::{Read as _, Write as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 
 use anyhow::{Context as _, bail};
-use assay_report::text::{Color, Detail, TextOptions};
+use assay_report::escape;
+use assay_spec::Address;
 
-use crate::args::{ColorChoice, ExplainArgs};
-
-/// Prints a line to standard error. A closed pipe or a full disk there must not end a run.
-macro_rules! note {
-    ($($arg:tt)*) => {{
-        use std::io::Write as _;
-        let _ = writeln!(std::io::stderr(), $($arg)*);
-    }};
-}
-pub(crate) use note;
+use crate::args::StoreArgs;
+use crate::open_store::store_path;
 
 /// Stands in the first bytes of every HTML report, so that a report is only ever written over a report.
 const REPORT_MARK: &str = "content=\"assay\"";
@@ -25,8 +22,12 @@ const REPORT_MARK: &str = "content=\"assay\"";
 const TABLE_LINES: usize = 4;
 /// Where marks are looked for.
 const HEAD_BYTES: u64 = 1024;
+/// Longest document that is read to learn which run it holds.
+const DOCUMENT_BYTES_MAX: u64 = 256 << 20;
+/// What SQLite and Assay keep beside a store.
+const STORE_ENDS: [&str; 5] = ["", "-wal", "-shm", "-journal", "-live"];
 
-/// What is written to a file, by the ending of its name.
+/// What is written to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OutputKind {
     Html,
@@ -37,6 +38,12 @@ pub(crate) enum OutputKind {
     Text,
     /// A file of `assay export`, under any name.
     Export,
+    /// An array file of `assay calibrate`, under any name.
+    Array,
+    /// The document of `assay validate`, under any name.
+    Validation,
+    /// A page of `assay man`.
+    ManPage,
 }
 
 impl OutputKind {
@@ -72,109 +79,200 @@ impl OutputKind {
             Self::Json => &["\"schema\": \"assay."],
             Self::Text => &[],
             Self::Export => &["{\"schema\":\"assay.export/"],
+            Self::Array => &["# Calibrated array. Goodness of fit:"],
+            Self::Validation => &["# What the model predicts, and what was measured"],
+            Self::ManPage => &[".TH assay"],
         }
     }
 }
 
-/// Refuses a path that a report must not be written to; `-` is standard output. `kept` are files that must not be lost:
-/// the store, the targets.
-pub(crate) fn check_report_path(path: &Path, kept: &[PathBuf]) -> anyhow::Result<()> {
-    check_place(path, kept)?;
-    check_content(path, OutputKind::of(path)?)
+/// Files that must not be lost, whatever is in them: the store and what lies beside it, the targets.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    paths: Vec<PathBuf>,
 }
 
-/// The same for a kind that does not follow from the name.
-pub(crate) fn check_output_path(path: &Path, kind: OutputKind, kept: &[PathBuf]) -> anyhow::Result<()> {
-    check_place(path, kept)?;
-    check_content(path, kind)
-}
-
-/// Refuses places that are no files, or files that must not be lost.
-fn check_place(path: &Path, kept: &[PathBuf]) -> anyhow::Result<()> {
-    if path == Path::new("-") {
-        return Ok(());
-    }
-    let name = path.display();
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if !directory.is_dir() {
-        bail!("cannot write to {name}: there is no directory {}", directory.display());
-    }
-    if kept.iter().any(|kept| is_same(kept, path)) {
-        bail!("cannot write to {name}: it is a target or the store; choose another name");
-    }
-    let Ok(metadata) = std::fs::metadata(path) else {
-        if assay_host::filesystem_of(directory).is_ok_and(|fs| fs.kind == "devtmpfs") {
-            bail!(
-                "cannot write to {name}: {} is for device nodes; choose another directory",
-                directory.display()
-            );
+impl Kept {
+    /// Those of a verb: its store, or the one of the environment.
+    pub(crate) fn of(store: &StoreArgs, targets: &[Address]) -> Self {
+        let mut kept = Self::default();
+        if let Ok(path) = store_path(store) {
+            kept.paths.extend(STORE_ENDS.iter().map(|end| beside(&path, end)));
         }
-        return Ok(());
-    };
-    if metadata.is_dir() {
-        bail!("cannot write to {name}: it is a directory; name a file in it");
+        kept.paths.extend(targets.iter().filter_map(|target| match target {
+            Address::Path(path) => Some(path.clone()),
+            _ => None,
+        }));
+        kept
     }
-    if !metadata.is_file() {
-        bail!("cannot write to {name}: it is not a file; choose another name");
+
+    /// Those of a verb that has no store.
+    pub(crate) fn of_environment() -> Self {
+        Self::of(&StoreArgs { store: std::env::var_os("ASSAY_STORE").map(Into::into) }, &[])
     }
-    Ok(())
+
+    /// Whether a path is one of them, under any of its names.
+    pub(crate) fn has(&self, path: &Path) -> bool {
+        self.paths.iter().any(|kept| is_same(kept, path))
+    }
 }
 
-/// Refuses a file with content that is not Assay's.
-fn check_content(path: &Path, kind: OutputKind) -> anyhow::Result<()> {
-    let has_content =
-        path != Path::new("-") && std::fs::metadata(path).is_ok_and(|metadata| metadata.len() > 0);
-    if has_content && !is_of_assay(path, kind)? {
-        bail!(
-            "{} exists, and Assay did not write it; choose another name, or remove it first",
-            path.display()
-        );
-    }
-    Ok(())
+fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(end);
+    name.into()
 }
 
-/// Writes a file under a temporary name and renames it, so that a reader never sees half of it.
-pub(crate) fn write_file(path: &Path, text: &str) -> anyhow::Result<()> {
-    if path.is_file() {
-        check_same_run(path, run_of(text).as_deref())?;
-    }
-    let name = path.display();
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(format!(".{}.part", std::process::id()));
-    let beside = PathBuf::from(beside);
-    let written = File::create_new(&beside).and_then(|mut file| file.write_all(text.as_bytes()));
-    let moved = written.and_then(|()| std::fs::rename(&beside, path));
-    if moved.is_err() {
-        // The temporary file is incomplete.
-        let _ = std::fs::remove_file(&beside);
-    }
-    moved.with_context(|| format!("cannot write {name}"))
+/// A place that may be written to; [`Output::write`] asks again.
+#[derive(Debug)]
+pub(crate) struct Output {
+    path: PathBuf,
+    kind: OutputKind,
+    kept: Kept,
 }
 
-fn is_of_assay(path: &Path, kind: OutputKind) -> anyhow::Result<bool> {
-    let mut head = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head));
-    read.with_context(|| format!("cannot read {}", path.display()))?;
-    let head = String::from_utf8_lossy(&head);
-    // A table that somebody pasted into notes of their own stands further down.
-    let begin: String = match kind {
-        OutputKind::Csv | OutputKind::Markdown | OutputKind::BbCode => {
-            head.lines().take(TABLE_LINES).collect::<Vec<_>>().join("\n")
+impl Output {
+    /// Returns the place, if it may be written to. `-` is standard output, which always may. `run` is the run that will
+    /// be written, where it exists already.
+    pub(crate) fn check(
+        path: &Path,
+        kind: OutputKind,
+        kept: Kept,
+        run: Option<&str>,
+    ) -> anyhow::Result<Self> {
+        let output = Self { path: path.to_owned(), kind, kept };
+        output.may_write(run).map(|_| output)
+    }
+
+    /// The same of a kind that follows from the name.
+    pub(crate) fn check_named(path: &Path, kept: Kept, run: Option<&str>) -> anyhow::Result<Self> {
+        let output = Self { path: path.to_owned(), kind: OutputKind::Text, kept };
+        output.place()?;
+        Self::check(path, OutputKind::of(path)?, output.kept, run)
+    }
+
+    pub(crate) fn kind(&self) -> OutputKind {
+        self.kind
+    }
+
+    /// Whether it is standard output.
+    pub(crate) fn is_stdout(&self) -> bool {
+        self.path == Path::new("-")
+    }
+
+    /// Writes a file under a temporary name beside it, and renames that. `run` is the run in it.
+    pub(crate) fn write(&self, text: &str, run: Option<&str>) -> anyhow::Result<()> {
+        // What is there now need not be what was there when a run began.
+        let (path, old) = self.may_write(run)?;
+        let part = beside(&path, &format!(".{}.part", std::process::id()));
+        let written = File::create_new(&part).and_then(|mut file| {
+            file.write_all(escape::visible(text).as_bytes())?;
+            if let Some(old) = &old {
+                file.set_permissions(old.permissions())?;
+            }
+            file.sync_all()
+        });
+        let moved = written
+            .and_then(|()| if old.is_some() { std::fs::rename(&part, &path) } else { place(&part, &path) });
+        // It is incomplete, or has its name.
+        let _ = std::fs::remove_file(&part);
+        moved.with_context(|| format!("cannot write {}", self.path.display()))
+    }
+
+    /// Returns where to write, with links followed, and what is there already.
+    fn may_write(&self, run: Option<&str>) -> anyhow::Result<(PathBuf, Option<Metadata>)> {
+        let Some(metadata) = self.place()? else { return Ok((self.path.clone(), None)) };
+        let name = self.path.display();
+        if metadata.len() > 0 && !self.is_of_assay()? {
+            bail!("{name} exists, and Assay did not write it; choose another name, or remove it first");
         }
-        _ => head.into_owned(),
-    };
-    Ok(kind.marks().iter().any(|mark| begin.contains(mark)))
+        self.check_same_run(&metadata, run)?;
+        let path = self.path.canonicalize().with_context(|| format!("cannot look at {name}"))?;
+        Ok((path, Some(metadata)))
+    }
+
+    /// Returns the file that is there already; refuses places that are no files, and files that must not be lost.
+    fn place(&self) -> anyhow::Result<Option<Metadata>> {
+        if self.is_stdout() {
+            return Ok(None);
+        }
+        let name = self.path.display();
+        let directory = parent(&self.path);
+        if !directory.is_dir() {
+            bail!("cannot write to {name}: there is no directory {}", directory.display());
+        }
+        if self.kept.has(&self.path) {
+            bail!("cannot write to {name}: it is a target or the store; choose another name");
+        }
+        let Ok(metadata) = std::fs::metadata(&self.path) else {
+            if self.path.is_symlink() {
+                bail!("cannot write to {name}: it is a symbolic link to nothing; choose another name");
+            }
+            if assay_host::filesystem_of(directory).is_ok_and(|fs| fs.kind == "devtmpfs") {
+                bail!(
+                    "cannot write to {name}: {} is for device nodes; choose another directory",
+                    directory.display()
+                );
+            }
+            return Ok(None);
+        };
+        if metadata.is_dir() {
+            bail!("cannot write to {name}: it is a directory; name a file in it");
+        }
+        if !metadata.is_file() {
+            bail!("cannot write to {name}: it is not a file; choose another name");
+        }
+        Ok(Some(metadata))
+    }
+
+    fn is_of_assay(&self) -> anyhow::Result<bool> {
+        let mut head = Vec::new();
+        let read = File::open(&self.path).and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head));
+        read.with_context(|| format!("cannot read {}", self.path.display()))?;
+        let head = String::from_utf8_lossy(&head);
+        // A table that somebody pasted into notes of their own stands further down.
+        let begin: String = match self.kind {
+            OutputKind::Csv | OutputKind::Markdown | OutputKind::BbCode => {
+                head.lines().take(TABLE_LINES).collect::<Vec<_>>().join("\n")
+            }
+            _ => head.into_owned(),
+        };
+        Ok(self.kind.marks().iter().any(|mark| begin.contains(mark)))
+    }
+
+    /// Refuses to replace the stored form of a run (a JSON document, an export) by anything but the same run: it may be
+    /// the only copy.
+    fn check_same_run(&self, metadata: &Metadata, run: Option<&str>) -> anyhow::Result<()> {
+        if !matches!(self.kind, OutputKind::Json | OutputKind::Export) {
+            return Ok(());
+        }
+        let name = self.path.display();
+        if metadata.len() > DOCUMENT_BYTES_MAX {
+            bail!("{name} is too long to look for the run in it; choose another name, or remove it first");
+        }
+        match std::fs::read_to_string(&self.path).ok().and_then(|text| run_of(&text)) {
+            Some(held) if run != Some(held.as_str()) => {
+                bail!("{name} holds run {held}; choose another name, or remove it first")
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
-/// Refuses to replace the stored form of a run (a JSON document, an export) by anything but the same run: it may be the
-/// only copy. `run` is the one to be written; `None` if it does not exist yet.
-pub(crate) fn check_same_run(path: &Path, run: Option<&str>) -> anyhow::Result<()> {
-    let held = std::fs::read_to_string(path).ok().and_then(|text| run_of(&text));
-    match held {
-        Some(held) if run != Some(held.as_str()) => {
-            bail!("{} holds run {held}; choose another name, or remove it first", path.display())
+impl std::fmt::Display for Output {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.path.display().fmt(f)
+    }
+}
+
+/// Gives a file its name, unless that is taken by now.
+fn place(part: &Path, path: &Path) -> std::io::Result<()> {
+    match std::fs::hard_link(part, path) {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+            // A file system without hard links.
+            std::fs::rename(part, path)
         }
-        _ => Ok(()),
+        linked => linked,
     }
 }
 
@@ -190,62 +288,20 @@ fn run_of(text: &str) -> Option<String> {
     held.schema.starts_with("assay.").then_some(held.run)
 }
 
-/// Whether two paths name one file, links followed. The file need not exist.
+/// Whether two paths name one file: links are followed, and a file may have several names. It need not exist.
 pub(crate) fn is_same(one: &Path, other: &Path) -> bool {
-    match (real_path(one), real_path(other)) {
+    let id = |path: &Path| std::fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()));
+    match (id(one), id(other)) {
         (Some(one), Some(other)) => one == other,
+        (None, None) => real_path(one).is_some_and(|real| Some(real) == real_path(other)),
         _ => false,
     }
 }
 
 fn real_path(path: &Path) -> Option<PathBuf> {
-    if let Ok(real) = path.canonicalize() {
-        return Some(real);
-    }
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    Some(directory.canonicalize().ok()?.join(path.file_name()?))
+    Some(parent(path).canonicalize().ok()?.join(path.file_name()?))
 }
 
-impl ExplainArgs {
-    /// How a result is printed on standard output.
-    pub(crate) fn options(&self) -> TextOptions {
-        let detail = if self.explain { Detail::Full } else { Detail::Brief };
-        TextOptions { detail, ..text_options() }
-    }
-}
-
-/// Width and colours of standard output: those of the terminal; plain text into files and pipes.
-pub(crate) fn text_options() -> TextOptions {
-    let stdout = std::io::stdout();
-    options_of(stdout.is_terminal(), terminal_size::terminal_size_of(stdout))
-}
-
-/// The same of standard error, where the display of a run is.
-pub(crate) fn error_options() -> TextOptions {
-    let stderr = std::io::stderr();
-    options_of(stderr.is_terminal(), terminal_size::terminal_size_of(stderr))
-}
-
-fn options_of(is_terminal: bool, size: Option<(terminal_size::Width, terminal_size::Height)>) -> TextOptions {
-    let is_wanted = match COLOR.get().copied().unwrap_or_default() {
-        ColorChoice::Always => true,
-        ColorChoice::Never => false,
-        ColorChoice::Auto => is_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
-    };
-    let color = if is_wanted { Color::Ansi } else { Color::Never };
-    match size.filter(|_| is_terminal) {
-        Some((terminal_size::Width(width), _)) => {
-            TextOptions { color, width: width.into(), ..TextOptions::default() }
-        }
-        None => TextOptions { color, ..TextOptions::default() },
-    }
-}
-
-/// What `--color` says, once it is read.
-static COLOR: OnceLock<ColorChoice> = OnceLock::new();
-
-/// Keeps what `--color` says for everything that is printed.
-pub(crate) fn set_color(choice: ColorChoice) {
-    // It is read once; a second call would say the same.
-    let _ = COLOR.set(choice);
+pub(crate) fn parent(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

@@ -10,7 +10,8 @@ use assay_target::{Caching, Durability};
 use serde_json::json;
 
 use crate::args::OverheadArgs;
-use crate::{Exit, say};
+use crate::exit::Exit;
+use crate::terminal::say;
 
 /// Random 4 KiB reads over 1 TiB by one worker, with full latency recording.
 const PLAN: &str = r#"

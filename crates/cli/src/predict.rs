@@ -1,5 +1,8 @@
 //! `assay predict`: the predicted table of a plan, its bottlenecks, and the effect of changes.
 
+use std::path::Path;
+
+use anyhow::bail;
 use assay_model::array::{Array, set};
 use assay_model::concurrent::what_if_concurrent;
 use assay_model::from_plan::{CONCURRENT_IOS, Extent, StepPrediction, predict_step, workloads};
@@ -13,18 +16,17 @@ use assay_spec::{Plan, Span};
 
 use crate::args::PredictArgs;
 use crate::arrays::array;
-use crate::output::check_report_path;
+use crate::exit::Exit;
+use crate::output::{Kept, Output, OutputKind};
 use crate::render::Rendered as _;
 use crate::run::{Choice, resolve};
-use crate::{Exit, say};
+use crate::terminal::say;
 
 /// The span unless the plan or the command line gives one: that of published forum tables.
 const SPAN_DEFAULT: Bytes = Bytes(4 * GIB);
 
 pub(crate) fn predict(args: &PredictArgs) -> anyhow::Result<Exit> {
-    if let Some(path) = &args.output {
-        check_report_path(path, &[])?;
-    }
+    let output = args.output.as_deref().map(place).transpose()?;
     let mut array = array(&args.array)?;
     for change in &args.with {
         set(&mut array, change)?;
@@ -36,11 +38,24 @@ pub(crate) fn predict(args: &PredictArgs) -> anyhow::Result<Exit> {
     let span = span_of(&plan);
     let rows = rows(args, &array, &plan, span)?;
     let page = Page { array: &array, plan: &plan.name, span_bytes: span.0, rows: &rows };
-    if let Some(path) = &args.output {
-        page.write(path, "prediction")?;
+    if let Some(output) = &output {
+        page.write(output, "prediction")?;
     }
     say(&page.printed(args.form.form(), args.explain.options()))?;
     Ok(Exit::Done)
+}
+
+/// Returns where the prediction goes.
+fn place(path: &Path) -> anyhow::Result<Output> {
+    match OutputKind::of(path)? {
+        OutputKind::Html => {
+            bail!(
+                "a prediction has no HTML page; end {} in .csv, .md, .bbcode, .json or .txt",
+                path.display()
+            )
+        }
+        kind => Output::check(path, kind, Kept::of_environment(), None),
+    }
 }
 
 fn span_of(plan: &Plan) -> Bytes {

@@ -9,12 +9,13 @@ use std::time::Duration;
 use assay_analysis::{Collector, StepSummary};
 use assay_prepare::PrepareProgress;
 use assay_record::{Event, Phase, RunEvent, StepId};
+use assay_report::escape::{line, terminal};
 use assay_report::text::{rows, step_line, wrap};
 use assay_spec::Plan;
 use assay_spec::units::MIB;
 use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::output::{error_options, note};
+use crate::terminal::{error_options, note};
 
 /// How often the display is redrawn at most, per second.
 const DRAWS_PER_S: u8 = 10;
@@ -104,7 +105,7 @@ impl Progress {
                 note!("filling {}{again}: {}", progress.path.display(), HumanBytes(progress.total_bytes));
             }
             let bar = bar(progress.total_bytes, "{wide_msg} [{bar:10}] {percent}% {prefix} {eta} left");
-            bar.set_message(format!("filling {}{again}", progress.path.display()));
+            bar.set_message(line(&format!("filling {}{again}", progress.path.display())).into_owned());
             show(Some(&bar));
             self.filling = Some((progress.clone(), bar));
         }
@@ -184,14 +185,14 @@ impl Progress {
         let (options, room) = (error_options(), lines().saturating_sub(OTHER_LINES).max(1));
         let mut steps = self.ended[self.ended.len().saturating_sub(room)..].to_vec();
         let Some(running) = &self.running else {
-            return bar.set_message(rows(&steps, options).trim_end().to_owned());
+            return bar.set_message(terminal(rows(&steps, options).trim_end()).into_owned());
         };
         steps.extend(collector.step_so_far(self.steps[running.index].id));
         let mut text = format!("{}{}", rows(&steps, options), self.status(running, at_ns));
         if let Some(warning) = &self.warning {
             text.push_str(&format!("\n{}", wrap(warning, options.width, "  ")));
         }
-        bar.set_message(text);
+        bar.set_message(terminal(&text).into_owned());
     }
 
     /// `3/4 measuring 0:12 of 2:00, 6:10 left`.

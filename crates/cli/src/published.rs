@@ -1,6 +1,8 @@
 //! `assay published` and `assay validate`: measured tables of articles, and the model compared with them.
 
-use anyhow::{Context as _, bail};
+use std::path::PathBuf;
+
+use anyhow::bail;
 use assay_analysis::{Judgement, judge_published};
 use assay_model::published::{self, Published};
 use assay_model::validate::{grid, to_markdown, validate};
@@ -9,9 +11,9 @@ use assay_spec::suggest;
 use serde_json::{Value, json};
 
 use crate::args::{Form, PublishedArgs, ValidateArgs};
-use crate::output::note;
-use crate::output::text_options;
-use crate::{Exit, say};
+use crate::exit::{Exit, Failed};
+use crate::output::{Kept, Output, OutputKind};
+use crate::terminal::{note, say, text_options};
 
 pub(crate) fn published(args: &PublishedArgs) -> anyhow::Result<Exit> {
     let tables = published::all()?;
@@ -62,13 +64,14 @@ pub(crate) fn judged(name: &str) -> anyhow::Result<(Published, Judgement)> {
 }
 
 pub(crate) fn validation(args: &ValidateArgs) -> anyhow::Result<Exit> {
+    let place = |path: &PathBuf| Output::check(path, OutputKind::Validation, Kept::of_environment(), None);
+    let output = args.output.as_ref().map(place).transpose()?;
     let text = to_markdown(&validate()?, &grid()?);
-    match &args.output {
-        None => say(&text)?,
-        Some(path) => {
-            std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
-            note!("written to {}", path.display());
-        }
-    }
+    let Some(output) = output.filter(|output| !output.is_stdout()) else {
+        say(&text)?;
+        return Ok(Exit::Done);
+    };
+    output.write(&text, None).map_err(|error| Failed::new(Exit::Errors, error))?;
+    note!("written to {output}");
     Ok(Exit::Done)
 }

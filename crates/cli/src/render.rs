@@ -1,7 +1,5 @@
 //! A run in every form: on standard output, and in files.
 
-use std::path::Path;
-
 use anyhow::bail;
 use assay_analysis::compare::Comparison;
 use assay_analysis::{Finding, RunSummary};
@@ -11,8 +9,9 @@ use assay_report::text::TextOptions;
 use assay_report::{Meta, compare, html, json, prediction, text};
 
 use crate::args::Form;
-use crate::output::{OutputKind, note, write_file};
-use crate::say;
+use crate::exit::{Exit, Failed};
+use crate::output::{Output, OutputKind};
+use crate::terminal::{note, say};
 
 /// A run with everything that is said of it.
 #[derive(Clone, Copy)]
@@ -51,31 +50,39 @@ pub(crate) trait Rendered {
     /// The result as a file of that kind has it; `None` where it cannot be one.
     fn filed(&self, kind: OutputKind) -> Option<String> {
         match kind {
-            OutputKind::Html | OutputKind::Export => self.page(),
             OutputKind::Csv => Some(self.printed(Form::Csv, TextOptions::default())),
             OutputKind::Markdown => Some(self.printed(Form::Md, TextOptions::default())),
             OutputKind::BbCode => Some(self.printed(Form::Bbcode, TextOptions::default())),
             OutputKind::Json => Some(self.printed(Form::Json, TextOptions::default())),
             OutputKind::Text => Some(self.text(TextOptions::default())),
+            _ => self.page(),
         }
     }
 
-    /// Writes the result to a file of the kind that its name says, and reports that as `what`; `-` is HTML on standard
-    /// output.
-    fn write(&self, path: &Path, what: &str) -> anyhow::Result<()> {
-        let Some(text) = self.filed(OutputKind::of(path)?) else {
-            bail!("a {what} has no HTML page; end {} in .csv, .md, .bbcode, .json or .txt", path.display());
+    /// The run that it is of; `None` if it is of several, or of none.
+    fn run(&self) -> Option<&str> {
+        None
+    }
+
+    /// Writes the result where `-o` says, and reports that as `what`.
+    fn write(&self, output: &Output, what: &str) -> anyhow::Result<()> {
+        let Some(text) = self.filed(output.kind()) else {
+            bail!("a {what} has no HTML page; end {output} in .csv, .md, .bbcode, .json or .txt");
         };
-        if path == Path::new("-") {
+        if output.is_stdout() {
             return say(&text);
         }
-        write_file(path, &text)?;
-        note!("{what} written to {}", path.display());
+        output.write(&text, self.run()).map_err(|error| Failed::new(Exit::Errors, error))?;
+        note!("{what} written to {output}");
         Ok(())
     }
 }
 
 impl Rendered for Page<'_> {
+    fn run(&self) -> Option<&str> {
+        Some(&self.header.run)
+    }
+
     fn text(&self, options: TextOptions) -> String {
         text::table_with(self.header, self.summary, self.findings, self.meta.judgement, options)
     }

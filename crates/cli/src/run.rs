@@ -1,7 +1,6 @@
 //! `assay run`: from the command line to a stored and printed result.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
@@ -12,25 +11,28 @@ use assay_interop::ImportedPlan;
 use assay_prepare::{
     BlankChoice, Closed, FillChoice, IoChoice, PrepareError, PrepareOptions, PreparedTargets, TooSmall,
 };
-use assay_record::{Event, MemberKind, RunHeader};
+use assay_record::{Event, MemberKind, RunEvent, RunHeader, Warning};
 use assay_sim::{SimulatedArrays, Truth};
 use assay_spec::suites::suite;
 use assay_spec::units::{PerSecond, SizeSpec};
 use assay_spec::{Address, Overrides, Plan, PlanFile, without_secret};
-use assay_store::{RunWriter, Store};
+use assay_store::Store;
 use assay_target::{Caching, Durability};
 
-use crate::args::{Form, Io, IoArgs, RunArgs};
+use crate::args::{Form, Io, IoArgs, RunArgs, StoreArgs};
+use crate::exit::{Exit, Failed};
 use crate::foreign::{ForeignOrder, is_foreign};
+use crate::keep::Keeper;
 use crate::look::looks_like_target;
 use crate::open_store::open_store;
-use crate::output::{check_report_path, check_same_run, error_options, is_same, note};
-use crate::progress::{Progress, note_above};
+use crate::output::{Kept, Output};
+use crate::progress::Progress;
 use crate::render::{Page, Rendered as _};
+use crate::signals::{stop_on_signals, terminal_is_closed};
 use crate::suites::plan_file;
 use crate::targets::array_of_run;
+use crate::terminal::{error_options, note, say};
 use crate::truth;
-use crate::{Exit, Failed, say};
 
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     check_order(args)?;
@@ -44,15 +46,12 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
         too_small: too_small(args.size),
     };
     let store = open_store(&args.store)?;
-    check_paths(args, &targets, &store)?;
+    let output = check_paths(args, &targets)?;
     let array = array_of_run(args.array.as_deref(), &targets, &store)?;
     let order = Order { array, ..order };
-    let mut done = execute(order, &args.io, &store, &stop_on_signals()?)?;
-    let exit = tell(args, &done)?;
-    match done.failed.take() {
-        Some(failed) => Err(failed.into()),
-        None => Ok(exit),
-    }
+    let done = execute(order, &args.io, &store, &stop_on_signals()?)?;
+    let told = tell(args, &done, output.as_ref());
+    done.end(told)
 }
 
 /// A size on the command line is binding; the default of a suite gives way to a smaller target.
@@ -78,8 +77,28 @@ pub(crate) struct Done {
     pub(crate) collector: Collector,
     /// What simulated arrays saw, by step.
     pub(crate) truths: Vec<Truth>,
-    /// Why the run ended early. The collector has what was measured until then.
-    pub(crate) failed: Option<Failed>,
+    /// What failed: the run itself, the store, the closing of targets. The collector has what was measured all the same.
+    pub(crate) failures: Vec<anyhow::Error>,
+    /// Whether all of it is in the store.
+    is_stored: bool,
+}
+
+impl Done {
+    /// Reports what failed, and returns the exit code of the run, which `told` has where the result could be printed.
+    fn end(mut self, told: anyhow::Result<Exit>) -> anyhow::Result<Exit> {
+        let exit = match told {
+            Ok(exit) => exit,
+            // Nobody is there to read the result; it is stored, and so is the reason.
+            Err(_) if terminal_is_closed() => Exit::Interrupted,
+            Err(error) => {
+                self.failures.push(error);
+                Exit::Errors
+            }
+        };
+        let Some(last) = self.failures.pop() else { return Ok(exit) };
+        self.failures.iter().for_each(|error| note!("error: {}", crate::message(error)));
+        Err(last)
+    }
 }
 
 /// Prepares the targets, runs the plan with every event stored, and closes or removes the targets.
@@ -93,20 +112,39 @@ pub(crate) fn execute(
     let simulated = simulated_arrays(&addresses)?;
     let mut progress = Progress::new(&order.plan);
     let mut targets = prepare(io, &order, &addresses, stop, &mut progress)?;
-    let awake = io.keep_awake.then(AwakeGuard::start).transpose()?;
-    let header = RunHeader { array: order.array, ..header(store, order.plan, &targets)? };
-    let writer = store.begin_run(&header, order.label, order.note)?;
-    let Measured { collector, failed } =
-        measure(writer, &header, &mut targets, &simulated, (stop.clone(), io), progress);
+    let begun = begin(io, store, order.plan, &targets);
+    let (awake, header) = match begun {
+        Ok(begun) => begun,
+        // The targets may have been filled by now.
+        Err(error) => {
+            let _ = targets.close();
+            return Err(Failed::new(Exit::Errors, error).into());
+        }
+    };
+    let header = RunHeader { array: order.array, ..header };
+    let keeper = Keeper::begin(store, &header, order.label, order.note);
+    let Measured { collector, mut failures, is_stored } =
+        measure(keeper, &header, &mut targets, &simulated, (stop.clone(), io), progress);
     drop(awake);
     // A target that fails now must not keep the results from being printed.
-    match targets.close() {
-        Ok(closed) => tidy(closed, io)?,
-        Err(error) => {
-            note!("{:#}; the next run refuses the file or fills it again", anyhow::Error::new(error));
-        }
-    }
-    Ok(Done { header, collector, truths: simulated.truths(), failed })
+    let closed = targets.close().map_err(|error| {
+        anyhow::Error::new(error)
+            .context("the run is over, but the next one refuses the file or fills it again")
+    });
+    let tidied = closed.and_then(|closed| tidy(closed, io));
+    failures.extend(tidied.err().map(|error| Failed::new(Exit::Errors, error).into()));
+    Ok(Done { header, collector, truths: simulated.truths(), failures, is_stored })
+}
+
+/// What comes between filling and measuring.
+fn begin(
+    io: &IoArgs,
+    store: &Store,
+    plan: Plan,
+    targets: &PreparedTargets,
+) -> anyhow::Result<(Option<AwakeGuard>, RunHeader)> {
+    let awake = io.keep_awake.then(AwakeGuard::start).transpose()?;
+    Ok((awake, header(store, plan, targets)?))
 }
 
 /// Prints what closing the targets found, and removes the files of Assay's own where that was asked for.
@@ -215,50 +253,28 @@ fn addresses(targets: &[String]) -> anyhow::Result<Vec<Address>> {
     targets.iter().map(address).collect()
 }
 
-/// Refuses before the run what would fail after it, and targets and reports that would overwrite the store.
-fn check_paths(args: &RunArgs, targets: &[String], store: &Store) -> anyhow::Result<()> {
-    let mut kept: Vec<PathBuf> = ["", "-wal", "-shm", "-live"].map(|end| beside(store.path(), end)).into();
-    for address in &addresses(targets)? {
-        let Address::Path(path) = address else { continue };
-        if kept[..4].iter().any(|kept| is_same(kept, path)) {
-            bail!("{address} is the store of runs; choose another target or another --store");
-        }
-        kept.push(path.clone());
-    }
-    if args.form.form() != Form::Text && is_stdout(args) {
+/// Refuses before the run what would fail after it, and targets and reports that would overwrite the store. Returns
+/// where the report goes.
+fn check_paths(args: &RunArgs, targets: &[String]) -> anyhow::Result<Option<Output>> {
+    let targets = addresses(targets)?;
+    refuse_store(&targets, &args.store)?;
+    let Some(path) = &args.output else { return Ok(None) };
+    let output = Output::check_named(path, Kept::of(&args.store, &targets), None)?;
+    if args.form.form() != Form::Text && output.is_stdout() {
         bail!("-o - and the format both print to standard output; give the report a file");
     }
-    args.output
-        .as_deref()
-        .map_or(Ok(()), |output| check_report_path(output, &kept).and_then(|()| check_same_run(output, None)))
+    Ok(Some(output))
 }
 
-fn is_stdout(args: &RunArgs) -> bool {
-    args.output.as_deref() == Some(Path::new("-"))
-}
-
-fn beside(path: &Path, end: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(end);
-    name.into()
-}
-
-/// Installs the handler of Ctrl-C: the first signal asks the run to end, the second ends the program.
-pub(crate) fn stop_on_signals() -> anyhow::Result<StopSignal> {
-    let stop = StopSignal::default();
-    let handler = {
-        let stop = stop.clone();
-        move || {
-            if stop.is_set() {
-                note!("\nstopped; the stored run is marked partial");
-                std::process::exit(Exit::Interrupted as i32);
-            }
-            stop.stop();
-            note_above("stopping: what was measured is kept; Ctrl-C again stops at once");
+/// Refuses the store as a target, under any of its names.
+pub(crate) fn refuse_store(targets: &[Address], store: &StoreArgs) -> anyhow::Result<()> {
+    let kept = Kept::of(store, &[]);
+    for address in targets {
+        if matches!(address, Address::Path(path) if kept.has(path)) {
+            bail!("{address} is the store of runs; choose another target or another --store");
         }
-    };
-    ctrlc::set_handler(handler).context("cannot listen for Ctrl-C")?;
-    Ok(stop)
+    }
+    Ok(())
 }
 
 fn prepare(
@@ -294,10 +310,10 @@ fn prepare(
         targets
     });
     progress.filled();
+    // From here on targets have been written to, whatever failed.
     filled.map_err(|error| match error {
         PrepareError::Interrupted { .. } => Failed::new(Exit::Interrupted, error).into(),
-        PrepareError::Fill { .. } => Failed::new(Exit::Errors, error).into(),
-        error => error.into(),
+        error => Failed::new(Exit::Errors, error).into(),
     })
 }
 
@@ -326,13 +342,14 @@ fn header(store: &Store, plan: Plan, targets: &PreparedTargets) -> anyhow::Resul
 /// The result of a run.
 struct Measured {
     collector: Collector,
-    /// Why the run ended early. The collector has what was measured until then.
-    failed: Option<Failed>,
+    /// Why the run ended early, or is not stored. The collector has what was measured all the same.
+    failures: Vec<anyhow::Error>,
+    is_stored: bool,
 }
 
 /// Runs the plan; every event goes to the store, to the summary and to the display.
 fn measure(
-    mut writer: RunWriter,
+    mut keeper: Keeper,
     header: &RunHeader,
     targets: &mut PreparedTargets,
     simulated: &SimulatedArrays,
@@ -340,12 +357,17 @@ fn measure(
     mut progress: Progress,
 ) -> Measured {
     let mut collector = Collector::new(header);
-    let mut is_first = true;
+    let mut take = |event: &Event| {
+        collector.add(event);
+        progress.event(event, &collector);
+        keeper.append(event);
+    };
     let mut sink = |event: Event| {
-        collector.add(&event);
-        progress.event(&event, &collector);
-        // The store wrote the first event itself when it began the run.
-        if std::mem::take(&mut is_first) { Ok(()) } else { writer.append(&event).map_err(|e| chain(&e)) }
+        if matches!(event.what, RunEvent::Ended(_)) && terminal_is_closed() {
+            take(&Event { at_ns: event.at_ns, what: RunEvent::Warning(closed_terminal()) });
+        }
+        take(&event);
+        Ok(())
     };
     let warnings = std::mem::take(&mut targets.warnings);
     let has_simulated = header.targets.iter().any(|t| t.member.kind == MemberKind::Simulated);
@@ -358,37 +380,35 @@ fn measure(
         false => assay_engine::run(request, &mut sink),
     };
     progress.finish();
-    Measured { collector, failed: result.err().map(|error| Failed::new(Exit::Errors, error)) }
+    let failed = result.err().map(anyhow::Error::new);
+    let unkept = keeper.finish().map(anyhow::Error::msg);
+    let is_stored = unkept.is_none();
+    let failures = failed.into_iter().chain(unkept).map(|error| Failed::new(Exit::Errors, error).into());
+    Measured { collector, failures: failures.collect(), is_stored }
 }
 
-/// Returns an error with its causes, each once.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let says = error.to_string();
-        if !text.contains(&says) {
-            text = format!("{text}: {says}");
-        }
-        cause = error.source();
+fn closed_terminal() -> Warning {
+    Warning {
+        rule: "terminal-closed".into(),
+        says: "The terminal was closed while the run went on (SIGHUP), which stopped it.".into(),
+        next: "Start a long run in tmux or screen, or with nohup.".into(),
     }
-    text
 }
 
 /// Writes the report, then prints the result: a closed terminal must not cost the report.
-fn tell(args: &RunArgs, done: &Done) -> anyhow::Result<Exit> {
+fn tell(args: &RunArgs, done: &Done, output: Option<&Output>) -> anyhow::Result<Exit> {
     let Done { header, collector, truths, .. } = done;
     let summary = collector.summary();
     let (findings, judgement) = judged(header, &summary)?;
     let meta = assay_report::Meta {
         label: args.label.as_deref(),
         note: args.note.as_deref(),
+        lost: None,
         judgement: judgement.as_ref(),
     };
     let page = Page { header, summary: &summary, findings: &findings, meta };
-    if let Some(path) = &args.output {
-        page.write(path, "report")?;
-    }
+    // A report that cannot be written must not cost the result on the terminal.
+    let written = output.map_or(Ok(()), |output| page.write(output, "report"));
     match args.form.form() {
         Form::Json => {
             let mut document = page.document();
@@ -402,15 +422,17 @@ fn tell(args: &RunArgs, done: &Done) -> anyhow::Result<Exit> {
             if form == Form::Text {
                 text.push_str(&truth::text(header, &summary, truths));
             }
-            match is_stdout(args) {
+            match output.is_some_and(Output::is_stdout) {
                 true => note!("{}", text.trim_end()),
                 false => say(&text)?,
             }
-            let says = format!("stored as run {}: assay show {0}, assay report {0}", header.run);
-            note!("{}", assay_report::text::wrap(&says, error_options().width, "  "));
+            if done.is_stored {
+                let says = format!("stored as run {}: assay show {0}, assay report {0}", header.run);
+                note!("{}", assay_report::text::wrap(&says, error_options().width, "  "));
+            }
         }
     }
-    Ok(exit_of(&summary))
+    written.map(|()| exit_of(&summary)).map_err(|error| Failed::new(Exit::Errors, error).into())
 }
 
 /// Returns every finding, the most severe first, and the judgement by the array in the header.

@@ -11,12 +11,13 @@ use assay_report::{Meta, RunListing};
 use assay_store::{RunRow, Store, StoreError};
 
 use crate::args::{Form, LabelArgs, ReportArgs, RmArgs, RunsArgs, ShowArgs, Since, Status, StoreArgs};
+use crate::exit::Exit;
 use crate::export::is_export;
 use crate::open_store::{existing_store, store_path};
-use crate::output::{check_report_path, note, text_options};
+use crate::output::{Kept, Output};
 use crate::render::{Page, Rendered as _};
 use crate::run::judged;
-use crate::{Exit, say};
+use crate::terminal::{note, say, text_options};
 
 pub(crate) fn runs(args: &RunsArgs) -> anyhow::Result<Exit> {
     let is_first_use = args.store.store.is_none() && !store_path(&args.store)?.exists();
@@ -84,6 +85,7 @@ fn listing(row: &RunRow) -> RunListing<'_> {
         status: status(row).name(),
         label: row.label.as_deref(),
         note: row.note.as_deref(),
+        lost: row.lost.as_deref(),
         started_unix_ms: row.started_unix_ms,
         targets: &row.targets,
     }
@@ -98,10 +100,19 @@ fn status(row: &RunRow) -> RunStatus {
 pub(crate) struct Stored {
     pub(crate) label: Option<String>,
     pub(crate) note: Option<String>,
+    /// Why its events are missing from some moment on.
+    lost: Option<String>,
     pub(crate) header: RunHeader,
     pub(crate) summary: RunSummary,
     pub(crate) findings: Vec<Finding>,
     pub(crate) judgement: Option<Judgement>,
+}
+
+/// What is kept with a run beside its events.
+struct Beside {
+    label: Option<String>,
+    note: Option<String>,
+    lost: Option<String>,
 }
 
 impl Stored {
@@ -117,7 +128,8 @@ impl Stored {
     pub(crate) fn of_file(path: &Path) -> anyhow::Result<Self> {
         let exported = crate::export::read(path)?;
         let summary = summary_of(&exported.header, &exported.events);
-        Self::judged(exported.header, summary, exported.label, exported.note)
+        let kept = Beside { label: exported.label, note: exported.note, lost: exported.lost };
+        Self::judged(exported.header, summary, kept)
     }
 
     pub(crate) fn read(store: &Store, name: &str) -> anyhow::Result<Self> {
@@ -126,30 +138,27 @@ impl Stored {
         if row.is_running {
             note!("run {run} is still going on; these are its results so far");
         }
-        if let Some(why) = &row.lost {
-            note!("warning: run {run} is incomplete, its last events could not be stored: {why}");
-        }
         let mut summary = summary_of(&header, &store.load(&run)?);
         if row.is_running {
             summary.status = status(&row);
         }
-        Self::judged(header, summary, row.label, row.note)
+        Self::judged(header, summary, Beside { label: row.label, note: row.note, lost: row.lost })
     }
 
-    fn judged(
-        header: RunHeader,
-        summary: RunSummary,
-        label: Option<String>,
-        note: Option<String>,
-    ) -> anyhow::Result<Self> {
+    fn judged(header: RunHeader, summary: RunSummary, beside: Beside) -> anyhow::Result<Self> {
+        let Beside { label, note, lost } = beside;
+        if let Some(why) = &lost {
+            note!("warning: run {} is incomplete, its last events could not be stored: {why}", header.run);
+        }
         let (findings, judgement) = judged(&header, &summary)?;
-        Ok(Self { label, note, header, summary, findings, judgement })
+        Ok(Self { label, note, lost, header, summary, findings, judgement })
     }
 
     fn page(&self) -> Page<'_> {
         let meta = Meta {
             label: self.label.as_deref(),
             note: self.note.as_deref(),
+            lost: self.lost.as_deref(),
             judgement: self.judgement.as_ref(),
         };
         Page { header: &self.header, summary: &self.summary, findings: &self.findings, meta }
@@ -172,9 +181,9 @@ pub(crate) fn show(args: &ShowArgs) -> anyhow::Result<Exit> {
 }
 
 pub(crate) fn report(args: &ReportArgs) -> anyhow::Result<Exit> {
-    let store = store_path(&args.store)?;
-    check_report_path(&args.output, &[store])?;
-    Stored::named(&args.store, &args.run)?.page().write(&args.output, "report")?;
+    let stored = Stored::named(&args.store, &args.run)?;
+    let output = Output::check_named(&args.output, Kept::of(&args.store, &[]), Some(&stored.header.run))?;
+    stored.page().write(&output, "report")?;
     Ok(Exit::Done)
 }
 

@@ -2,9 +2,30 @@
 
 use std::io::IsTerminal as _;
 
-use anyhow::Context as _;
-use assay_spec::{Address, IscsiAddress};
-use assay_target::lun::{Secret, needs_prompt};
+use anyhow::{Context as _, bail};
+use assay_report::escape;
+use assay_spec::{Address, IscsiAddress, has_secret, without_secret};
+use assay_target::lun::{Secret, exposed_file, keep_out_of_dumps, needs_prompt};
+
+use crate::terminal::note;
+
+/// Refuses a command line with a secret in it, before any other part of the program sees it: it would get into messages,
+/// results and the store. It has been in the list of processes and in the shell's history by then.
+pub(crate) fn refuse_typed(words: &[String]) -> anyhow::Result<()> {
+    let value = |word: &'_ str| match word.split_once('=') {
+        Some((option, value)) if option.starts_with("--") => value.to_owned(),
+        _ => word.to_owned(),
+    };
+    let Some(word) = words.iter().map(|word| value(word)).find(|word| has_secret(word)) else {
+        return Ok(());
+    };
+    bail!(
+        "`{}` has a secret in it, which every user of this machine can read (ps, the shell's history); change it, and \
+         put the new one into a file of mode 0600 (chap_file=PATH in the address, or ASSAY_CHAP_FILE), into \
+         ASSAY_CHAP_SECRET, or type it at the prompt",
+        without_secret(&word)
+    );
+}
 
 /// Prompts once, for the first address that needs a secret. Without a terminal there is no prompt, and the login fails
 /// later with the reason.
@@ -13,6 +34,13 @@ pub(crate) fn ask(addresses: &[Address]) -> anyhow::Result<Option<Secret>> {
         Address::Iscsi(lun) => Some(lun.as_ref()),
         _ => None,
     });
+    let luns: Vec<&IscsiAddress> = luns.collect();
+    for (path, mode) in luns.iter().filter_map(|lun| exposed_file(lun)) {
+        note!(
+            "warning: other users can read the CHAP secret in {0} (mode {mode:04o}); chmod 600 {0} ends that",
+            path.display()
+        );
+    }
     luns.into_iter().find(|lun| needs_prompt(lun)).map_or(Ok(None), ask_for)
 }
 
@@ -21,7 +49,8 @@ fn ask_for(lun: &IscsiAddress) -> anyhow::Result<Option<Secret>> {
         return Ok(None);
     }
     let user = lun.user.as_deref().unwrap_or_default();
-    let secret = rpassword::prompt_password(format!("CHAP secret of {user} for {}: ", lun.target))
-        .context("cannot read the secret")?;
+    keep_out_of_dumps();
+    let prompt = format!("CHAP secret of {user} for {}: ", lun.target);
+    let secret = rpassword::prompt_password(escape::line(&prompt)).context("cannot read the secret")?;
     Ok(Some(Secret::new(secret)))
 }

@@ -11,8 +11,8 @@ use serde_json::json;
 
 use crate::args::{SuitesArgs, SuitesVerb};
 use crate::arrays::has_table;
-use crate::output::text_options;
-use crate::{Exit, say};
+use crate::exit::Exit;
+use crate::terminal::{say, text_options};
 
 /// Number of columns of running text; longer lines are hard to read.
 const WIDTH_MAX: usize = 110;

@@ -1,16 +1,21 @@
 //! `assay target`: the array that a target is on.
 
-use assay_spec::Address;
+use anyhow::Context as _;
+use assay_spec::{Address, without_secret};
 use assay_store::Store;
 use serde_json::json;
 
 use crate::args::{TargetArgs, TargetVerb};
 use crate::arrays::array_text;
+use crate::exit::Exit;
 use crate::open_store::{open_store, store_if_any};
-use crate::output::note;
-use crate::{Exit, say};
+use crate::terminal::{note, say};
 
 pub(crate) fn target(args: &TargetArgs) -> anyhow::Result<Exit> {
+    if let TargetVerb::Set { target, .. } = &args.verb {
+        // What no run can be on is not kept either, least of all a secret in an address.
+        target.parse::<Address>().with_context(|| format!("target `{}`", without_secret(target)))?;
+    }
     match &args.verb {
         TargetVerb::Set { target, array } if array == "none" => {
             // Without a store there is nothing to remove, and none is created.

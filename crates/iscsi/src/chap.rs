@@ -5,6 +5,7 @@ use std::fmt;
 use md5::{Digest, Md5};
 use sha1::Sha1;
 use sha2::Sha256;
+use zeroize::Zeroize as _;
 
 /// A digest CHAP may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +58,8 @@ impl ChapAlgorithm {
     }
 }
 
-/// A CHAP secret; never shown by `Debug`.
+/// A CHAP secret. It has no `Display` and no form to be stored in, `Debug` does not show it, and its memory is
+/// overwritten when it is dropped.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(Vec<u8>);
 
@@ -66,6 +68,12 @@ impl Secret {
     #[must_use]
     pub fn new(secret: impl Into<Vec<u8>>) -> Self {
         Self(secret.into())
+    }
+}
+
+impl Drop for Secret {
+    fn drop(&mut self) {
+        self.0.zeroize();
     }
 }
 

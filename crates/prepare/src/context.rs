@@ -6,7 +6,7 @@ use assay_target::{IoEngine, Member};
 
 use crate::content::Fill;
 use crate::fill::{PartialFill, PrepareProgress, Writing, write};
-use crate::options::PrepareOptions;
+use crate::options::{FillChoice, PrepareOptions};
 
 /// What inspections need.
 #[derive(Clone, Copy)]
@@ -84,7 +84,11 @@ impl FillContext<'_> {
                  without touching its disks.",
                 assay_spec::units::Bytes(span_bytes)
             ),
-            next: "Measure on a file, or on a device that may be overwritten.".into(),
+            next: match self.options.fill {
+                FillChoice::Never => "Leave out --no-fill, with --overwrite where that is needed.",
+                FillChoice::WhereNeeded => "Measure on a file, or on a device that may be overwritten.",
+            }
+            .into(),
         });
     }
 }

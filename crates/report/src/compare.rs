@@ -172,9 +172,10 @@ pub fn rendered(comparison: &Comparison, format: Format) -> String {
         Format::Text(width) => table(comparison, TextOptions { width, ..TextOptions::default() }),
         Format::Csv => result_table(comparison, Reader::Program).render(format),
         Format::Markdown | Format::BbCode => {
-            let says = comparison.says.join("\n\n");
+            let says: Vec<String> = comparison.says.iter().map(|says| format.text(says)).collect();
+            let says = says.join("\n\n");
             let sides: String = (0..comparison.sides.len())
-                .map(|i| format!("{}: {}\n\n", letter(i), comparison.sides[i].about))
+                .map(|i| format!("{}: {}\n\n", letter(i), format.text(&comparison.sides[i].about)))
                 .collect();
             format!("{sides}{}\n{says}\n", result_table(comparison, Reader::Person).render(format))
         }

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod compare;
+pub mod escape;
 pub mod expected;
 mod forum;
 pub mod html;
@@ -32,6 +33,8 @@ pub struct Meta<'m> {
     pub label: Option<&'m str>,
     /// Its note.
     pub note: Option<&'m str>,
+    /// Why its events are missing from some moment on; `None`: none is.
+    pub lost: Option<&'m str>,
     /// The judgement by the array of its targets.
     pub judgement: Option<&'m assay_analysis::Judgement>,
 }

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::layout::left;
-use crate::number;
 use crate::table::{Cell, Column, Format, Narrow, Table};
+use crate::{escape, number};
 
 /// A run in a list.
 #[derive(Debug, Clone, Copy)]
@@ -19,6 +19,8 @@ pub struct RunListing<'r> {
     pub label: Option<&'r str>,
     /// Its note.
     pub note: Option<&'r str>,
+    /// Why its events are missing from some moment on; `None`: none is.
+    pub lost: Option<&'r str>,
     /// Start, ms since 1970 UTC.
     pub started_unix_ms: u64,
     /// Addresses of its targets.
@@ -65,8 +67,7 @@ fn table(runs: &[RunListing<'_>], cut: &dyn Fn(&str) -> String) -> Table {
         cuttable("Note").narrow(Narrow::Drop(1)),
     ]);
     for run in runs {
-        let text =
-            |text: Option<&str>| Cell::from(cut(&text.unwrap_or_default().replace('\n', " ")).trim_end());
+        let text = |text: Option<&str>| Cell::from(cut(&escape::line(text.unwrap_or_default())).trim_end());
         table.push([
             run.run.into(),
             number::minute(run.started_unix_ms).into(),
@@ -90,6 +91,7 @@ pub fn runs_json(runs: &[RunListing<'_>]) -> Value {
             "status": r.status,
             "label": r.label,
             "note": r.note,
+            "lost": r.lost,
             "started": number::iso(r.started_unix_ms),
             "targets": r.targets,
         })

@@ -36,9 +36,8 @@ pub(crate) fn escape(text: &str) -> String {
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
             '\'' => escaped.push_str("&#39;"),
-            // Other control characters are not allowed in either.
-            c if c.is_control() && c != '\n' && c != '\t' => escaped.push('\u{fffd}'),
-            c => escaped.push(c),
+            // Control characters are not allowed in either.
+            c => crate::escape::push(&mut escaped, c),
         }
     }
     escaped
@@ -211,6 +210,6 @@ mod tests {
 
     #[test]
     fn nothing_a_name_holds_ends_a_tag() {
-        assert_eq!(escape("<b a=\"x\">&'\u{7}"), "&lt;b a=&quot;x&quot;&gt;&amp;&#39;\u{fffd}");
+        assert_eq!(escape("<b a=\"x\">&'\u{7}"), "&lt;b a=&quot;x&quot;&gt;&amp;&#39;\\u0007");
     }
 }

@@ -6,7 +6,7 @@
 mod markup;
 mod text;
 
-use crate::number;
+use crate::{escape, number};
 
 /// Columns of text are not cut below this, unless the column says so.
 const CUT_MIN: usize = 12;
@@ -112,6 +112,18 @@ pub enum Format {
     BbCode,
 }
 
+impl Format {
+    /// Returns words that stand beside a table, so that the format does not read anything into them.
+    #[must_use]
+    pub fn text(self, words: &str) -> String {
+        match self {
+            Self::Markdown => markup::markdown_text(words),
+            Self::BbCode => markup::bbcode_text(words),
+            Self::Text(_) | Self::Csv => escape::line(words).into_owned(),
+        }
+    }
+}
+
 impl Table {
     /// A table without rows.
     #[must_use]
@@ -148,7 +160,7 @@ impl Table {
             for (row, (out, text)) in self.rows.iter().zip(written.iter_mut().zip(texts)) {
                 let Some(cells) = row.cells() else { continue };
                 out[index] = match cells.get(index) {
-                    Some(Cell::Text(words)) => words.clone(),
+                    Some(Cell::Text(words)) => escape::line(words).into_owned(),
                     Some(Cell::Number(_)) => separated(&text),
                     Some(Cell::Empty) | None if column.align == Align::Right => "-".to_owned(),
                     Some(Cell::Empty) | None => String::new(),

@@ -5,6 +5,7 @@ use assay_analysis::{
 };
 use assay_record::RunHeader;
 
+use crate::escape::{self, Style};
 use crate::forum::{self, Reader};
 use crate::network::LinkUse;
 use crate::number;
@@ -72,7 +73,7 @@ fn limits_text(
 pub fn rows(steps: &[StepSummary], options: TextOptions) -> String {
     let table = forum::table(steps, Reader::Person).text(options.width);
     let mut text = match table.text.split_once('\n') {
-        Some((titles, rows)) => format!("{}\n{rows}", paint(titles, "1", options.color)),
+        Some((titles, rows)) => format!("{}\n{rows}", paint(titles, Style::Title, options.color)),
         None => table.text,
     };
     if !table.dropped.is_empty() {
@@ -90,14 +91,15 @@ pub fn rendered(header: &RunHeader, summary: &RunSummary, format: Format) -> Str
         Format::Text(width) => table(header, summary, &[], TextOptions { width, ..TextOptions::default() }),
         Format::Csv => forum::table(&summary.steps, Reader::Program).render(format),
         Format::Markdown | Format::BbCode => {
-            format!("{title}\n\n{}", forum::table(&summary.steps, Reader::Person).render(format))
+            let table = forum::table(&summary.steps, Reader::Person).render(format);
+            format!("{}\n\n{table}", format.text(&title))
         }
     }
 }
 
 fn title(header: &RunHeader) -> String {
     let targets: Vec<&str> = header.targets.iter().map(|t| t.address.as_str()).collect();
-    format!("{} on {}", header.plan.name, targets.join(", "))
+    escape::line(&format!("{} on {}", header.plan.name, targets.join(", "))).into_owned()
 }
 
 fn heading(header: &RunHeader, summary: &RunSummary, columns: usize) -> String {
@@ -183,13 +185,13 @@ pub fn findings(findings: &[Finding], options: TextOptions) -> String {
 /// A finding with its next step, each wrapped.
 fn finding_text(finding: &Finding, says: &str, options: TextOptions) -> String {
     let mark = mark(finding.severity);
-    let code = match finding.severity {
-        Severity::Critical => "1;31",
-        Severity::Warning => "33",
-        Severity::Info => "36",
+    let style = match finding.severity {
+        Severity::Critical => Style::Critical,
+        Severity::Warning => Style::Warning,
+        Severity::Info => Style::Info,
     };
     let words = format!("{mark} [{}] {says}", finding.rule);
-    let mut text = wrap(&words, options.prose(), "  ").replacen(mark, &paint(mark, code, options.color), 1);
+    let mut text = wrap(&words, options.prose(), "  ").replacen(mark, &paint(mark, style, options.color), 1);
     text.push('\n');
     if !finding.next.is_empty() {
         text.push_str(&wrap(&format!("  -> {}", finding.next), options.prose(), "     "));
@@ -256,9 +258,10 @@ fn notes_text(header: &RunHeader, summary: &RunSummary, options: TextOptions) ->
     format!("\n{}\n", lines.collect::<Vec<_>>().join("\n"))
 }
 
-fn paint(text: &str, code: &str, color: Color) -> String {
+/// Words in a style where colours are wanted; [`escape::terminal`] writes it out.
+fn paint(text: &str, style: Style, color: Color) -> String {
     match color {
         Color::Never => text.to_owned(),
-        Color::Ansi => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
+        Color::Ansi => style.of(text),
     }
 }

@@ -70,6 +70,12 @@ pub enum AddressError {
     /// The size after `null:` could not be read.
     #[error("null target: {0}")]
     NullSize(crate::units::UnitError),
+    /// A secret was typed into it.
+    #[error("`{covered}` has a secret in it: {advice}", advice = crate::address_part::SECRET_ADVICE)]
+    Secret {
+        /// The address, its secret covered.
+        covered: String,
+    },
     /// The iSCSI address could not be read.
     #[error(transparent)]
     Iscsi(#[from] crate::IscsiAddressError),
@@ -82,6 +88,9 @@ impl FromStr for Address {
     type Err = AddressError;
 
     fn from_str(text: &str) -> Result<Self, AddressError> {
+        if let Some((_, covered)) = crate::secret::find(text) {
+            return Err(AddressError::Secret { covered });
+        }
         if text.is_empty() {
             return Err(AddressError::Empty);
         }

@@ -2,6 +2,8 @@
 
 use std::fmt::Display;
 
+use crate::secret::{self, Place};
+
 /// After how long an I/O over a network fails that has not ended, where the address does not say, s.
 pub(crate) const TIMEOUT_S: u32 = 60;
 
@@ -21,6 +23,22 @@ pub(crate) fn wrong<T>(part: &'static str, why: impl Into<String>) -> Result<T> 
     Err(PartError { part, why: why.into() })
 }
 
+/// Refuses an address with a secret in it, before any part of it can get into another message. In an address it would
+/// end up in the shell's history and in every list of processes.
+pub(crate) fn refuse_secret(address: &str) -> Result<()> {
+    let part = match secret::find(address) {
+        None => return Ok(()),
+        Some((Place::User, _)) => "user",
+        Some((Place::Query, _)) => "query",
+    };
+    wrong(part, SECRET_ADVICE)
+}
+
+/// What to do with a secret instead.
+pub(crate) const SECRET_ADVICE: &str = "a secret does not belong here, where every user of this machine can read it \
+                                        (ps, the shell's history); change it, and put the new one into a file \
+                                        (chap_file=PATH or ASSAY_CHAP_FILE) or into ASSAY_CHAP_SECRET";
+
 /// Splits `key=value&key=value` into pairs. A key must be one of `known`, and given once, unless it is `repeatable`.
 pub(crate) fn query<'t>(
     text: &'t str,
@@ -29,8 +47,10 @@ pub(crate) fn query<'t>(
 ) -> Result<Vec<(&'static str, &'t str)>> {
     let mut pairs: Vec<(&str, &str)> = Vec::new();
     for pair in text.split('&').filter(|pair| !pair.is_empty()) {
-        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-        // The value may be a secret that somebody put in the wrong place, so it is not repeated.
+        // What stands in a wrong place may be a secret, so neither a value nor a word without a key is repeated.
+        let Some((key, value)) = pair.split_once('=') else {
+            return wrong("query", format!("a word is no `key=value`; known keys are {}", known.join(", ")));
+        };
         let Some(&known) = known.iter().find(|known| **known == key) else {
             return wrong("query", format!("there is no key `{key}`; known are {}", known.join(", ")));
         };

@@ -18,17 +18,19 @@ mod nfs_address;
 mod plan;
 pub mod reader;
 mod resolve;
+mod secret;
 pub mod suites;
 pub mod units;
 
 pub use address::{Address, AddressError};
 pub use engine::Engine;
 pub use file::{IO_BYTES_MAX, OUTSTANDING_MAX, PlanFile, WORKERS_MAX};
-pub use iscsi_address::{IscsiAddress, IscsiAddressError, IscsiPortal, PathPolicy, without_secret};
+pub use iscsi_address::{IscsiAddress, IscsiAddressError, IscsiPortal, PathPolicy};
 pub use nfs_address::{NfsAddress, NfsAddressError, NfsSync};
 pub use plan::{Access, Arrivals, Data, Job, Pacing, Plan, Semantics, Span, Step, Stop, Swept, Test};
 pub use reader::{PlanError, nearest, suggest};
 pub use resolve::Overrides;
+pub use secret::{has_secret, without_secret};
 
 #[cfg(test)]
 mod tests;

@@ -67,6 +67,7 @@ impl NfsAddress {
     }
 
     fn read(text: &str) -> Result<Self> {
+        address_part::refuse_secret(&format!("nfs://{text}"))?;
         let (place, query) = text.split_once('?').unwrap_or((text, ""));
         let Some((authority, path)) = place.split_once('/') else {
             return wrong("path", "the path is missing after the host");

@@ -10,9 +10,9 @@ pub use crate::need::{root as is_root, slow as is_slow_wanted};
 
 /// Exit code: done, nothing to complain about.
 pub const DONE: i32 = 0;
-/// Exit code: I/O errors.
+/// Exit code: begun, and something failed.
 pub const ERRORS: i32 = 1;
-/// Exit code: bad input, nothing touched.
+/// Exit code: refused, nothing touched.
 pub const BAD_INPUT: i32 = 2;
 /// Exit code: ended by a signal that asks to stop.
 pub const INTERRUPTED: i32 = 130;

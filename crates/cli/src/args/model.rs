@@ -145,7 +145,7 @@ pub(crate) struct CalibrateArgs {
     /// Where to write the new array file.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
-    /// Replace that file if it exists.
+    /// Replace that file, if an earlier calibration wrote it.
     #[arg(long)]
     pub(crate) replace: bool,
     /// How much of the target to use. [default: 1GiB]

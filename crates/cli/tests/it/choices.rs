@@ -130,10 +130,9 @@ fn a_report_goes_to_standard_output_too() {
 #[test]
 fn the_help_tells_the_exit_codes() {
     let story = Story::new();
-    story
-        .assay(&["run", "--help"])
-        .ends(DONE)
-        .says(&["0 done, 1 run with errors, 2 bad input, 130 interrupted"]);
+    story.assay(&["run", "--help"]).ends(DONE).says(&[
+        "0 done, 1 begun and something failed, 2 refused and nothing touched, 130 stopped by a signal",
+    ]);
     story.assay(&["--version"]).ends(DONE).says(&["assay"]);
     assert_eq!(story.assay(&["--no-such-option"]).code, Some(2));
 }

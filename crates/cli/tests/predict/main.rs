@@ -132,7 +132,7 @@ fn mistakes_are_answered_with_what_would_be_right() {
         (vec!["show", "published:ix4"], "ix4-200d"),
         (vec!["run", "vmware", "sim:"], "sim: needs an array"),
         (vec!["run", "vmware", "sim:nothing"], "no array of that name ships"),
-        (vec!["calibrate", "null:", "--array", "nvme", "-o", broken.as_str()], "--replace"),
+        (vec!["calibrate", "null:", "--array", "nvme", "-o", broken.as_str()], "Assay did not write it"),
     ] {
         let message = bench.refused(&args);
         assert!(message.contains(words), "{args:?}: {message}");

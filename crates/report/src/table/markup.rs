@@ -1,6 +1,7 @@
 //! A table as CSV, Markdown, BBCode and HTML.
 
 use super::{Align, Cell, Column, Row, Table};
+use crate::escape;
 use crate::number::rounded;
 use crate::svg::escape;
 
@@ -18,7 +19,7 @@ impl Table {
     /// Returns the table as CSV: numbers plain, groups in a column of their own, no notes.
     pub(super) fn csv(&self) -> String {
         let has_groups = self.rows.iter().any(|row| matches!(row, Row::Group(_)));
-        let mut titles: Vec<String> = self.columns.iter().map(Column::heading).collect();
+        let mut titles: Vec<String> = self.columns.iter().map(|column| csv_text(&column.heading())).collect();
         if has_groups {
             titles.insert(0, self.group.clone());
         }
@@ -28,9 +29,9 @@ impl Table {
             let mut cells: Vec<String> = match row {
                 Row::Cells(cells) => cells.iter().map(plain).collect(),
                 Row::Part(cells) => cells.iter().map(|cell| plain(cell).trim().to_owned()).collect(),
-                Row::Words { name, words } => vec![name.clone(), words.clone()],
+                Row::Words { name, words } => vec![csv_text(name), csv_text(words)],
                 Row::Group(name) => {
-                    group.clone_from(name);
+                    group = csv_text(name);
                     continue;
                 }
                 Row::Note(_) => continue,
@@ -46,7 +47,7 @@ impl Table {
 
     /// Returns the table as Markdown, its notes in a list below.
     pub(super) fn markdown(&self) -> String {
-        let cell = |text: &str| text.replace('\\', "\\\\").replace('|', "\\|").replace('\n', " ");
+        let cell = markdown_text;
         let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
         let titles: Vec<String> = self.columns.iter().map(|c| cell(&c.heading())).collect();
         let rules: Vec<String> = self
@@ -66,15 +67,14 @@ impl Table {
             text.push_str(&line(&cells));
         }
         for says in self.notes() {
-            notes.push_str(&format!("* {}\n", says.replace('\n', " ")));
+            notes.push_str(&format!("* {}\n", markdown_text(says)));
         }
         if notes.is_empty() { text } else { format!("{text}\n{notes}") }
     }
 
     /// Returns the table as BBCode, its notes below.
     pub(super) fn bbcode(&self) -> String {
-        // A bracket in a name would open a tag; a full-width one looks alike and does not.
-        let cell = |text: &str| text.replace('[', "［").replace(']', "］").replace('\n', " ");
+        let cell = bbcode_text;
         let tag = |name: &str, cells: &[String]| -> String {
             cells.iter().map(|text| format!("[{name}]{}[/{name}]", cell(text))).collect()
         };
@@ -159,11 +159,35 @@ impl Table {
     }
 }
 
+/// Words in Markdown: nothing in them divides cells, or is read as HTML, a link or code.
+pub(super) fn markdown_text(words: &str) -> String {
+    let special = |c: char| matches!(c, '\\' | '|' | '<' | '[' | '`');
+    escape::line(words).chars().fold(String::new(), |mut text, c| {
+        text.extend(special(c).then_some('\\'));
+        text.push(c);
+        text
+    })
+}
+
+/// Words in BBCode. A bracket in a name would open a tag; a full-width one looks alike and does not.
+pub(super) fn bbcode_text(words: &str) -> String {
+    escape::line(words).replace('[', "［").replace(']', "］")
+}
+
+/// Words in CSV. A spreadsheet takes what begins with one of four characters for a formula, and may run a program for
+/// it; after an apostrophe it does not.
+fn csv_text(words: &str) -> String {
+    let words = escape::line(words);
+    let is_number = words.parse::<f64>().is_ok() || words == "-";
+    let is_formula = words.starts_with(['=', '+', '-', '@']) && !is_number;
+    if is_formula { format!("'{words}") } else { words.into_owned() }
+}
+
 /// A cell as programs read it.
 fn plain(cell: &Cell) -> String {
     match cell {
         Cell::Empty => String::new(),
-        Cell::Text(text) => text.clone(),
+        Cell::Text(text) => csv_text(text),
         Cell::Number(value) => rounded(*value).map_or_else(String::new, |v| v.to_string()),
     }
 }

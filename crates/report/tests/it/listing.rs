@@ -11,6 +11,7 @@ fn runs_are_listed_with_what_tells_them_apart() {
         status: "done",
         label,
         note,
+        lost: None,
         started_unix_ms: 1_795_231_800_000,
         targets: &targets,
     };

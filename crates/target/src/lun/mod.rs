@@ -32,7 +32,9 @@ pub(crate) use hold::hold_name;
 pub use identity::{LunIdentity, confirm};
 pub use look::{LunLook, LunReader, Provision, access_words, look, unmapped_bytes};
 pub use portals::{targets_at, with_all_portals};
-pub use secret::{Credentials, Secret, SecretError, credentials, needs_prompt};
+pub use secret::{
+    Credentials, Secret, SecretError, credentials, exposed_file, keep_out_of_dumps, needs_prompt,
+};
 
 /// A ping each second: often enough for a round trip per path also in a short test, too rarely to be felt.
 const PING_EVERY: Duration = Duration::from_secs(1);

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use assay_iscsi::chap::{Account, ChapConfig};
 use assay_spec::IscsiAddress;
+use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 use thiserror::Error;
 
 use crate::input::{Input, InputError};
@@ -60,6 +61,7 @@ pub fn credentials(
     let Some(user) = &address.user else {
         return if address.chap_file.is_some() { Err(SecretError::NoUser) } else { Ok(None) };
     };
+    keep_out_of_dumps();
     let secret = match secret_file(address) {
         Some(path) => Some(from_file(&path)?),
         None => variable(SECRET_VARIABLE).map(Secret::new).or_else(|| typed.cloned()),
@@ -71,6 +73,22 @@ pub fn credentials(
         _ => return Err(SecretError::HalfMutual),
     };
     Ok(Some(Credentials(ChapConfig { initiator: Account { name: user.clone(), secret }, target })))
+}
+
+/// Keeps the memory of this process, in which there are secrets from now on, from core dumps and from debuggers of the
+/// same user. A kernel that cannot do that leaves everything as it was.
+pub fn keep_out_of_dumps() {
+    let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+}
+
+/// Returns the file of an address's secret with its mode, if users other than its owner can read it.
+#[must_use]
+pub fn exposed_file(address: &IscsiAddress) -> Option<(PathBuf, u32)> {
+    use std::os::unix::fs::PermissionsExt as _;
+    address.user.as_ref()?;
+    let path = secret_file(address)?;
+    let mode = std::fs::metadata(&path).ok()?.permissions().mode() & 0o777;
+    (mode & 0o077 != 0).then_some((path, mode))
 }
 
 /// Returns true if the secret must be typed.
@@ -116,6 +134,25 @@ mod tests {
         let found = credentials(&at, None).unwrap().unwrap();
         assert_eq!(found.0.initiator.secret, Secret::new("hush-hush-hush"));
         assert!(!format!("{found:?}").contains("hush"));
+    }
+
+    #[test]
+    fn a_process_with_a_secret_cannot_be_dumped() {
+        let typed = Secret::new("typed-it-in");
+        credentials(&address("bob@nas/iqn.x/1"), Some(&typed)).unwrap();
+        assert_eq!(rustix::process::dumpable_behavior().unwrap(), DumpableBehavior::NotDumpable);
+    }
+
+    #[test]
+    fn a_secret_file_that_others_can_read_is_found() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let at = address(&format!("bob@nas/iqn.x/1?chap_file={}", file.path().display()));
+        for (mode, is_exposed) in [(0o600, false), (0o400, false), (0o640, true), (0o604, true)] {
+            std::fs::set_permissions(file.path(), std::fs::Permissions::from_mode(mode)).unwrap();
+            let expected = is_exposed.then(|| (file.path().to_owned(), mode));
+            assert_eq!(exposed_file(&at), expected, "{mode:o}");
+        }
     }
 
     #[test]

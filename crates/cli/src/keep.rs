@@ -1,0 +1,208 @@
+//! Where the events of a run go: into the store, and, from the moment on when the store does not take them, into a file
+//! that `assay import` reads. A store that is full, deleted or replaced costs neither the run nor its record, and is
+//! reported when it happens.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use assay_record::{Event, RunEvent, RunHeader};
+use assay_store::{RunWriter, Store};
+
+use crate::export::Cover;
+use crate::output::parent;
+use crate::progress::note_above;
+
+/// Memory for the events of a run, bytes of JSON: about an hour of one job. The events of longer runs are read back
+/// from the store where that is still possible.
+const KEPT_BYTES_MAX: usize = 16 << 20;
+
+/// Takes the events of a run.
+pub(crate) struct Keeper {
+    cover: Cover,
+    store: PathBuf,
+    /// `None` where the store did not even take the beginning.
+    writer: Option<RunWriter>,
+    lines: Lines,
+    spool: Option<Spool>,
+    /// Why the store does not hold all of the run.
+    lost: Option<String>,
+}
+
+/// The events so far as lines of JSON, as long as they are not too many.
+#[derive(Default)]
+struct Lines {
+    lines: Vec<String>,
+    bytes: usize,
+    /// How many there were, also of those that are not kept.
+    count: usize,
+}
+
+/// The file that takes a run's place in the store.
+struct Spool {
+    path: PathBuf,
+    file: File,
+    /// Set by the first line that it did not take.
+    is_cut: bool,
+}
+
+impl Keeper {
+    /// Begins a run in the store.
+    pub(crate) fn begin(store: &Store, header: &RunHeader, label: Option<&str>, note: Option<&str>) -> Self {
+        let cover = Cover::of(&header.run, label, note);
+        let mut keeper = Self {
+            cover,
+            store: store.path().to_owned(),
+            writer: None,
+            lines: Lines::default(),
+            spool: None,
+            lost: None,
+        };
+        match store.begin_run(header, label, note) {
+            Ok(writer) => keeper.writer = Some(writer),
+            Err(error) => keeper.lose(chain(&error)),
+        }
+        keeper.take(&Event { at_ns: 0, what: RunEvent::Started(Box::new(header.clone())) });
+        keeper
+    }
+
+    /// Takes an event. The first one of a run was taken when it began.
+    pub(crate) fn append(&mut self, event: &Event) {
+        if matches!(event.what, RunEvent::Started(_)) {
+            return;
+        }
+        self.take(event);
+        if self.lost.is_none()
+            && let Some(Err(error)) = self.writer.as_mut().map(|writer| writer.append(event))
+        {
+            self.lose(chain(&error));
+        }
+    }
+
+    /// Ends the keeping, and looks whether the run can be found where it was put. Returns why not, with the place where
+    /// it is instead.
+    pub(crate) fn finish(mut self) -> Option<String> {
+        if self.lost.is_none()
+            && let Some(Err(error)) = self.writer.as_ref().map(RunWriter::finish)
+        {
+            self.lose(chain(&error));
+        }
+        let why = self.lost.take()?;
+        if self.spool.is_none() {
+            self.open_spool();
+        }
+        let run = &self.cover.run;
+        Some(match &self.spool {
+            Some(spool) if !spool.is_cut && spool.file.sync_all().is_ok() => {
+                let path = spool.path.display();
+                format!(
+                    "run {run} is not stored: {why}; all of it is in {path}: assay import {path} stores it"
+                )
+            }
+            Some(spool) => {
+                let path = spool.path.display();
+                format!("run {run} is not stored: {why}; a part of it is in {path}, and the rest is lost")
+            }
+            None => format!(
+                "run {run} is not stored: {why}; no other place could keep it, so it is only printed here"
+            ),
+        })
+    }
+
+    fn take(&mut self, event: &Event) {
+        // An event that has no JSON is refused by the store as well, and reported there.
+        let Ok(line) = serde_json::to_string(event) else { return };
+        match &mut self.spool {
+            Some(spool) => spool.put(&line),
+            None => self.lines.push(line),
+        }
+    }
+
+    /// Says at once that the store is lost, and opens the file that takes its place.
+    fn lose(&mut self, why: String) {
+        self.open_spool();
+        let instead = match &self.spool {
+            Some(spool) => format!("the run goes on, and is kept in {}", spool.path.display()),
+            None => "the run goes on, and is kept in memory".to_owned(),
+        };
+        note_above(&format!(
+            "warning: the store {} is lost to this run: {why}; {instead}",
+            self.store.display()
+        ));
+        self.lost = Some(why);
+    }
+
+    /// Opens the file beside the store, else in the working directory, else in that of temporary files, and writes what
+    /// there is so far.
+    fn open_spool(&mut self) {
+        let Ok(cover) = serde_json::to_string(&self.cover) else { return };
+        let earlier = self.earlier();
+        let name = format!("{}.assay", self.cover.run);
+        for folder in [parent(&self.store).to_owned(), PathBuf::from("."), std::env::temp_dir()] {
+            let Some(mut spool) = Spool::create(&folder, &name) else { continue };
+            spool.put(&cover);
+            earlier.iter().for_each(|line| spool.put(line));
+            if spool.is_cut {
+                // A full file system: another one may have room.
+                let _ = std::fs::remove_file(&spool.path);
+                continue;
+            }
+            spool.is_cut = earlier.len() < self.lines.count;
+            self.lines = Lines::default();
+            self.spool = Some(spool);
+            return;
+        }
+    }
+
+    /// The events so far: those in memory, or where they were too many, those that the store gives back.
+    fn earlier(&self) -> Vec<String> {
+        if self.lines.lines.len() == self.lines.count {
+            return self.lines.lines.clone();
+        }
+        let mut read: Vec<String> = Vec::new();
+        if let Some(writer) = &self.writer {
+            // What it does not give back is missing, and counted so.
+            let _ = writer.each_stored(|line| read.push(line.to_owned()));
+        }
+        // The event that the store did not take any more is the last one of those in memory.
+        if read.len() + 1 == self.lines.count {
+            read.extend(self.lines.lines.last().cloned());
+        }
+        read
+    }
+}
+
+impl Lines {
+    fn push(&mut self, line: String) {
+        self.count += 1;
+        self.bytes += line.len();
+        if self.bytes > KEPT_BYTES_MAX {
+            self.lines.clear();
+            self.bytes = line.len();
+        }
+        self.lines.push(line);
+    }
+}
+
+impl Spool {
+    fn create(folder: &Path, name: &str) -> Option<Self> {
+        let path = folder.join(name);
+        let file = File::options().write(true).create_new(true).mode(0o600).open(&path).ok()?;
+        Some(Self { path, file, is_cut: false })
+    }
+
+    fn put(&mut self, line: &str) {
+        if !self.is_cut {
+            self.is_cut = self.file.write_all(format!("{line}\n").as_bytes()).is_err();
+        }
+    }
+}
+
+/// Returns an error with its causes, each once.
+fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    causes.map(ToString::to_string).fold(error.to_string(), |text, cause| {
+        if text.contains(&cause) { text } else { format!("{text}: {cause}") }
+    })
+}

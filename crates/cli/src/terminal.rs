@@ -1,0 +1,78 @@
+//! What the terminal gets: results on standard output, notes on standard error, both with their hidden characters
+//! written as codes, and how wide and coloured it may be. Nothing else in the program prints.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::sync::OnceLock;
+
+use assay_report::escape;
+use assay_report::text::{Color, Detail, TextOptions};
+
+use crate::args::{ColorChoice, ExplainArgs};
+use crate::exit::{Exit, Failed};
+
+/// Prints a line to standard error.
+macro_rules! note {
+    ($($arg:tt)*) => { $crate::terminal::note_line(&format!($($arg)*)) };
+}
+pub(crate) use note;
+
+/// Prints a line to standard error. A closed pipe or a full disk there must not end a run.
+pub(crate) fn note_line(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{}", escape::terminal(text));
+}
+
+/// Prints to standard output. A reader that closes the pipe early (`assay runs | head`) is no error.
+pub(crate) fn say(text: &str) -> anyhow::Result<()> {
+    let mut stdout = std::io::stdout();
+    let printed = stdout.write_all(escape::terminal(text).as_bytes()).and_then(|()| stdout.flush());
+    match printed {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Failed::says(Exit::Errors, format!("cannot print the result: {error}")).into())
+        }
+        _ => Ok(()),
+    }
+}
+
+impl ExplainArgs {
+    /// How a result is printed on standard output.
+    pub(crate) fn options(&self) -> TextOptions {
+        let detail = if self.explain { Detail::Full } else { Detail::Brief };
+        TextOptions { detail, ..text_options() }
+    }
+}
+
+/// Width and colours of standard output: those of the terminal; plain text into files and pipes.
+pub(crate) fn text_options() -> TextOptions {
+    let stdout = std::io::stdout();
+    options_of(stdout.is_terminal(), terminal_size::terminal_size_of(stdout))
+}
+
+/// The same of standard error, where the display of a run is.
+pub(crate) fn error_options() -> TextOptions {
+    let stderr = std::io::stderr();
+    options_of(stderr.is_terminal(), terminal_size::terminal_size_of(stderr))
+}
+
+fn options_of(is_terminal: bool, size: Option<(terminal_size::Width, terminal_size::Height)>) -> TextOptions {
+    let is_wanted = match COLOR.get().copied().unwrap_or_default() {
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        ColorChoice::Auto => is_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+    };
+    let color = if is_wanted { Color::Ansi } else { Color::Never };
+    match size.filter(|_| is_terminal) {
+        Some((terminal_size::Width(width), _)) => {
+            TextOptions { color, width: width.into(), ..TextOptions::default() }
+        }
+        None => TextOptions { color, ..TextOptions::default() },
+    }
+}
+
+/// What `--color` says, once it is read.
+static COLOR: OnceLock<ColorChoice> = OnceLock::new();
+
+/// Keeps what `--color` says for everything that is printed.
+pub(crate) fn set_color(choice: ColorChoice) {
+    // It is read once; a second call would say the same.
+    let _ = COLOR.set(choice);
+}

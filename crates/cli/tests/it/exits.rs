@@ -1,0 +1,144 @@
+//! Every exit code has one meaning: 0 done, 1 begun and something failed, 2 refused, 130 stopped.
+
+use std::io::Read as _;
+use std::process::Stdio;
+
+use crate::loop_device::LoopDevice;
+use crate::story::{BAD_INPUT, DONE, ERRORS, INTERRUPTED, Story, printed, rules, run};
+
+#[test]
+fn the_help_defines_every_exit_code() {
+    let help = Story::new().assay(&["--help"]).ends(DONE);
+    help.says(&[
+        "0 done",
+        "1 begun, and something failed",
+        "2 refused: nothing was started",
+        "130 stopped by a signal",
+    ]);
+}
+
+/// Makes a folder and the test file in it immutable, so that the file can neither be written nor marked, until `meanwhile`
+/// is over.
+fn immutable<T>(folder: &str, meanwhile: impl FnOnce() -> T) -> T {
+    run(&["chattr", "-R", "+i", folder]);
+    let done = meanwhile();
+    run(&["chattr", "-R", "-i", folder]);
+    done
+}
+
+/// A fill that failed after 33 writes exited with the code that says that nothing was touched.
+#[test]
+fn a_fill_that_fails_has_begun() {
+    let Some(mut device) = LoopDevice::new() else { return };
+    let folder = device.mount_ext4();
+    let file = format!("{folder}/t.dat");
+    // Durable writes fill slowly enough to get in between; later than that, the closing fails, which is the same.
+    let args = ["run", "vmware", &file, "--size", "16MiB", "--set", "run=1s", "--sync", "--io", "psync"];
+    let mut running = device.story.start(&args);
+    let stderr = running.child().stderr.as_mut().unwrap();
+    let (mut heard, mut byte) = (Vec::new(), [0]);
+    while !String::from_utf8_lossy(&heard).contains("filling") {
+        assert_eq!(stderr.read(&mut byte).unwrap(), 1, "{}", String::from_utf8_lossy(&heard));
+        heard.push(byte[0]);
+    }
+    immutable(&folder, || running.end()).ends(ERRORS).says(&["t.dat", "Operation not permitted"]);
+}
+
+#[test]
+fn a_report_that_cannot_be_written_after_the_run_costs_no_result() {
+    let story = Story::new();
+    std::fs::create_dir(story.path("out")).unwrap();
+    story.write("plan.toml", "[[test]]\nname = \"t\"\nrun = \"10min\"\naccess = [{ size = \"4KiB\" }]\n");
+    let mut running = story.start(&["run", "plan.toml", "null:", "-o", "out/r.html"]);
+    story.wait_for(|run| run["tests"][0].is_object());
+    std::fs::remove_dir(story.path("out")).unwrap();
+    running.signal("INT");
+    let ended = running.end().ends(ERRORS).says(&["cannot write to out/r.html", "stored as run"]);
+    assert!(ended.out.contains("MiB/s"), "the result is printed: {}", ended.out);
+}
+
+#[test]
+fn a_failed_close_after_a_run_is_an_error() {
+    let Some(mut device) = LoopDevice::new() else { return };
+    let folder = device.mount_ext4();
+    let story = &device.story;
+    let plan = "[[test]]\nname = \"t\"\nrun = \"10min\"\naccess = [{ size = \"4KiB\", read = 100 }]\n";
+    story.write("plan.toml", plan);
+    let mut running = story.start(&["run", "plan.toml", &format!("{folder}/t.dat"), "--size", "1MiB"]);
+    story.wait_for(|run| run["tests"][0]["series"].as_array().is_some_and(|series| !series.is_empty()));
+    let ended = immutable(&folder, || {
+        running.signal("INT");
+        running.end()
+    });
+    let words = ["error: the run is over, but the next one refuses the file", "stored as run"];
+    let ended = ended.ends(ERRORS).says(&words);
+    assert!(ended.out.contains("MiB/s"), "the result is printed: {}", ended.out);
+}
+
+#[test]
+fn a_closed_terminal_stops_a_run_and_the_record_says_so() {
+    let story = Story::new();
+    story.write("plan.toml", "[[test]]\nname = \"t\"\nrun = \"10min\"\naccess = [{ size = \"4KiB\" }]\n");
+    // The tests themselves may run under nohup.
+    let original = story.command(&["run", "plan.toml", "null:"]);
+    let mut command = std::process::Command::new("env");
+    command.arg("--default-signal=HUP").arg(original.get_program()).args(original.get_args());
+    command.envs(original.get_envs().filter_map(|(key, value)| Some((key, value?))));
+    command.current_dir(story.path("")).stdin(Stdio::null());
+    let mut running = crate::story::Running::of(command);
+    story.wait_for(|run| run["tests"][0]["series"].as_array().is_some_and(|series| !series.is_empty()));
+    // Nobody reads any more.
+    drop(running.child().stdout.take());
+    drop(running.child().stderr.take());
+    running.signal("HUP");
+    running.signal("HUP");
+    assert_eq!(running.end().code, Some(INTERRUPTED));
+    let shown = story.assay(&["show", "--json"]).ends(DONE).json();
+    assert_eq!(shown["status"], "interrupted");
+    assert!(rules(&shown).contains(&"terminal-closed"), "{:#}", shown["findings"]);
+}
+
+#[test]
+fn under_nohup_a_run_outlives_its_terminal() {
+    let story = Story::new();
+    story.write("plan.toml", "[[test]]\nname = \"t\"\nrun = \"2s\"\naccess = [{ size = \"4KiB\" }]\n");
+    let original = story.command(&["run", "plan.toml", "null:"]);
+    let mut command = std::process::Command::new("nohup");
+    command.arg(original.get_program()).args(original.get_args());
+    command.envs(original.get_envs().filter_map(|(key, value)| Some((key, value?))));
+    command.current_dir(story.path("")).stdin(Stdio::null());
+    let mut running = crate::story::Running::of(command);
+    story.wait_for(|run| run["tests"][0].is_object());
+    running.signal("HUP");
+    running.end().ends(DONE);
+}
+
+#[test]
+fn output_that_cannot_be_printed_is_an_error_and_a_closed_pipe_is_none() {
+    let story = Story::new();
+    story.assay(&["run", "vmware", "null:", "--set", "ops=10"]).ends(DONE);
+    let into = |file: &str| {
+        let mut command = story.command(&["show"]);
+        command.stdout(std::fs::File::options().write(true).open(file).unwrap());
+        printed(command.output().unwrap())
+    };
+    into("/dev/full").ends(ERRORS).says(&["cannot print the result"]);
+    let mut command = story.command(&["show"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(DONE));
+}
+
+#[test]
+fn what_is_refused_touched_nothing() {
+    let story = Story::new();
+    for args in [
+        &["run", "vmware", "nowhere/t.dat"][..],
+        &["run", "vmware", "t.dat", "-o", "nowhere/r.html"],
+        &["run", "vmware", "t.dat", "--size", "4000TiB"],
+        &["show", "nonesuch"],
+    ] {
+        assert_eq!(story.assay(args).code, Some(BAD_INPUT), "{args:?}");
+        assert_eq!(story.files(), Vec::<String>::new(), "{args:?}");
+    }
+}

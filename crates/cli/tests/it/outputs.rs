@@ -1,0 +1,139 @@
+//! What `-o` of any verb may write over: files that Assay wrote, of the same kind, and nothing else.
+
+use std::os::unix::fs::symlink;
+
+use crate::loop_device::LoopDevice;
+use crate::story::{BAD_INPUT, DONE, Story, run};
+
+/// Every verb that writes a file, with a name of the kind that it writes.
+const VERBS: [(&[&str], &str); 10] = [
+    (&["run", "vmware", "null:", "--set", "ops=10", "-o"], "html"),
+    (&["run", "vmware", "null:", "--set", "ops=10", "-o"], "txt"),
+    (&["report", "last", "-o"], "csv"),
+    (&["report", "last", "-o"], "json"),
+    (&["compare", "one", "one", "-o"], "md"),
+    (&["predict", "ssd-sata", "-o"], "csv"),
+    (&["export", "last", "-o"], "assay"),
+    (&["validate", "-o"], "md"),
+    (&["calibrate", "null:", "--array", "ssd-sata", "-o"], "toml"),
+    (&["calibrate", "null:", "--array", "ssd-sata", "--replace", "-o"], "toml"),
+];
+
+fn with_a_run() -> Story {
+    let story = Story::new();
+    story.assay(&["run", "vmware", "null:", "--set", "ops=10", "--label", "one"]).ends(DONE);
+    story
+}
+
+#[test]
+fn no_verb_writes_over_anything_that_is_not_its_own() {
+    let story = with_a_run();
+    run(&["mkfifo", story.path("pipe").to_str().unwrap()]);
+    std::fs::create_dir(story.path("folder")).unwrap();
+    let store = story.path("store.sqlite");
+    for (verb, end) in VERBS {
+        let name = |of: &str| format!("{of}.{end}");
+        story.write(&name("mine"), "of somebody else");
+        for (link, to) in [
+            (name("pipe"), story.path("pipe")),
+            (name("folder"), story.path("folder")),
+            (name("store"), store.clone()),
+            (name("null"), "/dev/null".into()),
+            (name("to-mine"), story.path(&name("mine"))),
+            (name("dangling"), story.path("nowhere")),
+        ] {
+            let _ = std::fs::remove_file(story.path(&link));
+            symlink(to, story.path(&link)).unwrap();
+        }
+        let hard = story.path(&name("hard"));
+        let _ = std::fs::remove_file(&hard);
+        std::fs::hard_link(&store, &hard).unwrap();
+        let before = std::fs::read(&store).unwrap();
+        for of in ["mine", "pipe", "folder", "store", "null", "to-mine", "dangling", "hard", "no/such"] {
+            let output = name(of);
+            let args = [verb, &[output.as_str()]].concat();
+            let refused = story.assay(&args).ends(BAD_INPUT);
+            assert!(refused.err.contains(&output), "{args:?}: {}", refused.err);
+        }
+        assert_eq!(story.read(&name("mine")), b"of somebody else", "{verb:?}");
+        assert!(std::fs::read(&store).unwrap() == before, "{verb:?}");
+        assert!(!story.path("nowhere").exists(), "{verb:?}");
+        std::fs::remove_file(hard).unwrap();
+    }
+}
+
+/// `calibrate -o /dev/loop1 --replace` wrote an array file over the file system there.
+#[test]
+fn a_device_is_never_written_to() {
+    let Some(device) = LoopDevice::new() else { return };
+    let head = || {
+        use std::io::Read as _;
+        let mut head = Vec::new();
+        std::fs::File::open(&device.path).unwrap().take(1 << 20).read_to_end(&mut head).unwrap();
+        head
+    };
+    let before = head();
+    let args = ["calibrate", "null:", "--array", "ssd-sata", "--replace", "-o", &device.path];
+    device.story.assay(&args).refused(&[&device.path, "it is not a file"]);
+    device.story.assay(&["validate", "-o", &device.path]).refused(&["it is not a file"]);
+    assert!(head() == before);
+}
+
+#[test]
+fn calibrate_replaces_an_array_file_of_its_own_and_not_its_target() {
+    let story = with_a_run();
+    let calibrate = |more: &[&str]| {
+        let short = ["--rounds", "1", "--run", "20ms", "--no-check", "--size", "2MiB"];
+        story.assay(&[&["calibrate", "t.dat", "--array", "ssd-sata"], more, &short].concat())
+    };
+    calibrate(&["-o", "t.dat", "--replace"]).refused(&["t.dat: it is a target or the store"]);
+    calibrate(&["-o", "-"]).refused(&["-o -", "needs a name"]);
+    story.write("a.toml", "# Calibrated array. Goodness of fit:\n");
+    let before = std::fs::metadata(story.path("a.toml")).unwrap();
+    calibrate(&["-o", "a.toml"]).refused(&["a.toml exists", "--replace"]);
+    // On a file in memory the fit may be impossible; the place is allowed all the same.
+    let done = calibrate(&["-o", "a.toml", "--replace"]);
+    assert_ne!(done.code, Some(BAD_INPUT), "{}", done.err);
+    if done.code == Some(DONE) {
+        use std::os::unix::fs::MetadataExt as _;
+        let after = std::fs::metadata(story.path("a.toml")).unwrap();
+        assert_ne!(before.ino(), after.ino(), "a whole new file has its name");
+        assert!(after.len() > 1000);
+    }
+    assert!(!story.files().iter().any(|name| name.contains(".part")), "{:?}", story.files());
+}
+
+#[test]
+fn man_pages_are_written_over_man_pages_only() {
+    let story = Story::new();
+    story.assay(&["man", "-o", "man"]).ends(DONE);
+    story.assay(&["man", "-o", "man"]).ends(DONE).says(&["man pages in man"]);
+    story.write("man/assay-run.1", "my own notes");
+    std::fs::remove_file(story.path("man/assay.1")).unwrap();
+    symlink("/dev/null", story.path("man/assay.1")).unwrap();
+    let refused = story.assay(&["man", "-o", "man"]).ends(BAD_INPUT);
+    assert!(
+        ["man/assay-run.1", "man/assay.1"].iter().any(|name| refused.err.contains(name)),
+        "{}",
+        refused.err
+    );
+    assert_eq!(story.read("man/assay-run.1"), b"my own notes");
+    assert!(
+        std::fs::read_dir(story.path("man"))
+            .unwrap()
+            .all(|entry| { !entry.unwrap().file_name().to_string_lossy().contains(".part") })
+    );
+}
+
+#[test]
+fn a_link_to_a_report_stays_a_link_and_rights_stay_as_they_were() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let story = with_a_run();
+    story.assay(&["report", "-o", "r.html"]).ends(DONE);
+    std::fs::set_permissions(story.path("r.html"), std::fs::Permissions::from_mode(0o600)).unwrap();
+    symlink("r.html", story.path("newest.html")).unwrap();
+    story.assay(&["report", "-o", "newest.html"]).ends(DONE);
+    assert!(story.path("newest.html").is_symlink());
+    let mode = std::fs::metadata(story.path("r.html")).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode, 0o600);
+}

@@ -1,0 +1,118 @@
+//! Secrets in places where they do not belong: no output, no file and no store ever has them.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use crate::story::{BAD_INPUT, DONE, Story};
+
+/// Stands in every address.
+const SECRET: &str = "S3CR3T";
+
+/// Every form in which somebody may put a secret into an address.
+const FORMS: [&str; 14] = [
+    "iscsi://bob:S3CR3T@nas/iqn.x/1",
+    "ISCSI://bob:S3CR3T@nas/iqn.x/1",
+    "iscsi:/bob:S3CR3T@nas/iqn.x/1",
+    "iscsi:bob:S3CR3T@nas/iqn.x/1",
+    "iscsi://bob%3AS3CR3T@nas/iqn.x/1",
+    "iscsi://bob:p@S3CR3T@nas/iqn.x/1",
+    "iscsi://bob:p/S3CR3T@nas/iqn.x/1",
+    "iscsi://bob:S3CR3T@nas",
+    "iscsi://nas/iqn.x/1?secret=S3CR3T",
+    "iscsi://nas/iqn.x/1?portal=bob:S3CR3T@nas2",
+    "iscsi://bob@nas/iqn.x/1?chap_secret=S3CR3T",
+    "nfs://bob:S3CR3T@nas/vol/t.dat",
+    "smb://bob:S3CR3T@nas/share",
+    "bob:S3CR3T@nas/iqn.x/1",
+];
+
+#[test]
+fn a_secret_in_an_address_is_refused_and_repeated_nowhere() {
+    let story = Story::new();
+    story.assay(&["run", "vmware", "null:", "--set", "ops=10"]).ends(DONE);
+    for form in FORMS {
+        let overwrite = format!("--overwrite={form}");
+        for args in [
+            &["run", "vmware", form][..],
+            &["run", form],
+            &["run", form, "vmware"],
+            &["run", "vmware", "null:", "--overwrite", form],
+            &["run", "vmware", "null:", &overwrite],
+            &["run", "vmware", "null:", "--note", form],
+            &["run", "vmware", "null:", "-o", form],
+            &["check", form],
+            &["check", form, "--json"],
+            &[form],
+            &[form, "--quick"],
+            &["rnu", form],
+            &["runs", form],
+            &["show", form],
+            &["compare", form, "last"],
+            &["predict", form],
+            &["target", "set", form, "--array", "ssd-sata"],
+            &["calibrate", form, "--array", "ssd-sata", "-o", "c.toml"],
+            &["completions", form],
+        ] {
+            let printed = story.assay(args).ends(BAD_INPUT);
+            assert!(
+                !printed.out.contains(SECRET) && !printed.err.contains(SECRET),
+                "{args:?}: {}",
+                printed.err
+            );
+            let words = ["chap_file=PATH", "***"];
+            assert!(words.iter().all(|word| printed.err.contains(word)), "{args:?}: {}", printed.err);
+        }
+    }
+    assert_eq!(story.files(), Vec::<String>::new());
+    for end in ["", "-wal"] {
+        let Ok(stored) = std::fs::read(story.path(&format!("store.sqlite{end}"))) else { continue };
+        assert!(!stored.windows(SECRET.len()).any(|part| part == SECRET.as_bytes()), "the store has it");
+    }
+}
+
+#[test]
+fn addresses_that_only_look_so_are_taken() {
+    let story = Story::new();
+    let run = |target: &str| {
+        story.assay(&["run", "vmware", target, "--size", "1MiB", "--set", "ops=10", "--remove"]).ends(DONE)
+    };
+    run("./a:b@c");
+    run("t.dat");
+    story.assay(&["label", "last", "before: mail bob@example.com"]).ends(DONE);
+}
+
+#[test]
+fn an_array_is_only_recorded_for_what_can_be_a_target() {
+    let story = Story::new();
+    story.assay(&["target", "set", "iscsi://nas", "--array", "ssd-sata"]).refused(&["iscsi://nas"]);
+    story.assay(&["target", "set", "iscsi://bob@nas/iqn.x/1", "--array", "ssd-sata"]).ends(DONE);
+    story.assay(&["target", "list"]).ends(DONE).says(&["iscsi://bob@nas/iqn.x/1"]);
+}
+
+#[test]
+fn a_secret_file_that_others_can_read_is_warned_of() {
+    let story = Story::new();
+    let file = story.write("secret", "hush-hush-hush\n");
+    let address = format!("iscsi://bob@127.0.0.1:1/iqn.x/1?chap_file={file}");
+    let chmod = |mode| std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
+    chmod(0o644);
+    for args in [&["check", &address][..], &["run", "vmware", &address]] {
+        let words = ["other users can read the CHAP secret", "(mode 0644)", "chmod 600"];
+        story.assay(args).ends(BAD_INPUT).says(&words);
+        assert!(!story.assay(args).err.contains("hush"));
+    }
+    chmod(0o600);
+    assert!(!story.assay(&["check", &address]).err.contains("other users"));
+}
+
+#[test]
+fn a_store_that_others_could_read_is_closed_to_them_and_says_so_once() {
+    let story = Story::new();
+    story.assay(&["run", "vmware", "null:", "--set", "ops=10"]).ends(DONE);
+    let store = story.path("store.sqlite");
+    let mode = || std::fs::metadata(&store).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(), 0o600);
+    std::fs::set_permissions(&store, std::fs::Permissions::from_mode(0o644)).unwrap();
+    story.assay(&["runs"]).ends(DONE).says(&["other users had access to the store", "(mode 0644)"]);
+    assert_eq!(mode(), 0o600);
+    assert!(!story.assay(&["runs"]).ends(DONE).err.contains("other users"));
+}

@@ -1,0 +1,136 @@
+//! Text from elsewhere on its way out. Names of files, labels, plans, answers of servers and foreign documents may hold
+//! characters that command a terminal, hide text or turn its direction around; they leave as their codes.
+//!
+//! The codes are those of JSON (`\u001b`), so that a JSON document stays one. Colours of Assay's own are characters of
+//! [`Style`] until [`terminal`] writes them out: a sequence in foreign text is never mistaken for one.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// How words are set off on a terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Style {
+    /// Titles of columns.
+    Title,
+    /// A critical finding.
+    Critical,
+    /// A warning.
+    Warning,
+    /// Anything else that is worth a look.
+    Info,
+}
+
+/// Ends a style. Noncharacters of Unicode, which no text has, stand for styles.
+const PLAIN: char = '\u{fdd0}';
+
+impl Style {
+    const ALL: [Self; 4] = [Self::Title, Self::Critical, Self::Warning, Self::Info];
+
+    fn mark(self) -> char {
+        match self {
+            Self::Title => '\u{fdd1}',
+            Self::Critical => '\u{fdd2}',
+            Self::Warning => '\u{fdd3}',
+            Self::Info => '\u{fdd4}',
+        }
+    }
+
+    fn sequence(self) -> &'static str {
+        match self {
+            Self::Title => "\u{1b}[1m",
+            Self::Critical => "\u{1b}[1;31m",
+            Self::Warning => "\u{1b}[33m",
+            Self::Info => "\u{1b}[36m",
+        }
+    }
+
+    /// Returns words in this style, for [`terminal`].
+    #[must_use]
+    pub fn of(self, words: &str) -> String {
+        format!("{}{words}{PLAIN}", self.mark())
+    }
+}
+
+/// Returns true for characters that act on their surroundings instead of being seen.
+pub(crate) fn is_hidden(c: char) -> bool {
+    c.is_control() && !matches!(c, '\n' | '\t')
+        || matches!(c,
+            '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+            | '\u{fdd0}'..='\u{fdef}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// Returns text with characters that are not seen written as their codes. Ends of lines and tabs stay.
+#[must_use]
+pub fn visible(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_hidden) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.chars().fold(String::new(), |mut out, c| {
+        push(&mut out, c);
+        out
+    }))
+}
+
+/// Returns text that stays on its line.
+#[must_use]
+pub fn line(text: &str) -> Cow<'_, str> {
+    match visible(text) {
+        one if one.contains(['\n', '\t']) => Cow::Owned(one.replace(['\n', '\t'], " ")),
+        one => one,
+    }
+}
+
+/// Returns text as a terminal gets it: styles as sequences, everything else visible.
+#[must_use]
+pub fn terminal(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_hidden) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match Style::ALL.into_iter().find(|style| style.mark() == c) {
+            Some(style) => out.push_str(style.sequence()),
+            None if c == PLAIN => out.push_str("\u{1b}[0m"),
+            None => push(&mut out, c),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Appends a character, or its code.
+pub(crate) fn push(out: &mut String, c: char) {
+    if !is_hidden(c) {
+        return out.push(c);
+    }
+    for unit in c.encode_utf16(&mut [0; 2]) {
+        // Writing to a String cannot fail.
+        let _ = write!(out, "\\u{unit:04x}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_commands_a_terminal_leaves_as_its_code() {
+        for (text, expected) in [
+            ("plain text, ä, 你, 👩‍🚀\n\tline", "plain text, ä, 你, 👩‍🚀\n\tline"),
+            ("\u{1b}[2Jgone", "\\u001b[2Jgone"),
+            ("\u{1b}]0;title\u{7}", "\\u001b]0;title\\u0007"),
+            ("\u{9b}31m\u{7f}\r\u{8}", "\\u009b31m\\u007f\\u000d\\u0008"),
+            ("a\u{202e}txt.exe\u{2066}", "a\\u202etxt.exe\\u2066"),
+            ("\u{feff}\u{2028}\u{200b}", "\\ufeff\\u2028\\u200b"),
+            ("\u{e0041}", "\\udb40\\udc41"),
+        ] {
+            assert_eq!(visible(text), expected);
+            assert_eq!(terminal(text), expected);
+            let json = serde_json::json!({ "a": text }).to_string();
+            let read: serde_json::Value = serde_json::from_str(&visible(&json)).expect("it is still JSON");
+            assert_eq!(read["a"], text, "and means the same");
+        }
+        assert_eq!(line("a\nb\tc\u{1b}"), "a b c\\u001b");
+        assert_eq!(terminal(&Style::Critical.of("x")), "\u{1b}[1;31mx\u{1b}[0m");
+        assert_eq!(visible(&Style::Info.of("x")), "\\ufdd4x\\ufdd0");
+    }
+}

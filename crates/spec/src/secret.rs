@@ -1,0 +1,216 @@
+//! Secrets that somebody typed into an address, where they do not belong: found and covered in one place.
+//!
+//! A word with a secret in it is refused before anything else is done with it, and what is shown of it is its covered
+//! form. Rather too much is covered than too little: whatever stands between the first colon after a user's name and the
+//! last `@` may belong to a password.
+
+/// Schemes of which an address may have a user and a password.
+const SCHEMES: [&str; 12] =
+    ["iscsi", "nfs", "nfs4", "smb", "cifs", "http", "https", "s3", "ftp", "ssh", "nats", "postgres"];
+/// Keys that hold no secret, whatever their names contain.
+const HARMLESS_KEYS: [&str; 1] = ["chap_file"];
+/// Parts of the names of keys that hold secrets.
+const SECRET_KEYS: [&str; 6] = ["secret", "pass", "pwd", "token", "chap", "credential"];
+/// What stands in place of a secret.
+const COVER: &str = "***";
+
+/// A secret in a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Before the host: `user:secret@`.
+    User,
+    /// A key, whose value it is.
+    Query,
+}
+
+/// Returns true if a word has a secret in it, as a target or an option may.
+#[must_use]
+pub fn has_secret(word: &str) -> bool {
+    find(word).is_some()
+}
+
+/// Returns the text of an address as it may be repeated in a message.
+#[must_use]
+pub fn without_secret(text: &str) -> String {
+    find(text).map_or_else(|| text.to_owned(), |(_, covered)| covered)
+}
+
+/// Returns where a word has a secret, and the word with the secret covered.
+pub(crate) fn find(word: &str) -> Option<(Place, String)> {
+    // Whoever writes a path as one means a path.
+    if ["/", "./", "../"].iter().any(|path| word.starts_with(path)) {
+        return None;
+    }
+    let text = decoded(word);
+    let (prefix, rest) = after_scheme(&text);
+    if let Some(covered) = in_user(prefix, rest) {
+        return Some((Place::User, format!("{prefix}{covered}")));
+    }
+    // Without a scheme a word with a `?` or `=` is a name like any other.
+    (!prefix.is_empty())
+        .then(|| in_query(rest))
+        .flatten()
+        .map(|covered| (Place::Query, format!("{prefix}{covered}")))
+}
+
+/// Replaces the percent-encoded forms of the characters that divide an address.
+fn decoded(word: &str) -> String {
+    let mut text = word.to_owned();
+    for (code, plain) in [("%3a", ":"), ("%40", "@"), ("%2f", "/"), ("%3f", "?"), ("%3d", "="), ("%26", "&")]
+    {
+        text = text.replace(code, plain).replace(&code.to_uppercase(), plain);
+    }
+    text
+}
+
+/// Splits off the scheme with its colon and slashes; the first part is empty where there is none.
+fn after_scheme(text: &str) -> (&str, &str) {
+    let Some((scheme, rest)) = text.split_once(':') else { return ("", text) };
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "+.-".contains(c);
+    let is_known = SCHEMES.iter().any(|known| scheme.eq_ignore_ascii_case(known));
+    let is_written_so = rest.starts_with("//") && !scheme.is_empty() && scheme.chars().all(is_name);
+    if !is_known && !is_written_so {
+        return ("", text);
+    }
+    text.split_at(text.len() - rest.trim_start_matches('/').len())
+}
+
+/// Covers a password before the host.
+fn in_user(prefix: &str, rest: &str) -> Option<String> {
+    let divider = rest.find([':', '@', '/', '?'])?;
+    let (name, tail) = (&rest[..divider], &rest[divider + 1..]);
+    match rest[divider..].chars().next()? {
+        // The name itself may have an `@`; and what follows it may be an address with a password of its own.
+        '@' => in_user(prefix, tail).map(|covered| format!("{name}@{covered}")),
+        ':' => {
+            let (_, host) = tail.rsplit_once('@')?;
+            (!is_host_with_port(prefix, name, tail)).then(|| format!("{name}:{COVER}@{host}"))
+        }
+        _ => None,
+    }
+}
+
+/// Whether a colon divides a host from its port or its path, although an `@` follows somewhere behind.
+fn is_host_with_port(prefix: &str, host: &str, tail: &str) -> bool {
+    if host.starts_with('[') {
+        return tail.split_once(']').is_some_and(|(address, _)| !address.contains(['@', '/']));
+    }
+    let path = tail.trim_start_matches(|c: char| c.is_ascii_digit());
+    let has_port = path.len() < tail.len();
+    if prefix.is_empty() {
+        // `host:/export`, `C:\x`, and words that are no address at all.
+        return path.starts_with(['/', '\\']) || tail.contains(char::is_whitespace);
+    }
+    let target = path.strip_prefix('/').unwrap_or_default().to_ascii_lowercase();
+    match prefix.to_ascii_lowercase().starts_with("iscsi") {
+        true => has_port && ["iqn.", "eui.", "naa."].iter().any(|kind| target.starts_with(kind)),
+        false => has_port && path.starts_with(['/', '?']),
+    }
+}
+
+/// Covers values of keys that are named like secrets, wherever a pair stands, and passwords in addresses of portals.
+fn in_query(rest: &str) -> Option<String> {
+    let mut covered = String::new();
+    let mut is_found = false;
+    for pair in rest.split_inclusive(['?', '&', ';', '/']) {
+        let end = pair.len() - pair.trim_end_matches(['?', '&', ';', '/']).len();
+        let (pair, end) = pair.split_at(pair.len() - end);
+        let Some((key, value)) = pair.split_once('=') else {
+            covered.push_str(&format!("{pair}{end}"));
+            continue;
+        };
+        let name = key.to_ascii_lowercase();
+        let is_secret = !HARMLESS_KEYS.contains(&name.as_str())
+            && SECRET_KEYS.iter().any(|part| name.contains(part))
+            && !value.is_empty();
+        let value = match (is_secret, name.contains("portal").then(|| in_user("", value)).flatten()) {
+            (true, _) => COVER.to_owned(),
+            (false, Some(value)) => value,
+            (false, None) => {
+                covered.push_str(&format!("{key}={value}{end}"));
+                continue;
+            }
+        };
+        is_found = true;
+        covered.push_str(&format!("{key}={value}{end}"));
+        if is_secret {
+            // The secret may have any of the dividers in it.
+            return Some(covered);
+        }
+    }
+    is_found.then_some(covered)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every form in which the hostile tester got a secret back, and its relatives.
+    #[test]
+    fn a_secret_is_found_and_covered_wherever_it_stands_in_an_address() {
+        for text in [
+            "iscsi://bob:hush@nas/iqn.x/1",
+            "ISCSI://bob:hush@nas/iqn.x/1",
+            "iscsi:/bob:hush@nas/iqn.x/1",
+            "iscsi:bob:hush@nas/iqn.x/1",
+            "iscsi:///bob:hush@nas/iqn.x/1",
+            "iscsi://bob%3Ahush@nas/iqn.x/1",
+            "iscsi://bob%3ahush%40nas/iqn.x/1",
+            "iscsi://bob:p@hush@nas/iqn.x/1",
+            "iscsi://bob:p/hush@nas/iqn.x/1",
+            "iscsi://bob:p?hush@nas/iqn.x/1",
+            "iscsi://bob:123/hush@nas/iqn.x/1",
+            "iscsi://bob@corp:hush@nas/iqn.x/1",
+            "iscsi://:hush@nas/iqn.x/1",
+            "iscsi://bob:hush@nas",
+            "iscsi://bob:hush@[fe80::1%eth0]:3260/iqn.x/1",
+            "iscsi://nas/iqn.x/1?secret=hush",
+            "iscsi://nas/iqn.x/1?sessions=2&chap_secret=hush",
+            "iscsi://nas/iqn.x/1?password=a&hush",
+            "iscsi://nas/iqn.x/1&secret=hush",
+            "iscsi://nas/iqn.x/1?portal=bob:hush@nas2",
+            "nfs://bob:hush@nas/vol",
+            "NFS:bob:hush@nas/vol",
+            "smb://bob:hush@nas/share",
+            "https://bob:hush@nas/",
+            "odd+scheme://bob:hush@nas/",
+            "bob:hush@nas/iqn.x/1",
+        ] {
+            let covered = without_secret(text);
+            assert!(
+                has_secret(text) && !covered.contains("hush") && covered.contains("***"),
+                "{text}: {covered}"
+            );
+        }
+        assert_eq!(
+            without_secret("iscsi://lab:secret-1@10.0.0.5/iqn.x/1"),
+            "iscsi://lab:***@10.0.0.5/iqn.x/1"
+        );
+    }
+
+    #[test]
+    fn other_words_stay_as_they_are() {
+        for text in [
+            "iscsi://lab@nas/iqn.x:a@b/1",
+            "iscsi://nas:3260/iqn.2004-01.example:a@b/1?portal=10.0.0.1:3260&chap_file=/etc/x",
+            "iscsi://bob@[fe80::1%eth0]:3260/eui.0123456789abcdef/1?portal=[fd00::1]:3260",
+            "iscsi://nas/iqn.x/1?sesions=2",
+            "nfs://nas:2049/vol/a@b?uid=1",
+            "nfs://nas/vol/x=y",
+            "./x:y@z",
+            "/mnt/a:b@c",
+            "nas:/vol1/a@b",
+            "C:\\x@y",
+            "dir/with:colon@x",
+            "sim:ix4-200d",
+            "null:64GiB",
+            "a note: mail bob@example.com",
+            "size=64KiB",
+            "é",
+            "iscsi:/é",
+        ] {
+            assert_eq!(without_secret(text), text);
+            assert!(!has_secret(text), "{text}");
+        }
+    }
+}
