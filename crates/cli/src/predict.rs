@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::bail;
 use assay_model::array::{Array, set};
 use assay_model::concurrent::what_if_concurrent;
+use assay_model::facts::usable_bytes;
 use assay_model::from_plan::{CONCURRENT_IOS, Extent, StepPrediction, predict_step, workloads};
 use assay_model::predict::Engines;
 use assay_model::resolved::Tables;
@@ -36,6 +37,7 @@ pub(crate) fn predict(args: &PredictArgs) -> anyhow::Result<Exit> {
         &Choice { set: &args.set, only: &args.only, size: args.size, ..Choice::default() },
     )?;
     let span = span_of(&plan);
+    check_fits(&array, args.at, span)?;
     let rows = rows(args, &array, &plan, span)?;
     let page = Page { array: &array, plan: &plan.name, span_bytes: span.0, rows: &rows };
     if let Some(output) = &output {
@@ -63,6 +65,18 @@ fn span_of(plan: &Plan) -> Bytes {
         Span::Whole => SPAN_DEFAULT,
         Span::Size(size) => size.resolve(Bytes(assay_host::host_facts().memory_bytes)),
     }
+}
+
+/// Refuses a region that ends behind the array's data.
+fn check_fits(array: &Array, at: Bytes, span: Bytes) -> anyhow::Result<()> {
+    let (end, usable) = (at.0.saturating_add(span.0), usable_bytes(array));
+    anyhow::ensure!(
+        end as f64 <= usable * 1.001,
+        "a load on {span} from {at} on ends behind the array's data: {} holds {:.1} GB; use a smaller --size or --at",
+        array.name,
+        usable / 1e9
+    );
+    Ok(())
 }
 
 fn rows(args: &PredictArgs, array: &Array, plan: &Plan, span: Bytes) -> anyhow::Result<Vec<Expectation>> {

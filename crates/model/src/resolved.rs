@@ -26,7 +26,8 @@ const CACHED_WRITES_PER_MIB: [f64; 3] = [0.5, 1.25, 2.5];
 /// two show seek only, and two (an Exos and a WD) position.
 const UNKNOWN_SORTING: [f64; 3] = [0.0, 0.25, 1.0];
 /// How much more a drive programs than it is given, under random writes once its erased blocks are used up: slow,
-/// nominal and fast. Greedy garbage collection with 7 % of spare blocks gives 6 to 7, with 28 % about 2.5 (Desnoyers 2012).
+/// nominal and fast. Greedy garbage collection gives 6 to 7 with 7 % of spare blocks, about 2.5 with 28 %
+/// (Desnoyers 2012).
 const WRITE_AMPLIFICATION: [f64; 3] = [10.0, 4.0, 1.5];
 /// A transfer goes through in pieces of this size, bytes: the next stage starts when the first piece is there.
 const PIECE: f64 = 262_144.0;

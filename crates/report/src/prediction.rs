@@ -281,7 +281,8 @@ fn alone_details(name: &str, p: &Prediction) -> String {
     ];
     if let (true, Some(s)) = (p.shows_both(), &p.simulated) {
         lines.push(format!(
-            "  The engines differ by more than 10 %: closed form {} IOPS, mean {:.2} ms; simulation {} IOPS, mean {:.2} ms.",
+            "  The engines differ by more than 10 %: closed form {} IOPS, mean {:.2} ms; simulation {} IOPS, mean \
+             {:.2} ms.",
             short(p.closed.iops),
             p.closed.mean_ms,
             interval(s.iops),

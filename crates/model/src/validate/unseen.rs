@@ -160,10 +160,10 @@ const TAIL: &str = "
 Of the half that was held back, 67 of 84 rows lie inside, 80 % to the percent; the median error is twice the 15 % that
 was hoped for where hardware limits. Most of it is flash: of what hosts and full drives do, no data sheet says
 anything. Not explained are
-- sequential reads at 0.36 to 0.7 of the sheet (970 EVO, 980 PRO, 990 EVO, A2000, P31): links of the host narrower than the
-  drive's would do it, and the source does not describe the host;
-- random writes to drives that were full of earlier writes, from 0.12 to 12 times the rate predicted: garbage collection and
-  write caches differ more between drives than their sheets;
+- sequential reads at 0.36 to 0.7 of the sheet (970 EVO, 980 PRO, 990 EVO, A2000, P31): links of the host narrower than
+  the drive's would do it, and the source does not describe the host;
+- random writes to drives that were full of earlier writes, predicted at 0.12 to 12 times the measured rate: garbage
+  collection and write caches differ more between drives than their sheets;
 - drives behind a host adapter or a RAID controller that reach 45,000 to 75,000 I/Os per second each;
 - three drives of one array, which the model puts behind one SATA link.
 

@@ -263,3 +263,60 @@ fn committed_writes_wait_for_the_platter_unless_a_battery_keeps_them() {
     set(&mut a, "controller.write_back=256MiB controller.battery=yes").unwrap();
     assert!(both(&a, &w, 5_000).0 > 1000.0);
 }
+
+#[test]
+fn the_latency_of_a_paced_load_is_that_of_the_simulation() {
+    let pace = LoadModel::Rate { per_s: 90.0, arrivals: Arrivals::Poisson };
+    let w = Workload { pace, ..Workload::simple("p", 4096, 100.0, 100.0, 32) };
+    let engines = Engines::Simulated { seeds: 1, max_ios: 20_000 };
+    let p = predict(&array("hdd-7200"), &w, engines, &mut Tables::default());
+    let simulated = p.simulated.as_ref().expect("it was asked for").mean_ms.value;
+    close(p.mean_ms.value, simulated, 1e-9, "mean response time");
+    assert!(p.mean_ms.lo < simulated && simulated < p.mean_ms.hi, "{:?}", p.mean_ms);
+    assert_eq!(p.shows_both(), p.latency_disagreement().unwrap().abs() > 0.10);
+}
+
+#[test]
+fn a_disk_that_sorts_by_seek_gains_nothing_on_a_short_stroke() {
+    let w = Workload::simple("s", 4096, 100.0, 100.0, 32);
+    let rate = |sorting: &str| {
+        let mut a = array("hdd-7200");
+        set(&mut a, &format!("device.sorting={sorting}")).unwrap();
+        predict(&a, &w, Engines::Closed, &mut Tables::default()).iops
+    };
+    let (position, seek, unknown) = (rate("position"), rate("seek"), rate("unknown"));
+    // 1 % of the stroke: 220 to 270 were measured where 525 were predicted.
+    assert!(seek.value < 230.0 && position.value > 400.0, "{seek:?} {position:?}");
+    assert!(unknown.lo < seek.value && unknown.value < 300.0 && unknown.hi > position.value, "{unknown:?}");
+}
+
+#[test]
+fn the_write_cache_of_a_disk_makes_random_writes_faster_than_reads_at_every_depth() {
+    let mut a = array("hdd-7200");
+    set(&mut a, "device.write_cache=256MiB").unwrap();
+    let rate = |read, n| {
+        let w = Workload { span: Bytes(6_000_000_000_000), ..Workload::simple("w", 4096, read, 100.0, n) };
+        predict(&a, &w, Engines::Closed, &mut Tables::default()).iops.value
+    };
+    // The sheet of an Exos says 170 reads at 16 outstanding, and 350 to 440 writes.
+    assert!(rate(0.0, 16) > 1.4 * rate(100.0, 16), "{} and {}", rate(0.0, 16), rate(100.0, 16));
+    close(rate(0.0, 1), rate(0.0, 32), 0.05, "the cache sorts, not the queue");
+}
+
+#[test]
+fn a_drive_is_limited_by_its_link_its_host_and_what_was_written_before() {
+    let rate = |name: &str, change: &str, w: &Workload| {
+        let mut a = array(name);
+        set(&mut a, change).unwrap();
+        predict(&a, w, Engines::Closed, &mut Tables::default()).iops.value
+    };
+    let reads = Workload::simple("r", 4096, 100.0, 100.0, 32);
+    close(rate("ssd-sata", "link=SATA2", &reads), 52_400.0, 0.02, "commands fill a 3 Gbit/s port");
+    close(rate("nvme", "initiator.op_us=5", &reads), 200_000.0, 0.02, "one thread of 5 us per I/O");
+    let large = Workload::simple("l", 128 << 20, 100.0, 0.0, 1);
+    let bytes_s = rate("ssd-sata", "link=SATA3", &large) * f64::from(128 << 20);
+    close(bytes_s, 555e6, 0.02, "link and drive transfer at the same time");
+    let writes = Workload::simple("w", 4096, 0.0, 100.0, 32);
+    let full = "device.state=steady device.steady_write_iops=none";
+    assert!(rate("nvme", full, &writes) < 0.7 * rate("nvme", "device.state=fresh", &writes));
+}
