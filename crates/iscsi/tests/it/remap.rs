@@ -118,7 +118,10 @@ fn a_path_that_leads_elsewhere_is_fenced_and_the_other_serves_on() {
         EventKind::PathDown { cause, .. } => Some(cause),
         _ => None,
     });
-    assert!(cause.as_ref().is_some_and(|cause| cause.contains("it is another unit: its WWID is")), "{cause:?}");
+    assert!(
+        cause.as_ref().is_some_and(|cause| cause.contains("it is another unit: its WWID is")),
+        "{cause:?}"
+    );
     assert!(first.stage.disk.lock().unwrap().iter().all(|byte| *byte == FOREIGN));
 }
 
