@@ -17,7 +17,7 @@ use crate::clock::{boot_ns, wall_ns};
 const LATE_MIN_NS: u64 = 250_000_000;
 /// A tick that was late for want of a CPU is a gap from here on, ns; shorter waits are what timers and CPU use show.
 const STARVED_MIN_NS: u64 = 500_000_000;
-/// A tick later than this is a gap if the process was told to continue, ns: that leaves no doubt.
+/// A tick later than this is a gap if the process got SIGCONT, ns: that leaves no doubt.
 const STOPPED_MIN_NS: u64 = 30_000_000;
 /// The clocks are read one after another, so differences below this mean nothing, ns.
 const SUSPENDED_MIN_NS: u64 = 100_000_000;

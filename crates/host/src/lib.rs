@@ -37,6 +37,6 @@ pub use facts::host_facts;
 pub use interrupts::{DeviceInterrupts, cpu_list, interrupts_of};
 pub use mounts::{filesystem_of, may_write};
 pub use path::{Flow, NetProbe, tcp_facts, tcp_path};
-pub use probe::{Hold, HoldKind, ProbeError, contents, file_users, probe};
+pub use probe::{Hold, HoldKind, ProbeError, contents, contents_by_table, file_users, probe};
 pub use sampler::{Sampler, Watched};
 pub use shared::{SharedStorage, shared_storage};

@@ -21,7 +21,7 @@ use thiserror::Error;
 
 use crate::machine::{DevNo, Machine, attribute, number};
 use related::{Node, Relation, related};
-pub use signatures::contents;
+pub use signatures::{contents, contents_by_table};
 
 /// Returns the uses of a regular file that forbid writing to it: the disk of a loop device, swap. Sentences that
 /// fit after the file's name; empty where nothing was found.

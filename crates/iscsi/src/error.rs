@@ -34,7 +34,9 @@ pub enum IoError {
         last: String,
     },
     /// It did not end in the time that an I/O has.
-    #[error("not completed within {waited_s} s, in {attempts} attempts; last error: {last}")]
+    #[error(
+        "given up because it did not complete within {waited_s} s, in {attempts} attempts; last error: {last}"
+    )]
     Expired {
         /// The limit, seconds.
         waited_s: u64,

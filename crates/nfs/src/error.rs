@@ -187,7 +187,7 @@ pub enum IoError {
         last: String,
     },
     /// It did not end in the time that an I/O has.
-    #[error("not completed within {waited_s} s; last error: {last}")]
+    #[error("given up because it did not complete within {waited_s} s; last error: {last}")]
     Expired {
         /// The limit, s.
         waited_s: u64,

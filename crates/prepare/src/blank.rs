@@ -15,6 +15,7 @@ use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use assay_host::ProbeError;
 use assay_target::own_data::{Author, SECTOR_BYTES, author};
 use rustix::fs::{Advice, MemfdFlags, fadvise, memfd_create};
 
@@ -77,6 +78,8 @@ impl Examination {
 
     /// Reads the samples, unless foreign data were found already.
     pub(crate) fn read_samples(&mut self, breadth: Breadth, read: &mut ReadPlaces<'_>) -> Result<(), String> {
+        // Signatures are not looked for here.
+        self.copy = None;
         let began = Instant::now();
         for (round, places) in samples(self.size_bytes, breadth).into_iter().enumerate() {
             if self.foreign.sectors > 0 {
@@ -112,8 +115,23 @@ impl Examination {
     /// Returns what has a known signature, in words: `an LVM physical volume (`LVM2_member`)`. `of`: the device or file
     /// itself, where this host can read it.
     pub(crate) fn contents(&self, of: Option<&File>, name: &Path) -> Result<Vec<String>, String> {
-        let file = of.or(self.copy.as_ref()).ok_or("there is nothing to examine")?;
-        assay_host::contents(file, self.size_bytes, name).map_err(|error| error.to_string())
+        assay_host::contents(self.examined(of)?, self.size_bytes, name).map_err(|error| error.to_string())
+    }
+
+    /// The same of a file that a mark vouches for: where no `wipefs` is installed, the table of Assay's own and the
+    /// blocks that were read are enough.
+    fn contents_of_marked(&self, of: Option<&File>, name: &Path) -> Result<Vec<String>, String> {
+        let file = self.examined(of)?;
+        match assay_host::contents(file, self.size_bytes, name) {
+            Err(ProbeError::ToolMissing { .. }) => {
+                assay_host::contents_by_table(file, self.size_bytes).map_err(|error| error.to_string())
+            }
+            contents => contents.map_err(|error| error.to_string()),
+        }
+    }
+
+    fn examined<'f>(&'f self, of: Option<&'f File>) -> Result<&'f File, String> {
+        of.or(self.copy.as_ref()).ok_or_else(|| "no copy of it was kept".to_owned())
     }
 
     /// Returns what a file with Assay's mark holds that Assay did not write, in words. `of`: as for `contents`.
@@ -125,7 +143,7 @@ impl Examination {
         read: &mut ReadPlaces<'_>,
     ) -> Result<Option<String>, String> {
         self.read_ends(read)?;
-        if let Some(first) = self.contents(of, name)?.into_iter().next() {
+        if let Some(first) = self.contents_of_marked(of, name)?.into_iter().next() {
             return Ok(Some(first));
         }
         if seals == Seals::Some {
@@ -243,4 +261,85 @@ impl fmt::Display for ForeignData {
 
 fn printable(byte: u8) -> char {
     if byte.is_ascii_graphic() || byte == b' ' { char::from(byte) } else { '.' }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIZE: u64 = 1 << 30;
+
+    /// A target of zeros but for one byte at `data_at`; reads stop in the `slow_call`-th call after a quarter of it.
+    struct Fake {
+        data_at: Option<u64>,
+        slow_call: Option<usize>,
+        calls: usize,
+    }
+
+    impl Fake {
+        fn read(&mut self, places: &[(u64, u64)], take: &mut dyn FnMut(u64, &[u8])) -> u64 {
+            self.calls += 1;
+            let share = if self.slow_call == Some(self.calls) { places.len() / 4 } else { places.len() };
+            let mut done = 0;
+            for &(at, bytes) in &places[..share] {
+                let mut data = vec![0; usize::try_from(bytes).unwrap()];
+                if let Some(byte) =
+                    self.data_at.and_then(|data_at| data_at.checked_sub(at)).filter(|b| *b < bytes)
+                {
+                    data[usize::try_from(byte).unwrap()] = b'!';
+                }
+                take(at, &data);
+                done += bytes;
+            }
+            done
+        }
+    }
+
+    /// What is found, or why nothing can be known; and how often something was read.
+    fn examined(data_at: Option<u64>, slow_call: Option<usize>) -> (Result<Option<String>, String>, usize) {
+        let mut fake = Fake { data_at, slow_call, calls: 0 };
+        let mut read =
+            |places: &[(u64, u64)], _: Instant, take: &mut dyn FnMut(u64, &[u8])| Ok(fake.read(places, take));
+        let mut examination = Examination::remote(SIZE).unwrap();
+        let result = examination
+            .read_ends(&mut read)
+            .and_then(|()| examination.read_samples(Breadth::Device, &mut read))
+            .map(|()| examination.foreign().map(|foreign| foreign.to_string()));
+        (result, fake.calls)
+    }
+
+    #[test]
+    fn data_are_found_at_the_ends_at_copies_and_at_samples_and_are_shown() {
+        let found = |at| examined(Some(at), None).0.unwrap().unwrap();
+        let sector = "data that Assay did not write, in 1 of ";
+        for at in [0, SIZE - 1, 128 << 20, SIZE / 4, SIZE / 1024 * 514] {
+            let says = found(at);
+            assert!(
+                says.starts_with(sector) && says.contains(&format!("at offset {}:", at / 512 * 512)),
+                "{says}"
+            );
+        }
+        assert!(
+            found(512).ends_with(
+                "at offset 512: 21 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 |!...............|"
+            )
+        );
+    }
+
+    #[test]
+    fn nothing_is_found_on_zeros_and_samples_are_read_in_three_rounds() {
+        assert_eq!(examined(None, None), (Ok(None), 4));
+        assert_eq!(examined(Some(0), None).1, 1, "what is known is not looked for again");
+    }
+
+    #[test]
+    fn a_target_too_slow_for_the_ends_or_the_first_samples_is_not_taken_for_blank() {
+        for slow_call in [1, 2] {
+            let (result, calls) = examined(None, Some(slow_call));
+            let why = result.unwrap_err();
+            assert!(why.contains("KiB that show whether it is blank were read within 60 s"), "{why}");
+            assert_eq!(calls, slow_call);
+        }
+        assert_eq!(examined(None, Some(3)), (Ok(None), 4), "further samples are read as far as time allows");
+    }
 }

@@ -60,13 +60,10 @@ fn inspect_device(path: &Path) -> Result<PathInspection, PrepareError> {
     let mut holds: Vec<String> = probed.into_iter().map(|hold| hold.says).collect();
     let size_bytes = file::capacity_bytes(path).map_err(io_error("open", path))?;
     if holds.is_empty() {
+        let device_file = File::open(path).map_err(io_error("open", path))?;
         holds.extend(
-            crate::device::foreign_data(
-                path,
-                &File::open(path).map_err(io_error("open", path))?,
-                size_bytes,
-            )?
-            .map(|foreign| foreign.hold(path.display())),
+            crate::device::foreign_data(path, &device_file, size_bytes)?
+                .map(|foreign| foreign.hold(path.display())),
         );
     }
     Ok(PathInspection {
@@ -87,7 +84,7 @@ fn inspect_file(path: &Path) -> Result<PathInspection, PrepareError> {
     let marker = Marker::read(path, &file).map_err(io_error("read", path))?;
     let size_bytes = file::capacity_bytes(path).map_err(io_error("open", path))?;
     let is_ours = match marker.filter(|marker| marker.created) {
-        Some(marker) => crate::file::used_since(path, &file, &marker, size_bytes)?.is_none(),
+        Some(marker) => crate::file::used_since(path, &file, &marker)?.is_none(),
         None => false,
     };
     Ok(PathInspection {

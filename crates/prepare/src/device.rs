@@ -1,6 +1,7 @@
 //! A block device of this host: disk, partition, multipath or logical volume.
 
 use std::fs::File;
+use std::io::{Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use assay_record::{Content, DeviceFacts, MemberFacts, MemberKind, TargetFacts, Warning};
@@ -13,7 +14,7 @@ use crate::blank::{self, Breadth, Examination, ForeignData};
 use crate::content::{self, Fill, FillContent};
 use crate::context::{FillContext, InspectContext, OpenContext};
 use crate::error::{PrepareError, io_error, text};
-use crate::held::Held;
+use crate::held::{Held, fingerprint};
 use crate::options::FillChoice;
 use crate::permission::{Nameable, WriteRequest};
 use crate::placement::placement;
@@ -55,8 +56,9 @@ pub(crate) fn inspect(
     // held open from now on cannot be detached, nor its number given to another device.
     let real = path.canonicalize().map_err(io_error("look at", path))?;
     let file = file::open(&real, AccessMode::ReadOnly).map_err(io_error("open", path))?;
-    let held = Held::of(path, &real, file)?;
-    let capacity_bytes = held.length_bytes();
+    let capacity_bytes = (&file).seek(SeekFrom::End(0)).map_err(io_error("look at", path))?;
+    let looked = writer.map(|_| fingerprint(path, &file)).transpose()?;
+    let held = Held::of(path, &real, file, looked)?;
     let device = assay_host::device_of(&real).map_err(io_error("look at", path))?.unwrap_or_default();
     if let Some(test) = writer {
         let probed = assay_host::probe(&real)
@@ -96,7 +98,7 @@ impl InspectedDevice {
         Nameable::by_identity(&self.device, &self.address)
     }
 
-    /// Refuses a device that is not as it was looked at. One that is only read may be somebody's who writes to it.
+    /// Refuses a device that is not as it was looked at.
     pub(crate) fn confirm(&self) -> Result<(), PrepareError> {
         let device = assay_host::device_of(&self.held.real).map_err(io_error("look at", &self.path))?;
         let identities = |device: &DeviceFacts| (assay_host::identities(device), device.size_bytes);
@@ -104,10 +106,7 @@ impl InspectedDevice {
             let what = "its serial, WWID or size".to_owned();
             return Err(OpenError::Changed { target: text(&self.path), what }.into());
         }
-        match self.access {
-            AccessMode::ReadWrite => self.held.confirm(),
-            AccessMode::ReadOnly => self.held.confirm_name(),
-        }
+        self.held.confirm()
     }
 
     /// Opens and locks it.
@@ -162,9 +161,7 @@ impl DeviceTarget {
 
     /// Writes all of it, where it may be written.
     pub(crate) fn fill(&mut self, context: &mut FillContext<'_>) -> Result<(), PrepareError> {
-        if self.member.access == AccessMode::ReadWrite {
-            self.held.confirm()?;
-        }
+        self.held.confirm()?;
         if self.member.access == AccessMode::ReadOnly || context.options.fill == FillChoice::Never {
             context.warn_unknown_content(&text(&self.member.path), self.member.span_bytes);
             return Ok(());

@@ -9,15 +9,15 @@ use std::path::{Path, PathBuf};
 
 use assay_record::{DeviceFacts, FilesystemFacts};
 use assay_spec::Address;
-use assay_target::AccessMode;
 use assay_target::file::{self, Lock, Mark, Marker, PathKind};
 use assay_target::stamp::{UNIT_BYTES, has_stamp};
+use assay_target::{AccessMode, Fingerprint};
 
 use crate::blank::{self, Examination};
 use crate::content;
 use crate::context::InspectContext;
 use crate::error::{PrepareError, io_error, text};
-use crate::held::Held;
+use crate::held::{Held, fingerprint};
 use crate::options::FillChoice;
 use crate::path::{FILE_IN_DIRECTORY, directory_of, real_path};
 use crate::permission::{Nameable, WhyForeign, check_foreign_file, check_used_since};
@@ -72,12 +72,15 @@ pub(crate) fn inspect(
     // Resolved once: a link that leads elsewhere later leads nowhere for this run.
     let real = real_path(&path);
     let file = existing(&path, &real)?;
+    // Taken first: whatever somebody changes while the file is examined shows.
+    let looked = file.as_ref().map(|file| fingerprint(&path, file));
     let (state, holds_bytes) = match &file {
         None => (FileState::New, 0),
         Some(file) => state_of(context, (&path, &real), file, writer)?,
     };
     check_users(&path, &state)?;
-    let held = file.map(|file| hold((&path, &real), file, &state)).transpose()?;
+    let held =
+        file.zip(looked).map(|(file, looked)| hold((&path, &real), file, looked, &state)).transpose()?;
     let span_bytes = span::of_file(context, &path, &state, holds_bytes)?;
     check_stamps(context, &path, &state, span_bytes)?;
     let filesystem =
@@ -109,16 +112,14 @@ fn state_of(
     let length = file.metadata().map_err(io_error("look at", path))?.len();
     let why = match Mark::of(real, file).map_err(io_error("read the mark of", path))? {
         // Leave to overwrite a foreign file was given once, not for ever.
-        Mark::Valid(marker) if marker.created => {
-            return match used_since(path, file, &marker, length)? {
-                None => Ok((FileState::Ours(marker), length)),
-                Some(_) if is_allowed => Ok((FileState::Allowed, length)),
-                Some(holds) => {
-                    check_used_since(text(path), writer, holds)?;
-                    Ok((FileState::Foreign, length))
-                }
-            };
-        }
+        Mark::Valid(marker) if marker.created => match used_since(path, file, &marker)? {
+            None => return Ok((FileState::Ours(marker), length)),
+            Some(_) if is_allowed => return Ok((FileState::Allowed, length)),
+            Some(holds) => {
+                check_used_since(text(path), writer, holds)?;
+                return Ok((FileState::Foreign, length));
+            }
+        },
         mark => WhyForeign::of(&mark),
     };
     if is_allowed {
@@ -143,10 +144,17 @@ fn existing(path: &Path, real: &Path) -> Result<Option<File>, PrepareError> {
 }
 
 /// Locks the file that was looked at, through a descriptor that stays open to the end of the run.
-fn hold((path, real): (&Path, &Path), file: File, state: &FileState) -> Result<Held, PrepareError> {
-    let (file, lock) = match state {
-        FileState::New | FileState::Foreign => (file, Lock::Shared),
-        FileState::Ours(_) | FileState::Allowed => (writable(path, real, &file)?, Lock::Exclusive),
+fn hold(
+    (path, real): (&Path, &Path),
+    file: File,
+    looked: Result<Fingerprint, PrepareError>,
+    state: &FileState,
+) -> Result<Held, PrepareError> {
+    let (file, lock, looked) = match state {
+        FileState::New | FileState::Foreign => (file, Lock::Shared, None),
+        FileState::Ours(_) | FileState::Allowed => {
+            (writable(path, real, &file)?, Lock::Exclusive, Some(looked?))
+        }
     };
     if !file::lock(&file, lock).map_err(io_error("lock", path))? {
         return Err(PrepareError::InUse { path: text(path) });
@@ -157,7 +165,7 @@ fn hold((path, real): (&Path, &Path), file: File, state: &FileState) -> Result<H
     {
         return Err(PrepareError::InUse { path: text(path) });
     }
-    Held::of(path, real, file)
+    Held::of(path, real, file, looked)
 }
 
 /// The same file, open for writing.
@@ -168,14 +176,9 @@ fn writable(path: &Path, real: &Path, file: &File) -> Result<File, PrepareError>
 }
 
 /// Returns what a file with Assay's mark holds that Assay did not write, in words.
-pub(crate) fn used_since(
-    path: &Path,
-    file: &File,
-    marker: &Marker,
-    length: u64,
-) -> Result<Option<String>, PrepareError> {
-    let examination = Examination::local(length);
-    let seals = content::seals(marker);
+pub(crate) fn used_since(path: &Path, file: &File, marker: &Marker) -> Result<Option<String>, PrepareError> {
+    let length = file.metadata().map_err(io_error("look at", path))?.len();
+    let (examination, seals) = (Examination::local(length), content::seals(marker));
     let found = examination.of_marked_file(seals, Some(file), path, &mut *blank::reader(file));
     found.map_err(|why| PrepareError::Probe { path: text(path), why })
 }

@@ -17,14 +17,19 @@ pub(crate) struct Held {
     pub(crate) real: PathBuf,
     /// As messages call it.
     path: PathBuf,
-    /// How it looked when it was looked at, or when this run last changed it.
-    looked: Fingerprint,
+    /// How it looked before it was examined, or when this run last changed it; `None` for what is only read, as somebody
+    /// else may write to that.
+    looked: Option<Fingerprint>,
 }
 
 impl Held {
-    pub(crate) fn of(path: &Path, real: &Path, file: File) -> Result<Self, PrepareError> {
+    pub(crate) fn of(
+        path: &Path,
+        real: &Path,
+        file: File,
+        looked: Option<Fingerprint>,
+    ) -> Result<Self, PrepareError> {
         let identity = FileIdentity::of(&file).map_err(io_error("look at", path))?;
-        let looked = Fingerprint::of(&file).map_err(io_error("read", path))?;
         Ok(Self { file, identity, real: real.to_owned(), path: path.to_owned(), looked })
     }
 
@@ -34,30 +39,20 @@ impl Held {
         if of(one)? == of(other)? { Ok(()) } else { Err(OpenError::Replaced(text(path)).into()) }
     }
 
-    /// Length or capacity when it was looked at, bytes.
-    pub(crate) fn length_bytes(&self) -> u64 {
-        self.looked.length_bytes
-    }
-
     /// The same, held by another descriptor.
     pub(crate) fn reopened(self, file: File) -> Result<Self, PrepareError> {
         Self::check_same(&self.path, &self.file, &file)?;
         Ok(Self { file, ..self })
     }
 
-    /// Refuses where another file or device has the name by now.
-    pub(crate) fn confirm_name(&self) -> Result<(), PrepareError> {
-        match FileIdentity::of_name(&self.real) {
-            Ok(identity) if identity == self.identity => Ok(()),
-            _ => Err(OpenError::Replaced(text(&self.path)).into()),
-        }
-    }
-
     /// Refuses what is not as it was looked at: another file has its name by now, or somebody changed it.
     pub(crate) fn confirm(&self) -> Result<(), PrepareError> {
-        self.confirm_name()?;
-        let now = Fingerprint::of(&self.file).map_err(io_error("read", &self.path))?;
-        match self.looked.difference(&now) {
+        match FileIdentity::of_name(&self.real) {
+            Ok(identity) if identity == self.identity => {}
+            _ => return Err(OpenError::Replaced(text(&self.path)).into()),
+        }
+        let Some(looked) = &self.looked else { return Ok(()) };
+        match looked.difference(&fingerprint(&self.path, &self.file)?) {
             None => Ok(()),
             Some(what) => Err(OpenError::Changed { target: text(&self.path), what: what.to_owned() }.into()),
         }
@@ -65,7 +60,13 @@ impl Held {
 
     /// Notes how it looks after this run changed it.
     pub(crate) fn note(&mut self) -> Result<(), PrepareError> {
-        self.looked = Fingerprint::of(&self.file).map_err(io_error("read", &self.path))?;
+        if self.looked.is_some() {
+            self.looked = Some(fingerprint(&self.path, &self.file)?);
+        }
         Ok(())
     }
+}
+
+pub(crate) fn fingerprint(path: &Path, file: &File) -> Result<Fingerprint, PrepareError> {
+    Fingerprint::of(file).map_err(io_error("read", path))
 }

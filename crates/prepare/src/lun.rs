@@ -77,7 +77,7 @@ struct Found {
     credentials: Option<Credentials>,
     looked: LunLook,
     facts: MemberFacts,
-    /// What has a known signature on it, in words.
+    /// What its content objects to, a clause each.
     contents: Vec<String>,
     /// What makes it not blank.
     foreign: Option<ForeignData>,
@@ -116,7 +116,7 @@ fn look_at(address: &IscsiAddress, typed: Option<&Secret>, depth: Depth) -> Resu
     Ok(Found { address, credentials, looked, facts, contents, foreign })
 }
 
-/// Returns what has a known signature, and what makes it not blank.
+/// Returns what its content objects to, a clause each, and what makes it not blank.
 fn examine(
     size_bytes: u64,
     reader: &mut LunReader<'_>,
@@ -126,9 +126,13 @@ fn examine(
         |places: &[(u64, u64)], until, take: &mut dyn FnMut(u64, &[u8])| reader.read(places, until, take);
     let mut examination = Examination::remote(size_bytes).map_err(|error| error.to_string())?;
     examination.read_ends(&mut read)?;
-    let contents = match depth {
-        Depth::Signatures => return Ok((Vec::new(), None)),
-        Depth::Samples => examination.contents(None, Path::new("its content"))?,
+    if depth == Depth::Signatures {
+        return Ok((Vec::new(), None));
+    }
+    let contents = match examination.contents(None, Path::new("its content")) {
+        Ok(contents) => contents.into_iter().map(|what| format!("it holds {what}")).collect(),
+        // `assay check` reports it beside everything else; whoever writes is refused.
+        Err(why) => vec![format!("cannot tell what it holds: {why}")],
     };
     if contents.is_empty() {
         examination.read_samples(Breadth::Device, &mut read)?;
@@ -187,7 +191,7 @@ pub(crate) fn inspect(
 
 /// Reasons not to write, a clause each.
 fn objections(looked: &LunLook, contents: &[String]) -> Vec<String> {
-    let mut all: Vec<String> = contents.iter().map(|what| format!("it holds {what}")).collect();
+    let mut all = contents.to_vec();
     all.extend(looked.reservations.iter().cloned());
     if looked.write_protected {
         all.push("it is write protected".into());

@@ -16,7 +16,7 @@ mod iscsi_address;
 pub mod limits;
 mod nfs_address;
 mod plan;
-mod reader;
+pub mod reader;
 mod resolve;
 pub mod suites;
 pub mod units;

@@ -16,7 +16,7 @@ pub const LOADS_MAX: usize = 5_000;
 pub const JOBS_MAX: usize = 256;
 /// The most workers of all jobs of a step: each is a thread with a queue of its own.
 pub const STEP_WORKERS_MAX: u32 = 1024;
-/// The most access lines of one job. Iometer's own limit is 100.
+/// The most access lines of one job: each has distributions of its own, about 500 KiB for each worker.
 pub const LINES_MAX: usize = 1_000;
 /// The most access lines of a plan, summed over the jobs of all steps: the record of a run has them all.
 pub const LINES_OF_PLAN_MAX: usize = 100_000;

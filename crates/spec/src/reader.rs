@@ -1,4 +1,5 @@
-//! Reads TOML so that every complaint names the line, the field and, for a misspelt word, the nearest valid one.
+//! Reads TOML, plans and arrays alike, so that every complaint names the line, the field and, for a misspelt word, the
+//! nearest valid one.
 //!
 //! A [`Table`] hands out its values by key and remembers which were asked for; [`Table::finish`] refuses what
 //! nobody asked for. That is all the schema there is: the reading code lists each key once.
@@ -25,7 +26,8 @@ pub struct PlanError {
 }
 
 /// The text being read and what it is called in messages.
-pub(crate) struct Source<'t> {
+#[derive(Debug)]
+pub struct Source<'t> {
     origin: &'t str,
     text: &'t str,
     /// Offsets of the first byte of each line. `None` where a line number says nothing: a value from the command line.
@@ -34,17 +36,19 @@ pub(crate) struct Source<'t> {
 
 impl<'t> Source<'t> {
     /// A file's text.
-    pub(crate) fn new(origin: &'t str, text: &'t str) -> Self {
+    #[must_use]
+    pub fn new(origin: &'t str, text: &'t str) -> Self {
         Self { origin, text, lines: Some(OnceCell::new()) }
     }
 
     /// A single value from the command line.
-    pub(crate) fn of_option(origin: &'t str, text: &'t str) -> Self {
+    #[must_use]
+    pub fn of_option(origin: &'t str, text: &'t str) -> Self {
         Self { origin, text, lines: None }
     }
 
     /// Parses the text as TOML; syntax errors carry their line.
-    pub(crate) fn parse(&self) -> Result<DeTable<'_>, PlanError> {
+    pub fn parse(&self) -> Result<DeTable<'_>, PlanError> {
         DeTable::parse(self.text).map(Spanned::into_inner).map_err(|error| {
             let offset = error.span().map_or(0, |span| span.start);
             PlanError { place: place(self, offset, ""), message: error.message().trim().to_owned() }
@@ -62,7 +66,8 @@ impl<'t> Source<'t> {
 }
 
 /// A table being read, with the path that leads to it.
-pub(crate) struct Table<'t> {
+#[derive(Debug)]
+pub struct Table<'t> {
     source: &'t Source<'t>,
     table: &'t DeTable<'t>,
     /// Where the table itself begins, for complaints about what is missing.
@@ -73,36 +78,39 @@ pub(crate) struct Table<'t> {
 }
 
 /// A value found under a key.
-pub(crate) struct Value<'t> {
+#[derive(Debug)]
+pub struct Value<'t> {
     source: &'t Source<'t>,
     value: &'t Spanned<DeValue<'t>>,
     path: String,
 }
 
 impl<'t> Table<'t> {
-    pub(crate) fn top(source: &'t Source<'t>, table: &'t DeTable<'t>) -> Self {
+    /// The whole of a source, as it was parsed.
+    #[must_use]
+    pub fn top(source: &'t Source<'t>, table: &'t DeTable<'t>) -> Self {
         Self { source, table, start: 0, path: String::new(), known: RefCell::default() }
     }
 
     /// Calls the table by a name that says more than its place: `test "sweep"`.
-    pub(crate) fn rename(&mut self, path: String) {
+    pub fn rename(&mut self, path: String) {
         self.path = path;
     }
 
     /// The value under `key`, if there is one.
-    pub(crate) fn get(&self, key: &'static str) -> Option<Value<'t>> {
+    pub fn get(&self, key: &'static str) -> Option<Value<'t>> {
         self.known.borrow_mut().push(key);
         let value = self.table.get(key)?;
         Some(Value { source: self.source, value, path: join(&self.path, key) })
     }
 
     /// The value under `key`, read from a string or number as a `T`.
-    pub(crate) fn parsed<T: FromStr<Err: Display>>(&self, key: &'static str) -> Result<Option<T>, PlanError> {
+    pub fn parsed<T: FromStr<Err: Display>>(&self, key: &'static str) -> Result<Option<T>, PlanError> {
         self.get(key).map(|v| v.parsed()).transpose()
     }
 
     /// The whole number under `key`, within `range`.
-    pub(crate) fn integer(
+    pub fn integer(
         &self,
         key: &'static str,
         range: std::ops::RangeInclusive<u64>,
@@ -110,17 +118,25 @@ impl<'t> Table<'t> {
         self.get(key).map(|v| v.integer(range)).transpose()
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Returns true if nothing stands in it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         self.table.is_empty()
     }
 
     /// Complains about the table as a whole.
-    pub(crate) fn complain(&self, message: impl Into<String>) -> PlanError {
+    pub fn complain(&self, message: impl Into<String>) -> PlanError {
         PlanError { place: place(self.source, self.start, &self.path), message: message.into() }
     }
 
+    /// Complains about a key that is not there.
+    pub fn lacks(&self, key: &str, message: impl Into<String>) -> PlanError {
+        let place = place(self.source, self.start, &join(&self.path, key));
+        PlanError { place, message: message.into() }
+    }
+
     /// Refuses every key that nobody asked for. Call it last.
-    pub(crate) fn finish(self) -> Result<(), PlanError> {
+    pub fn finish(self) -> Result<(), PlanError> {
         let known = self.known.borrow();
         let stray = self.table.iter().filter(|(key, _)| !known.contains(&key.get_ref().as_ref()));
         // The first in the file, not in the order of the map, is what the reader looks for first.
@@ -134,18 +150,27 @@ impl<'t> Table<'t> {
 }
 
 impl<'t> Value<'t> {
-    pub(crate) fn complain(&self, message: impl Into<String>) -> PlanError {
+    /// Line that it stands in, from 1.
+    #[must_use]
+    pub fn line(&self) -> usize {
+        self.source.line(self.value.span().start).unwrap_or(1)
+    }
+
+    /// Complains about it.
+    pub fn complain(&self, message: impl Into<String>) -> PlanError {
         PlanError { place: place(self.source, self.value.span().start, &self.path), message: message.into() }
     }
 
-    pub(crate) fn string(&self) -> Result<&'t str, PlanError> {
+    /// The value, which must be a text.
+    pub fn string(&self) -> Result<&'t str, PlanError> {
         match self.value.get_ref() {
             DeValue::String(text) => Ok(text.as_ref()),
             other => Err(self.complain(format!("must be a text in quotes, not {}", kind(other)))),
         }
     }
 
-    pub(crate) fn boolean(&self) -> Result<bool, PlanError> {
+    /// The value, which must be true or false.
+    pub fn boolean(&self) -> Result<bool, PlanError> {
         match self.value.get_ref() {
             DeValue::Boolean(value) => Ok(*value),
             other => Err(self.complain(format!("must be true or false, not {}", kind(other)))),
@@ -153,7 +178,7 @@ impl<'t> Value<'t> {
     }
 
     /// The value as text, whether it was written as a string or as a number.
-    pub(crate) fn scalar(&self) -> Result<String, PlanError> {
+    pub fn scalar(&self) -> Result<String, PlanError> {
         match self.value.get_ref() {
             DeValue::String(text) => Ok(text.to_string()),
             DeValue::Integer(number) => Ok(number.to_string()),
@@ -162,11 +187,13 @@ impl<'t> Value<'t> {
         }
     }
 
-    pub(crate) fn parsed<T: FromStr<Err: Display>>(&self) -> Result<T, PlanError> {
+    /// The value, read from a string or number as a `T`.
+    pub fn parsed<T: FromStr<Err: Display>>(&self) -> Result<T, PlanError> {
         self.scalar()?.parse().map_err(|error: T::Err| self.complain(error.to_string()))
     }
 
-    pub(crate) fn integer(&self, range: std::ops::RangeInclusive<u64>) -> Result<u64, PlanError> {
+    /// The value, a whole number within `range`.
+    pub fn integer(&self, range: std::ops::RangeInclusive<u64>) -> Result<u64, PlanError> {
         let text = self.scalar()?;
         match text.parse::<u64>() {
             Ok(value) if range.contains(&value) => Ok(value),
@@ -178,7 +205,19 @@ impl<'t> Value<'t> {
         }
     }
 
-    pub(crate) fn number(&self, range: std::ops::RangeInclusive<f64>) -> Result<f64, PlanError> {
+    /// The value, which must be a number as TOML writes them; `wanted` says what would do.
+    pub fn finite(&self, wanted: &str) -> Result<f64, PlanError> {
+        let text = match self.value.get_ref() {
+            DeValue::Integer(number) => number.as_str(),
+            DeValue::Float(number) => number.as_str(),
+            other => return Err(self.complain(format!("must be {wanted}, not {}", kind(other)))),
+        };
+        let number = text.replace('_', "").parse::<f64>().ok().filter(|number| number.is_finite());
+        number.ok_or_else(|| self.complain(format!("`{text}` is not a decimal number")))
+    }
+
+    /// The value, a number within `range`.
+    pub fn number(&self, range: std::ops::RangeInclusive<f64>) -> Result<f64, PlanError> {
         let text = self.scalar()?;
         match text.parse::<f64>() {
             Ok(value) if range.contains(&value) => Ok(value),
@@ -190,21 +229,30 @@ impl<'t> Value<'t> {
         }
     }
 
-    /// One of a closed set of words.
-    pub(crate) fn word<T: Copy>(&self, words: &[(&'static str, T)]) -> Result<T, PlanError> {
-        let text = self.string()?;
-        if let Some((_, value)) = words.iter().find(|(word, _)| *word == text) {
+    /// One of a closed set of words; a number may be one of them, as the level of a RAID is.
+    pub fn word<T: Copy>(&self, words: &[(&'static str, T)]) -> Result<T, PlanError> {
+        let text = self.scalar()?;
+        if let Some((_, value)) = words.iter().find(|(word, _)| *word == text.as_str()) {
             return Ok(*value);
         }
         let known: Vec<&'static str> = words.iter().map(|(word, _)| *word).collect();
-        Err(self.complain(format!("`{text}` is not known{}", suggest(text, &known))))
+        Err(self.complain(format!("`{text}` is not known{}", suggest(&text, &known))))
     }
 
-    pub(crate) fn is_table(&self) -> bool {
+    /// Returns true if it is a text in quotes.
+    #[must_use]
+    pub fn is_text(&self) -> bool {
+        matches!(self.value.get_ref(), DeValue::String(_))
+    }
+
+    /// Returns true if it is a table.
+    #[must_use]
+    pub fn is_table(&self) -> bool {
         matches!(self.value.get_ref(), DeValue::Table(_))
     }
 
-    pub(crate) fn table(&self) -> Result<Table<'t>, PlanError> {
+    /// The value, which must be a table.
+    pub fn table(&self) -> Result<Table<'t>, PlanError> {
         match self.value.get_ref() {
             DeValue::Table(table) => Ok(Table {
                 source: self.source,
@@ -218,7 +266,7 @@ impl<'t> Value<'t> {
     }
 
     /// The elements of an array, which must not be empty nor have more than `most` of `what`.
-    pub(crate) fn array_up_to(&self, most: usize, what: &str) -> Result<Vec<Value<'t>>, PlanError> {
+    pub fn array_up_to(&self, most: usize, what: &str) -> Result<Vec<Value<'t>>, PlanError> {
         match self.value.get_ref() {
             DeValue::Array(values) if values.len() > most => {
                 Err(self.complain(format!("has {} {what}; at most {most} are allowed", values.len())))
@@ -228,7 +276,7 @@ impl<'t> Value<'t> {
     }
 
     /// The elements of an array, which must not be empty.
-    pub(crate) fn array(&self) -> Result<Vec<Value<'t>>, PlanError> {
+    pub fn array(&self) -> Result<Vec<Value<'t>>, PlanError> {
         match self.value.get_ref() {
             DeValue::Array(values) if values.is_empty() => Err(self.complain("must not be empty")),
             DeValue::Array(values) => Ok(values

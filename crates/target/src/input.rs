@@ -40,7 +40,7 @@ pub enum InputError {
         wanted: &'static str,
     },
     /// It is larger than any such file.
-    #[error("{} has {}; {wanted} may have at most {}", path.display(), size_words(*bytes, *bytes_max), Bytes(*bytes_max).rounded())]
+    #[error("{} has {}; {wanted} may have at most {}", path.display(), size_said(*bytes, *bytes_max), most(*bytes_max))]
     TooLarge {
         /// Which file.
         path: PathBuf,
@@ -67,8 +67,12 @@ impl InputError {
     }
 }
 
+fn most(bytes_max: u64) -> String {
+    Bytes(bytes_max).rounded()
+}
+
 /// Returns a size; a file that grew while it was read, or does not know its size, has more than the limit.
-fn size_words(bytes: u64, bytes_max: u64) -> String {
+fn size_said(bytes: u64, bytes_max: u64) -> String {
     if bytes > bytes_max {
         Bytes(bytes).rounded()
     } else {

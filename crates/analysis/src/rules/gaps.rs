@@ -55,8 +55,8 @@ pub(super) fn clock_set(case: StepCase<'_>) -> Option<Fired> {
     Some(Fired {
         severity: Severity::Info,
         says: format!(
-            "The wall clock was set {way} by {seconds:.1} s. Rates and latencies use a clock that nobody can set; times \
-             of day in logs before and after it do not fit together."
+            "The wall clock was set {way} by {seconds:.1} s. Rates and latencies use a clock that nobody can set; \
+             times of day in logs before and after it do not fit together."
         ),
         evidence: vec![Evidence::new("set by", seconds, "s")],
         next: "",
@@ -131,8 +131,8 @@ fn next(kind: GapKind) -> &'static str {
             "Stop the other programs (top shows them), or lift the CPU limit of the control group."
         }
         GapKind::Paused => {
-            "Run it again while the virtual machine is neither migrated, backed up nor paused; the log of the hypervisor \
-             has the time."
+            "Run it again while the virtual machine is neither migrated, backed up nor paused; the log of the \
+             hypervisor has the time."
         }
         GapKind::ClockForward | GapKind::ClockBack => "",
     }

@@ -8,8 +8,14 @@ use serde_json::Value;
 use crate::story::{DONE, Story, rules, tests};
 
 /// A load that needs no CPU to speak of, so that several runs fit beside each other.
-const PLAN: &str = "[[test]]\nname = \"t\"\nwarmup = \"800ms\"\nrun = \"2500ms\"\naccess = [{ size = 4096, read = 100 }]\n\
-                    pace = { rate = \"200/s\", arrivals = \"constant\" }\n";
+const PLAN: &str = r#"
+[[test]]
+name = "t"
+warmup = "800ms"
+run = "2500ms"
+access = [{ size = 4096, read = 100 }]
+pace = { rate = "200/s", arrivals = "constant" }
+"#;
 /// The window of a run cannot end sooner after its start than this.
 const LEAST: Duration = Duration::from_millis(3250);
 const STOP_S: f64 = 0.7;

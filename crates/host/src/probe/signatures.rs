@@ -73,13 +73,17 @@ pub fn contents(file: &File, size_bytes: u64, name: &Path) -> Result<Vec<String>
         }
     }
     if found.is_empty() {
-        found = by_table(file, size_bytes).map_err(|error| failed(error.to_string()))?;
+        found = contents_by_table(file, size_bytes).map_err(|error| failed(error.to_string()))?;
     }
     Ok(found)
 }
 
-/// libblkid believes some signatures only where structures far from the ends confirm them; those of a LUN are not read.
-fn by_table(file: &File, size_bytes: u64) -> io::Result<Vec<String>> {
+/// Returns the same by the table alone. libblkid believes some signatures only where structures far from the ends
+/// confirm them, and those of a LUN are not read.
+///
+/// # Errors
+/// Where the file cannot be read.
+pub fn contents_by_table(file: &File, size_bytes: u64) -> io::Result<Vec<String>> {
     let read = |from: u64, bytes: u64| {
         let mut all = vec![0; usize::try_from(bytes).expect("a few MiB")];
         file.read_exact_at(&mut all, from).map(|()| all)

@@ -6,7 +6,6 @@
 mod behaviour;
 mod deadlines;
 mod faults;
-mod lies;
 mod proxy;
 mod quirks;
 mod remap;

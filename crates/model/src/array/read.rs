@@ -1,13 +1,11 @@
-//! Reads an array file; every error names the file, the line, the field, and what would do.
+//! Reads an array file with the reader of plan files; every error names the file, the line, the field, and what would
+//! do.
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::ops::Range;
 
+use assay_spec::PlanError;
+use assay_spec::reader::{Source, Table, Value};
 use assay_spec::units::Bytes;
-use thiserror::Error;
-use toml::Spanned;
-use toml::de::{DeTable, DeValue};
 
 use super::check;
 use super::fields::{Limits, Unit, Visitor, walk};
@@ -15,344 +13,192 @@ use super::types::{Array, Device, Flash, Hdd, LinkRate};
 use super::words::Words;
 use crate::quantity::{Provenance, Quantity};
 
-/// Where in a file an error is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct At {
-    /// File name as the caller gave it.
-    pub file: String,
-    /// Line, from 1.
-    pub line: usize,
-    /// `table.key`.
-    pub field: String,
-}
-
-impl fmt::Display for At {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: ", self.file, self.line)?;
-        if self.field.is_empty() { Ok(()) } else { write!(f, "{}: ", self.field) }
-    }
-}
-
-/// Why an array file was refused. Messages are complete lines: file, line, field, reason, remedy.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum ArrayError {
-    /// Not TOML.
-    #[error("{at}not valid TOML: {says}")]
-    Toml {
-        /// Where.
-        at: At,
-        /// What the TOML parser says.
-        says: String,
-    },
-    /// A key that no field has.
-    #[error("{at}unknown {what}{}", .near.as_ref().map(|n| format!("; did you mean `{n}`?")).unwrap_or_default())]
-    Unknown {
-        /// Where.
-        at: At,
-        /// "key", "table", or what the word should have been.
-        what: String,
-        /// The nearest word that is known.
-        near: Option<String>,
-    },
-    /// A required field is absent.
-    #[error("{at}missing; {needs}")]
-    Missing {
-        /// Where it should be.
-        at: At,
-        /// What to write.
-        needs: String,
-    },
-    /// The value has the wrong form.
-    #[error("{at}{says}")]
-    Form {
-        /// Where.
-        at: At,
-        /// What is wrong, and what would do.
-        says: String,
-    },
-    /// Each value is fine, but no such array can exist.
-    #[error("{at}impossible: {says}")]
-    Impossible {
-        /// Where.
-        at: At,
-        /// The reason.
-        says: String,
-    },
-}
+/// Why an array file was refused: place, reason, remedy.
+pub type ArrayError = PlanError;
 
 /// Reads an array file. `file` is only used in messages.
 ///
 /// # Errors
-/// The first error in the file's order of fields; see [`ArrayError`].
+/// The first error in the file's order of fields.
 pub fn parse(file: &str, text: &str) -> Result<Array, ArrayError> {
-    let root = DeTable::parse(text).map_err(|e| ArrayError::Toml {
-        at: At {
-            file: file.to_owned(),
-            line: line_of(text, e.span().map_or(0, |s| s.start)),
-            field: String::new(),
-        },
-        says: e.message().to_owned(),
-    })?;
+    let source = Source::new(file, text);
+    let root = source.parse()?;
     let mut array = Array::default();
-    let mut reader = Reader::new(file, text, root.get_ref());
+    let mut reader = Reader::new(Table::top(&source, &root));
     walk(&mut array, &mut reader);
-    reader.finish_table();
-    reader.refuse_unknown_tables();
-    if let Some(error) = reader.error {
-        return Err(error);
-    }
-    let lines = reader.lines;
+    let lines = reader.finish()?;
     check::check(&array).map_err(|found| {
         let line = lines.get(found.field).or_else(|| lines.get(found.table())).copied().unwrap_or(1);
-        let at = At { file: file.to_owned(), line, field: found.field.to_owned() };
-        ArrayError::Impossible { at, says: found.says }
+        let place = format!("{file}:{line}: {}", found.field);
+        PlanError { place, message: format!("impossible: {}", found.says) }
     })?;
     Ok(array)
 }
 
-/// Line of a byte offset, from 1.
-fn line_of(text: &str, offset: usize) -> usize {
-    text.as_bytes().iter().take(offset).filter(|b| **b == b'\n').count() + 1
-}
-
 struct Reader<'a> {
-    file: &'a str,
-    text: &'a str,
-    root: &'a DeTable<'a>,
+    top: Table<'a>,
 
+    /// The table whose fields are read; `None` at the top, and where the file does not have it.
+    table: Option<Table<'a>>,
     table_name: &'static str,
-    table: Option<&'a DeTable<'a>>,
-    table_line: usize,
     /// Provenance of numbers that do not say their own: the table's `from`.
     table_from: Option<Provenance>,
-    known: Vec<&'static str>,
-    tables: Vec<&'static str>,
     /// Line of every field that was given, for the checks across fields.
     lines: BTreeMap<String, usize>,
-    error: Option<ArrayError>,
+    error: Option<Refusal>,
+}
+
+/// Why the file is refused.
+enum Refusal {
+    /// Something required is absent.
+    Missing(PlanError),
+    /// Something is wrong.
+    Wrong(PlanError),
 }
 
 impl<'a> Reader<'a> {
-    fn new(file: &'a str, text: &'a str, root: &'a DeTable<'a>) -> Self {
-        Self {
-            file,
-            text,
-            root,
-            table_name: "",
-            table: None,
-            table_line: 1,
-            table_from: None,
-            known: Vec::new(),
-            tables: Vec::new(),
-            lines: BTreeMap::new(),
-            error: None,
+    fn new(top: Table<'a>) -> Self {
+        Self { top, table: None, table_name: "", table_from: None, lines: BTreeMap::new(), error: None }
+    }
+
+    /// Returns the lines of all fields, or the first error.
+    fn finish(mut self) -> Result<BTreeMap<String, usize>, PlanError> {
+        self.finish_table();
+        // A word at the top that says where everything comes from is allowed, as in the tables.
+        self.top.get("from");
+        if let Err(error) = self.top.finish()
+            && !matches!(self.error, Some(Refusal::Wrong(_)))
+        {
+            return Err(error);
         }
-    }
-
-    fn line(&self, span: Range<usize>) -> usize {
-        line_of(self.text, span.start)
-    }
-
-    fn at(&self, key: &str, span: Option<Range<usize>>) -> At {
-        let field = match (self.table_name, key) {
-            ("", key) => key.to_owned(),
-            (table, "") => table.to_owned(),
-            (table, key) => format!("{table}.{key}"),
-        };
-        let line = span.map_or(self.table_line, |s| self.line(s));
-        At { file: self.file.to_owned(), line, field }
+        match self.error {
+            Some(Refusal::Missing(error) | Refusal::Wrong(error)) => Err(error),
+            None => Ok(self.lines),
+        }
     }
 
     /// Keeps the first error; later ones are often its consequences. But a misspelt key explains a missing one.
-    fn fail(&mut self, error: ArrayError) {
-        let explains = matches!(error, ArrayError::Unknown { .. });
-        if self.error.is_none() || explains && matches!(self.error, Some(ArrayError::Missing { .. })) {
-            self.error = Some(error);
+    fn fail(&mut self, error: PlanError) {
+        if !matches!(self.error, Some(Refusal::Wrong(_))) {
+            self.error = Some(Refusal::Wrong(error));
         }
     }
 
-    fn form(&mut self, key: &str, span: Range<usize>, says: String) {
-        let at = self.at(key, Some(span));
-        self.fail(ArrayError::Form { at, says });
+    /// The same for a word, where an absent field is no reason to overlook it.
+    fn note<T>(&mut self, read: Result<T, PlanError>) -> Option<T> {
+        match read {
+            Ok(value) => Some(value),
+            Err(error) => {
+                if self.error.is_none() {
+                    self.error = Some(Refusal::Wrong(error));
+                }
+                None
+            }
+        }
     }
 
-    fn take(&mut self, key: &'static str) -> Option<&'a Spanned<DeValue<'a>>> {
-        self.known.push(key);
-        let value = self.table?.iter().find(|(k, _)| k.get_ref() == key).map(|(_, v)| v)?;
-        let at = self.at(key, Some(value.span()));
-        self.lines.insert(at.field, at.line);
+    fn missing(&mut self, key: &str, needs: &str) {
+        let message = format!("missing; {needs}");
+        let error = match &self.table {
+            Some(table) => table.lacks(key, message),
+            None if self.table_name.is_empty() => self.top.lacks(key, message),
+            None => self.top.lacks(&format!("{}.{key}", self.table_name), message),
+        };
+        if self.error.is_none() {
+            self.error = Some(Refusal::Missing(error));
+        }
+    }
+
+    fn take(&mut self, key: &'static str) -> Option<Value<'a>> {
+        let value = match &self.table {
+            Some(table) => table.get(key)?,
+            None if self.table_name.is_empty() => self.top.get(key)?,
+            None => return None,
+        };
+        let field = match self.table_name {
+            "" => key.to_owned(),
+            table => format!("{table}.{key}"),
+        };
+        self.lines.insert(field, value.line());
         Some(value)
     }
 
     /// Refuses the keys of the current table that no field claimed.
     fn finish_table(&mut self) {
-        let Some(table) = self.table else { return };
-        for (key, _) in table {
-            let name = key.get_ref().as_ref();
-            let is_table =
-                self.table_name.is_empty() && table.get(name).is_some_and(|v| v.get_ref().is_table());
-            if name == "from" || is_table || self.known.contains(&name) {
-                continue;
-            }
-            let near = assay_spec::nearest(name, self.known.iter().copied()).map(str::to_owned);
-            let at = self.at(name, Some(key.span()));
-            self.fail(ArrayError::Unknown { at, what: "key".to_owned(), near });
-        }
-    }
-
-    fn refuse_unknown_tables(&mut self) {
-        self.table_name = "";
-        for (key, value) in self.root {
-            let name = key.get_ref().as_ref();
-            if !value.get_ref().is_table() || self.tables.contains(&name) {
-                continue;
-            }
-            let near = assay_spec::nearest(name, self.tables.iter().copied().filter(|t| !t.is_empty()))
-                .map(str::to_owned);
-            let at = self.at(name, Some(key.span()));
-            self.fail(ArrayError::Unknown { at, what: "table".to_owned(), near });
-        }
-    }
-
-    fn provenance(&mut self, key: &str, value: &Spanned<DeValue<'_>>) -> Option<Provenance> {
-        let found = value.get_ref().as_str().and_then(Provenance::parse);
-        if found.is_none() {
-            let says = format!(
-                "`from` must start with one of {}; write it like \"sheet: vendor 2009\"",
-                Provenance::WORDS.join(", ")
-            );
-            self.form(key, value.span(), says);
-        }
-        found
-    }
-
-    /// A number with its range and provenance; `None` after an error was noted.
-    fn quantity(
-        &mut self,
-        key: &'static str,
-        limits: Limits,
-        value: &Spanned<DeValue<'_>>,
-    ) -> Option<Quantity> {
-        let Some(table) = value.get_ref().as_table() else {
-            let number = self.scalar(key, limits, value)?;
-            return self.with_range(key, value, number, None, self.table_from.clone());
-        };
-        let parts = self.inline_parts(key, table)?;
-        let Some(inner) = parts.value else {
-            self.form(key, value.span(), "an inline table needs `value = …`".to_owned());
-            return None;
-        };
-        let number = self.scalar(key, limits, inner)?;
-        let range = match parts.range {
-            Some(range) => Some(self.range(key, limits, range)?),
-            None => None,
-        };
-        let from = match parts.from {
-            Some(from) => Some(self.provenance(key, from)?),
-            None => self.table_from.clone(),
-        };
-        self.with_range(key, value, number, range, from)
-    }
-
-    fn inline_parts<'t>(&mut self, key: &str, table: &'t DeTable<'t>) -> Option<InlineParts<'t>> {
-        let mut parts = InlineParts { value: None, range: None, from: None };
-        for (name, value) in table {
-            match name.get_ref().as_ref() {
-                "value" => parts.value = Some(value),
-                "range" => parts.range = Some(value),
-                "from" => parts.from = Some(value),
-                other => {
-                    let near =
-                        assay_spec::nearest(other, ["value", "range", "from"].into_iter()).map(str::to_owned);
-                    let at = self.at(&format!("{key}.{other}"), Some(name.span()));
-                    self.fail(ArrayError::Unknown { at, what: "key".to_owned(), near });
-                    return None;
-                }
-            }
-        }
-        Some(parts)
-    }
-
-    fn range(
-        &mut self,
-        key: &'static str,
-        limits: Limits,
-        value: &Spanned<DeValue<'_>>,
-    ) -> Option<(f64, f64)> {
-        let ends = value.get_ref().as_array().filter(|a| a.len() == 2);
-        let Some(ends) = ends else {
-            self.form(key, value.span(), "`range` is two numbers: [lowest, highest]".to_owned());
-            return None;
-        };
-        let (lo, hi) = (self.scalar(key, limits, &ends[0])?, self.scalar(key, limits, &ends[1])?);
-        if lo > hi {
-            self.form(key, value.span(), format!("range [{lo}, {hi}] starts above its end; swap the two"));
-            return None;
-        }
-        Some((lo, hi))
-    }
-
-    fn with_range(
-        &mut self,
-        key: &str,
-        value: &Spanned<DeValue<'_>>,
-        number: f64,
-        range: Option<(f64, f64)>,
-        from: Option<Provenance>,
-    ) -> Option<Quantity> {
-        let Some(from) = from else {
-            let says = "does not say where it comes from; add `from = \"sheet\"` (or measured, calibrated, assumed) \
-                        to the value or to its table";
-            self.form(key, value.span(), says.to_owned());
-            return None;
-        };
-        let (lo, hi) = range.unwrap_or((number, number));
-        if number < lo || number > hi {
-            self.form(key, value.span(), format!("value {number} is outside its own range [{lo}, {hi}]"));
-            return None;
-        }
-        Some(Quantity { value: number, lo, hi, from })
-    }
-
-    fn scalar(&mut self, key: &'static str, limits: Limits, value: &Spanned<DeValue<'_>>) -> Option<f64> {
-        match read_scalar(limits, value.get_ref()) {
-            Ok(number) => Some(number),
-            Err(says) => {
-                self.form(key, value.span(), says);
-                None
-            }
+        if let Some(Err(error)) = self.table.take().map(Table::finish) {
+            self.fail(error);
         }
     }
 }
 
-struct InlineParts<'t> {
-    value: Option<&'t Spanned<DeValue<'t>>>,
-    range: Option<&'t Spanned<DeValue<'t>>>,
-    from: Option<&'t Spanned<DeValue<'t>>>,
+fn provenance(value: &Value<'_>) -> Result<Provenance, PlanError> {
+    value.string().ok().and_then(Provenance::parse).ok_or_else(|| {
+        value.complain(format!(
+            "`from` must start with one of {}; write it like \"sheet: vendor 2009\"",
+            Provenance::WORDS.join(", ")
+        ))
+    })
 }
 
-fn read_scalar(limits: Limits, value: &DeValue<'_>) -> Result<f64, String> {
-    let number = match value {
-        DeValue::Integer(i) => parse_number(i.as_str())?,
-        DeValue::Float(x) => parse_number(x.as_str())?,
-        DeValue::String(text) if limits.unit == Unit::Bytes => {
-            text.parse::<Bytes>().map_err(|e| e.to_string())?.0 as f64
-        }
-        other => {
-            let wanted = if limits.unit == Unit::Bytes { "a size like \"64KiB\"" } else { "a number" };
-            return Err(format!("must be {wanted}, not a {}", other.type_str()));
-        }
+/// A number with its range and provenance; `from` is that of its table.
+fn quantity(
+    value: &Value<'_>,
+    limits: Limits,
+    table_from: Option<&Provenance>,
+) -> Result<Quantity, PlanError> {
+    if !value.is_table() {
+        let number = scalar(value, limits)?;
+        return with_range(value, number, None, table_from.cloned());
+    }
+    let table = value.table()?;
+    let (inner, range, from) = (table.get("value"), table.get("range"), table.get("from"));
+    table.finish()?;
+    let inner = inner.ok_or_else(|| value.complain("an inline table needs `value = …`"))?;
+    let number = scalar(&inner, limits)?;
+    let range = range.map(|range| ends(&range, value, limits)).transpose()?;
+    let from = from.map(|from| provenance(&from)).transpose()?;
+    with_range(value, number, range, from.or_else(|| table_from.cloned()))
+}
+
+/// The two ends of a `range`; `of` is the field it belongs to.
+fn ends(range: &Value<'_>, of: &Value<'_>, limits: Limits) -> Result<(f64, f64), PlanError> {
+    let both = range.array().unwrap_or_default();
+    let [lo, hi] = &both[..] else {
+        return Err(of.complain("`range` is two numbers: [lowest, highest]"));
     };
-    within(limits, number)
+    let (lo, hi) = (scalar(lo, limits)?, scalar(hi, limits)?);
+    if lo > hi {
+        return Err(of.complain(format!("range [{lo}, {hi}] starts above its end; swap the two")));
+    }
+    Ok((lo, hi))
 }
 
-fn parse_number(text: &str) -> Result<f64, String> {
-    let plain = text.replace('_', "");
-    plain
-        .parse::<f64>()
-        .ok()
-        .filter(|n| n.is_finite())
-        .ok_or_else(|| format!("`{text}` is not a decimal number"))
+fn with_range(
+    value: &Value<'_>,
+    number: f64,
+    range: Option<(f64, f64)>,
+    from: Option<Provenance>,
+) -> Result<Quantity, PlanError> {
+    let Some(from) = from else {
+        return Err(value.complain(
+            "does not say where it comes from; add `from = \"sheet\"` (or measured, calibrated, assumed) to the value \
+             or to its table",
+        ));
+    };
+    let (lo, hi) = range.unwrap_or((number, number));
+    if number < lo || number > hi {
+        return Err(value.complain(format!("value {number} is outside its own range [{lo}, {hi}]")));
+    }
+    Ok(Quantity { value: number, lo, hi, from })
+}
+
+fn scalar(value: &Value<'_>, limits: Limits) -> Result<f64, PlanError> {
+    let number = match limits.unit {
+        Unit::Bytes if value.is_text() => value.parsed::<Bytes>()?.0 as f64,
+        Unit::Bytes => value.finite("a size like \"64KiB\"")?,
+        Unit::Real | Unit::Whole => value.finite("a number")?,
+    };
+    within(limits, number).map_err(|says| value.complain(says))
 }
 
 /// `number`, if the limits allow it; also used for overrides.
@@ -382,122 +228,82 @@ pub(super) fn show(limits: Limits, number: f64) -> String {
 impl Visitor for Reader<'_> {
     fn table(&mut self, name: &'static str) {
         self.finish_table();
-        self.known.clear();
-        self.tables.push(name);
         self.table_name = name;
         self.table_from = None;
-        self.table_line = 1;
         if name.is_empty() {
-            self.table = Some(self.root);
             return;
         }
-        let found = self.root.iter().find(|(k, _)| k.get_ref() == name);
-        self.table = found.and_then(|(_, v)| v.get_ref().as_table());
-        if let Some((key, value)) = found {
-            self.table_line = self.line(key.span());
-            self.lines.insert(name.to_owned(), self.table_line);
-            if self.table.is_none() {
-                self.form("", value.span(), format!("must be a table: [{name}]"));
-            }
-        }
-        let from = self.table.and_then(|t| t.iter().find(|(k, _)| k.get_ref() == "from")).map(|(_, v)| v);
-        if let Some(from) = from {
-            self.table_from = self.provenance("from", from);
-        }
+        let Some(found) = self.top.get(name) else { return };
+        self.lines.insert(name.to_owned(), found.line());
+        self.table = self.note(found.table());
+        let from = self.table.as_ref().and_then(|table| table.get("from"));
+        self.table_from = from.and_then(|from| self.note(provenance(&from)));
     }
 
     fn number(&mut self, key: &'static str, limits: Limits, slot: &mut Quantity) {
         match self.take(key) {
             Some(value) => {
-                if let Some(quantity) = self.quantity(key, limits, value) {
-                    *slot = quantity;
+                if let Some(read) = self.note(quantity(&value, limits, self.table_from.as_ref())) {
+                    *slot = read;
                 }
             }
-            None if slot.value.is_nan() => {
-                let needs = format!(
+            None if slot.value.is_nan() => self.missing(
+                key,
+                &format!(
                     "every array needs it; write `{key} = {{ value = …, from = \"sheet\" }}` (from {} to {})",
                     show(limits, limits.min),
                     show(limits, limits.max)
-                );
-                let at = self.at(key, None);
-                self.fail(ArrayError::Missing { at, needs });
-            }
+                ),
+            ),
             None => {}
         }
     }
 
     fn maybe(&mut self, key: &'static str, limits: Limits, slot: &mut Option<Quantity>) {
         if let Some(value) = self.take(key) {
-            *slot = self.quantity(key, limits, value);
+            *slot = self.note(quantity(&value, limits, self.table_from.as_ref()));
         }
     }
 
     fn flag(&mut self, key: &'static str, slot: &mut bool) {
         let Some(value) = self.take(key) else { return };
-        match value.get_ref().as_bool() {
-            Some(flag) => *slot = flag,
-            None => self.form(key, value.span(), "must be true or false".to_owned()),
-        }
+        *slot = self.note(value.boolean()).unwrap_or(*slot);
     }
 
     fn text(&mut self, key: &'static str, slot: &mut String) {
         let Some(value) = self.take(key) else { return };
-        match value.get_ref().as_str() {
-            Some(text) => text.clone_into(slot),
-            None => self.form(key, value.span(), "must be text in quotes".to_owned()),
+        if let Some(text) = self.note(value.string()) {
+            text.clone_into(slot);
         }
     }
 
     fn word<W: Words>(&mut self, key: &'static str, slot: &mut W) {
         let Some(value) = self.take(key) else { return };
-        // A RAID level reads naturally as a number: `level = 5`.
-        let text = match value.get_ref() {
-            DeValue::Integer(i) => i.as_str(),
-            other => other.as_str().unwrap_or_default(),
-        };
-        match W::words().iter().find(|(word, _)| *word == text) {
-            Some((_, found)) => *slot = *found,
-            None => {
-                let known: Vec<&str> = W::words().iter().map(|(word, _)| *word).collect();
-                let near = assay_spec::nearest(text, known.iter().copied()).map(str::to_owned);
-                let at = self.at(key, Some(value.span()));
-                let what = format!("word `{text}`; use one of {}", known.join(", "));
-                self.fail(ArrayError::Unknown { at, what, near });
-            }
-        }
+        *slot = self.note(value.word(W::words())).unwrap_or(*slot);
     }
 
     fn link_rate(&mut self, key: &'static str, slot: &mut LinkRate) {
         let Some(value) = self.take(key) else { return };
-        let text = value.get_ref().as_str().unwrap_or_default();
-        match LinkRate::named(text) {
-            Some(rate) => *slot = rate,
-            None => {
-                let known: Vec<&str> = LinkRate::NAMES.iter().map(|(name, _)| *name).collect();
-                let near = assay_spec::nearest(text, known.iter().copied()).map(str::to_owned);
-                let at = self.at(key, Some(value.span()));
-                let what = format!("link rate `{text}`; use one of {}", known.join(", "));
-                self.fail(ArrayError::Unknown { at, what, near });
-            }
-        }
+        *slot = self.note(value.word(LinkRate::NAMES)).unwrap_or(*slot);
     }
 
     fn device_kind(&mut self, key: &'static str, slot: &mut Device) {
+        const KINDS: [(&str, Kind); 2] = [("hdd", Kind::Hdd), ("ssd", Kind::Ssd)];
         let Some(value) = self.take(key) else {
-            let at = self.at(key, None);
-            self.fail(ArrayError::Missing {
-                at,
-                needs: "write `kind = \"hdd\"` or `kind = \"ssd\"`".to_owned(),
-            });
+            self.missing(key, "write `kind = \"hdd\"` or `kind = \"ssd\"`");
             return;
         };
-        match value.get_ref().as_str() {
-            Some("hdd") => *slot = Device::Hdd(Hdd::default()),
-            Some("ssd") => *slot = Device::Ssd(Flash::default()),
-            other => {
-                let says = format!("`{}` is not a kind of device; use hdd or ssd", other.unwrap_or("?"));
-                self.form(key, value.span(), says);
-            }
+        match self.note(value.word(&KINDS)) {
+            Some(Kind::Hdd) => *slot = Device::Hdd(Hdd::default()),
+            Some(Kind::Ssd) => *slot = Device::Ssd(Flash::default()),
+            None => {}
         }
     }
+}
+
+/// Kinds of devices, as words.
+#[derive(Clone, Copy)]
+enum Kind {
+    Hdd,
+    Ssd,
 }

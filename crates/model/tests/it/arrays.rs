@@ -51,7 +51,11 @@ fn the_array_that_the_broken_ones_are_made_from_is_fine() {
 
 #[test]
 fn an_unknown_key_names_the_nearest_one() {
-    check("rpm = 7200", "rpmm = 7200", "broken.toml:8: device.rpmm: unknown key; did you mean `rpm`?");
+    check(
+        "rpm = 7200",
+        "rpmm = 7200",
+        "broken.toml:8: device.rpmm: there is no such field; did you mean `rpm`?",
+    );
 }
 
 #[test]
@@ -59,7 +63,7 @@ fn an_unknown_table_names_the_nearest_one() {
     check(
         "[controller]",
         "[controler]",
-        "broken.toml:22: controler: unknown table; did you mean `controller`?",
+        "broken.toml:22: controler: there is no such field; did you mean `controller`?",
     );
 }
 
@@ -105,13 +109,7 @@ fn a_negative_time_is_refused() {
 fn a_link_nobody_sells_is_refused() {
     let text = GOOD.replacen("1GbE", "3GbE", 1);
     let message = parse("broken.toml", &text).unwrap_err().to_string();
-    assert!(
-        message.starts_with(
-            "broken.toml:29: link.rate: unknown link rate `3GbE`; use one of none, 1GbE, 2.5GbE,"
-        ),
-        "{message}"
-    );
-    assert!(message.ends_with("; did you mean `1GbE`?"), "{message}");
+    assert_eq!(message, "broken.toml:29: link.rate: `3GbE` is not known; did you mean `1GbE`?");
 }
 
 #[test]
@@ -158,8 +156,8 @@ fn other_impossible_arrays_are_refused_with_their_reason() {
         ("disks = 4", "disks = 4.5", "4.5 must be a whole number"),
         ("from = \"sheet\"\nrpm", "from = \"hearsay\"\nrpm", "`from` must start with one of sheet, measured"),
         ("\"64KiB\"", "\"64 elephants\"", "is not a unit of size"),
-        ("level = 5", "level = 7", "unknown word `7`; use one of single, 0, 1, 10, 5, 6"),
-        ("[link]", "[link", "not valid TOML"),
+        ("level = 5", "level = 7", "`7` is not known; use one of: single, 0, 1, 10, 5, 6"),
+        ("[link]", "[link", "b.toml:28"),
     ] {
         assert!(GOOD.contains(from), "the good array has no {from}");
         let message = parse("b.toml", &GOOD.replacen(from, to, 1)).expect_err(to).to_string();

@@ -39,7 +39,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
             if give_up() {
                 self.end_overdue(call, IoError::Abandoned { waited_s }, Instant::now());
             } else if began.elapsed() > self.config.timeouts.commit {
-                let last = "the server does not answer the COMMIT".into();
+                let last = self.last_words(Some(call));
                 self.end_overdue(call, IoError::Expired { waited_s, last }, Instant::now());
             } else {
                 assay_tcp::turn(self, TICK);

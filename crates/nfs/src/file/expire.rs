@@ -8,6 +8,7 @@ use super::File;
 use super::table::{CallState, Owner};
 use crate::error::IoError;
 use crate::events::EventKind;
+use crate::nfs3::NfsStatus;
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
     /// Commands that were submitted since the last turn begin their time now.
@@ -50,21 +51,29 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         let first =
             |file: &Self| file.tables.live().find(|(_, call)| is_its(call.owner)).map(|(call, _)| call);
         while let Some(call) = first(self) {
-            let error = self.expired();
+            let error = self.expired(Some(call));
             self.end_overdue(call, error, now);
         }
         // One without calls has not been given any yet; the others ended with their last call.
         if self.tables.live_slots().any(|(live, _)| live == slot) {
             self.waiting.retain(|waiting| *waiting != slot);
-            let error = self.expired();
+            let error = self.expired(None);
             self.finish(slot, Err(error));
         }
     }
 
-    fn expired(&self) -> IoError {
+    fn expired(&mut self, call: Option<u32>) -> IoError {
+        IoError::Expired { waited_s: self.config.timeouts.io.as_secs(), last: self.last_words(call) }
+    }
+
+    /// Why a call, or any of them, has no answer.
+    pub(super) fn last_words(&mut self, call: Option<u32>) -> String {
+        let is_paused = |place| matches!(place, CallState::Paused { .. });
+        if call.is_some_and(|call| is_paused(self.tables.call(call).place)) {
+            return NfsStatus::JUKEBOX.to_string();
+        }
         let last = self.paths.iter().find_map(|path| path.last_error.clone());
-        let last = last.unwrap_or_else(|| "the server keeps the connection up and does not answer".into());
-        IoError::Expired { waited_s: self.config.timeouts.io.as_secs(), last }
+        last.unwrap_or_else(|| "the server keeps the connection up and does not answer".into())
     }
 
     /// Ends a call that nobody waits for any more. Its answer may still come in, and half of the call may have left: its

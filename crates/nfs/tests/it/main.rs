@@ -5,7 +5,6 @@
 mod behaviour;
 mod deadlines;
 mod faults;
-mod lies;
 mod scripted;
 mod work;
 

@@ -13,7 +13,7 @@ use crate::content::Holes;
 use crate::context::{FillContext, OpenContext};
 use crate::device::{block_bytes, member_facts, warn_cached_loops};
 use crate::error::{PrepareError, io_error, text};
-use crate::held::Held;
+use crate::held::{Held, fingerprint};
 use crate::marked::{self, MarkedFile};
 use crate::placement::placement;
 use crate::span::FileState;
@@ -41,13 +41,8 @@ enum Making {
 impl InspectedFile {
     /// Refuses a file that is not as it was looked at.
     pub(crate) fn confirm(&self) -> Result<(), PrepareError> {
-        match (&self.held, &self.state) {
-            // A file that has appeared since is not opened: it would have to be created.
-            (None, _) => Ok(()),
-            // Somebody may write to what is only read.
-            (Some(held), FileState::Foreign) => held.confirm_name(),
-            (Some(held), _) => held.confirm(),
-        }
+        // A file that has appeared since is not opened: it would have to be created.
+        self.held.as_ref().map_or(Ok(()), Held::confirm)
     }
 
     /// Creates it where it is not there, and marks it.
@@ -109,7 +104,10 @@ impl InspectedFile {
         let file = file::create(&self.real).map_err(io_error("create", path))?;
         let locked = file::lock(&file, Lock::Exclusive).map_err(io_error("lock", path));
         let failed = match locked {
-            Ok(true) => return Held::of(path, &self.real, file),
+            Ok(true) => {
+                let looked = fingerprint(path, &file)?;
+                return Held::of(path, &self.real, file, Some(looked));
+            }
             Ok(false) => PrepareError::InUse { path: text(path) },
             Err(error) => error,
         };

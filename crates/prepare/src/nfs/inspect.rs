@@ -173,11 +173,10 @@ fn used_since(
     size_bytes: u64,
 ) -> Result<Option<String>, PrepareError> {
     let name = place.address.to_string();
-    // Without the right to read it nothing can be examined; what follows refuses it for that.
-    if !place.file.is_some_and(|file| file.rights.read()) {
-        return Ok(None);
-    }
     let failed = |why: String| PrepareError::Probe { path: name.clone(), why };
+    if !place.file.is_some_and(|file| file.rights.read()) {
+        return Err(failed("the server does not let this user read it".to_owned()));
+    }
     let examination = Examination::remote(size_bytes).map_err(|error| failed(error.to_string()))?;
     let mut read = |places: &[(u64, u64)], until: Instant, take: &mut dyn FnMut(u64, &[u8])| {
         read_places(place, places, until, take)

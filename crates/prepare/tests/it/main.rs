@@ -52,17 +52,17 @@ pub(crate) fn prepare(
     overwrite: &[&str],
     between: impl FnOnce(),
 ) -> Result<PreparedTargets, PrepareError> {
-    prepare_with(targets, options(overwrite), between)
+    prepare_with(targets, &options(overwrite), between)
 }
 
 pub(crate) fn prepare_with(
     targets: &[&str],
-    options: PrepareOptions,
+    options: &PrepareOptions,
     between: impl FnOnce(),
 ) -> Result<PreparedTargets, PrepareError> {
     let plan = plan("1MiB", targets.len());
     let addresses: Vec<Address> = targets.iter().map(|target| address(target)).collect();
-    let open = assay_prepare::open(&plan, &addresses, &options, &assay_host::host_facts())?;
+    let open = assay_prepare::open(&plan, &addresses, options, &assay_host::host_facts())?;
     between();
     open.fill(&|| false, &mut |_| {})
 }

@@ -162,7 +162,7 @@ fn a_device_that_is_formatted_after_the_look_is_not_written() {
     wipe();
     let mut options = options(&[&identity]);
     options.caching = Caching::Direct;
-    let prepared = prepare_with(&[&path], options, || {}).unwrap();
+    let prepared = prepare_with(&[&path], &options, || {}).unwrap();
     open_worker(&prepared).map(drop).unwrap();
     let sector: Vec<u8> = (0..=255).cycle().take(512).collect();
     device.write(0, &sector);
@@ -234,11 +234,11 @@ fn a_worker_does_not_use_a_lun_that_is_another_disk() {
     File::options().write(true).open(&disk).unwrap().set_len(2 * tgt::LUN_BYTES).unwrap();
     remap(&mut tgt, &disk);
     let error = open_worker(&prepared).err().unwrap().to_string();
-    assert!(error.contains("changed after Assay inspected it (its size was"), "{error}");
+    assert!(error.contains("its size differs"), "{error}");
     let disk = disk_of(&tgt, "as-large");
     remap(&mut tgt, &disk);
     let error = open_worker(&prepared).err().unwrap().to_string();
-    assert!(error.contains("its start holds data that Assay did not write"), "{error}");
+    assert!(error.contains("it is another unit"), "{error}");
 }
 
 fn nfs_address(server: &Ganesha, name: &str) -> String {

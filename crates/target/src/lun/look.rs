@@ -8,9 +8,10 @@ use assay_iscsi::{Command, CommandError, Initiator, IoError, Kind};
 use assay_spec::IscsiAddress;
 
 use super::alternatives::explained;
-use super::identity::{LunIdentity, ends};
+use super::identity::LunIdentity;
 use super::{Credentials, config};
 use crate::OpenError;
+use crate::fingerprint::ends_of;
 use crate::remote::{PathChange, PathReport};
 
 /// One read, bytes; also within the limit of modest targets.
@@ -116,8 +117,10 @@ fn look_with(
     let mode = initiator.mode_facts().ok();
     let reservations = reservations(initiator)?;
     let bytes = capacity.bytes();
-    content(bytes, &mut LunReader { initiator, patience })?;
-    let ends = ends(initiator).map_err(words)?;
+    let mut reader = LunReader { initiator, patience };
+    // Taken first: whatever somebody changes while the content is examined shows.
+    let ends = ends_of(bytes, |offset_bytes, bytes| reader.read_all(offset_bytes, bytes))?;
+    content(bytes, &mut reader)?;
     let identity = LunIdentity::of(initiator, ends);
     ping(initiator)?;
     let path_events = initiator
@@ -194,6 +197,17 @@ fn is_unknown_command(error: &CommandError) -> bool {
 }
 
 impl LunReader<'_> {
+    fn read_all(&mut self, offset_bytes: u64, bytes: usize) -> Result<Vec<u8>, String> {
+        let mut data = vec![0; bytes];
+        let until = Instant::now() + self.patience;
+        let done = self.read(&[(offset_bytes, bytes as u64)], until, &mut |at, piece| {
+            let at = usize::try_from(at - offset_bytes).expect("within what was asked for");
+            data[at..at + piece.len()].copy_from_slice(piece);
+        })?;
+        let s = self.patience.as_secs();
+        if done == bytes as u64 { Ok(data) } else { Err(format!("no answer for {s} s to the first reads")) }
+    }
+
     /// Reads places of the unit, each given as its offset and length in bytes and handed to `take` in pieces as they
     /// arrive, in any order. After `until` no further read is started; returns how many bytes were read.
     pub fn read(
