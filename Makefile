@@ -11,7 +11,7 @@ SKIPPED = $(CURDIR)/target/skipped
 # What `make lab` is asked to do: up, down, status, "mtu 2 1500", "cut 3", …
 DO ?= up
 
-.PHONY: run test check bench lab soak
+.PHONY: run test check bench fuzz lab soak soak-faults soak-targets
 
 run: ## build, and run the VMware forum suite, shortened, on a file of 1 GiB
 	$(CARGO) build --release --package assay-cli
@@ -35,7 +35,17 @@ bench: ## compare with fio, and time the model; BENCH="--case tmpfs --rounds 3" 
 	$(if $(BENCH),,$(CARGO) bench --quiet --package assay-model --bench speed)
 	$(CARGO) xtask bench $(BENCH)
 
-soak: ## run against iSCSI targets that Debian does not package (gotgt, jSCSI, iscsi-target); needs Go, Maven and the network; SOAK="jscsi" for one
+fuzz: ## search for inputs that break a parser or a protocol, 2 s for each target; FUZZ="--seconds 600 session" for one, longer
+	@scripts/need.sh g++
+	$(CARGO) xtask fuzz $(FUZZ)
+
+soak: soak-faults soak-targets ## soak-faults, then soak-targets; two hours
+
+soak-faults: ## kill 1,000 runs, then play the fault matrix for an hour (root); FAULTS="kill/fill/lun" for a part, once
+	@scripts/need.sh $(NEEDS) blockdev
+	$(CARGO) xtask faults $(if $(FAULTS),$(FAULTS),--minutes 60 --kills 1000)
+
+soak-targets: ## run against iSCSI targets that Debian does not package (gotgt, jSCSI, iscsi-target); needs Go, Maven and the network; SOAK="jscsi" for one
 	@scripts/need.sh iscsi-inq
 	$(CARGO) build --release --package assay-cli
 	@CARGO="$(CARGO)" ASSAY="$${CARGO_TARGET_DIR:-$$PWD/target}/release/assay" scripts/soak-iscsi.sh $(SOAK)

@@ -8,7 +8,7 @@ set -u
 package_of() {
     case $1 in
         losetup | mount | umount) echo mount ;;
-        chrt | taskset | unshare | wipefs | mkswap | swapon | partx | addpart) echo util-linux ;;
+        chrt | taskset | unshare | wipefs | mkswap | swapon | partx | addpart | blockdev) echo util-linux ;;
         mkfs.minix | mkfs.bfs | mkfs.cramfs) echo util-linux ;;
         sfdisk) echo fdisk ;;
         mkfs.ext4) echo e2fsprogs ;;
@@ -33,7 +33,7 @@ package_of() {
         ip | tc) echo iproute2 ;;
         ganesha.nfsd) echo nfs-ganesha nfs-ganesha-vfs ;;
         iscsi-inq) echo libiscsi-bin ;;
-        git | fio | istgt | rpcbind | parted | genisoimage) echo "$1" ;;
+        git | fio | g++ | istgt | rpcbind | parted | genisoimage) echo "$1" ;;
         *) echo "" ;;
     esac
 }

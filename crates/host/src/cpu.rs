@@ -26,7 +26,7 @@ pub struct CpuSnapshot {
 
 /// Time of one CPU since boot, ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-struct Ticks {
+pub(crate) struct Ticks {
     busy: u64,
     idle: u64,
     steal: u64,
@@ -83,7 +83,7 @@ impl Ticks {
 }
 
 /// The lines `cpu0 user nice system idle iowait irq softirq steal guest guest_nice`; old kernels have fewer fields.
-fn parse_stat(text: &str) -> BTreeMap<usize, Ticks> {
+pub(crate) fn parse_stat(text: &str) -> BTreeMap<usize, Ticks> {
     text.lines().map_while(|line| line.strip_prefix("cpu")).filter_map(parse_cpu).collect()
 }
 
@@ -95,8 +95,9 @@ fn parse_cpu(line: &str) -> Option<(usize, Ticks)> {
     let [user, nice, system, idle, more @ ..] = times.as_slice() else { return None };
     let more = |index: usize| more.get(index).copied().unwrap_or(0);
     let (iowait, irq, softirq, steal) = (more(0), more(1), more(2), more(3));
-    let busy = user + nice + system + irq + softirq;
-    Some((cpu.parse().ok()?, Ticks { busy, idle: idle + iowait, steal }))
+    let sum = |ticks: &[u64]| ticks.iter().fold(0, |sum: u64, ticks| sum.saturating_add(*ticks));
+    let busy = sum(&[*user, *nice, *system, irq, softirq]);
+    Some((cpu.parse().ok()?, Ticks { busy, idle: sum(&[*idle, iowait]), steal }))
 }
 
 fn awake_between(start: &CpuSnapshot, end: &CpuSnapshot, cpu: usize) -> u64 {

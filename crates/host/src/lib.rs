@@ -20,6 +20,8 @@ mod content;
 mod cpu;
 mod device;
 mod facts;
+#[doc(hidden)]
+pub mod fuzzing;
 mod gap;
 mod interrupts;
 mod machine;

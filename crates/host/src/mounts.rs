@@ -74,7 +74,7 @@ pub(crate) fn nearest_existing(path: &Path) -> io::Result<PathBuf> {
 }
 
 /// Lines that cannot be read are left out: `36 35 98:0 /root /mnt opts [tags…] - type source super-opts`.
-fn parse_mountinfo(text: &str) -> Vec<Mount> {
+pub(crate) fn parse_mountinfo(text: &str) -> Vec<Mount> {
     text.lines().filter_map(parse_line).collect()
 }
 

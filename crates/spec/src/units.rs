@@ -157,6 +157,9 @@ impl Nanos {
     }
 }
 
+/// Values are below this; beyond it, `f64` and `i64` lose them.
+const VALUE_MAX: u64 = 9_200_000_000_000_000_000;
+
 impl FromStr for Nanos {
     type Err = UnitError;
 
@@ -180,7 +183,9 @@ impl FromStr for Nanos {
                 _ => return Err(unknown(text, unit.trim(), "time", TIME_UNITS)),
             };
             let part = scale(text, number, factor, "nanoseconds")?;
-            total = total.checked_add(part).ok_or_else(|| UnitError::TooLarge(text.to_owned()))?;
+            // The sum has the limit of its parts, so that it reads back as it is printed.
+            let sum = total.checked_add(part).filter(|sum| *sum < VALUE_MAX);
+            total = sum.ok_or_else(|| UnitError::TooLarge(text.to_owned()))?;
             rest = next.trim_start();
             if rest.is_empty() {
                 return Ok(Self(total));
@@ -330,7 +335,7 @@ fn split_number<'t>(text: &'t str, example: &'static str) -> Result<(f64, &'t st
 )]
 fn scale(text: &str, number: f64, factor: u64, what: &'static str) -> Result<u64, UnitError> {
     let value = number * factor as f64;
-    if value >= 9.2e18 {
+    if value >= VALUE_MAX as f64 {
         return Err(UnitError::TooLarge(text.to_owned()));
     }
     // 0.1 has no exact binary form: 0.1s is a whole number of nanoseconds all the same.
@@ -413,6 +418,8 @@ mod tests {
         }
         assert!("2 fortnights".parse::<Nanos>().unwrap_err().to_string().contains("not a unit of time"));
         assert!("5s3".parse::<Nanos>().is_ok());
+        // Each part was within the limit, and the sum did not read back as it was printed.
+        assert!("2542200h542200722".parse::<Nanos>().unwrap_err().to_string().contains("too large"));
     }
 
     #[test]

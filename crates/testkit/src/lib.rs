@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::unwrap_used, reason = "a panic in what tests use is a test that failed")]
 
+pub mod faults;
 pub mod ganesha;
 pub mod images;
 pub mod istgt;
@@ -16,6 +17,7 @@ pub mod loop_device;
 pub mod lying;
 pub mod namespace;
 pub mod need;
+pub mod proxy;
 pub mod story;
 pub mod synthetic;
 pub mod tgt;

@@ -33,6 +33,7 @@ const NOT_INHERITED: [&str; 5] = [
 #[derive(Debug)]
 pub struct Story {
     folder: tempfile::TempDir,
+    program: String,
     /// The network namespace the program runs in, where that is not the test's own.
     namespace: Option<String>,
 }
@@ -66,7 +67,13 @@ impl Story {
     /// If that fails.
     #[must_use]
     pub fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap(), namespace: None }
+        Self::of(program(), tempfile::tempdir().unwrap())
+    }
+
+    /// Makes a story of another program than cargo's, in a folder that was made for it.
+    #[must_use]
+    pub fn of(program: String, folder: tempfile::TempDir) -> Self {
+        Self { folder, program, namespace: None }
     }
 
     /// Makes a story whose program runs in that network namespace.
@@ -121,10 +128,10 @@ impl Story {
     #[must_use]
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = match &self.namespace {
-            None => Command::new(program()),
+            None => Command::new(&self.program),
             Some(namespace) => {
                 let mut command = Command::new("ip");
-                command.args(["netns", "exec", namespace, &program()]);
+                command.args(["netns", "exec", namespace, &self.program]);
                 command
             }
         };

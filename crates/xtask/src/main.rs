@@ -1,4 +1,5 @@
-//! The project's own tools, as `cargo xtask VERB`: `bench` compares with fio, `histogram` weighs histograms.
+//! The project's own tools, as `cargo xtask VERB`: `bench` compares with fio, `faults` plays the fault matrix, `fuzz` runs the fuzz targets, `histogram`
+//! weighs histograms.
 //!
 //! The tidy rules are a test of this package (`tests/tidy`). Assay is measured as the program a user runs; linked are
 //! only the servers of the tests (`testkit`) and the spinners that keep CPUs awake (`host`).
@@ -6,6 +7,8 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program that talks to people")]
 
 mod bench;
+mod faults;
+mod fuzz;
 mod histogram;
 
 use std::process::ExitCode;
@@ -15,6 +18,10 @@ cargo xtask bench [--case TEXT]... [--rounds N] [--seconds N] [--size-mib N] [--
                   [--fio-iscsi PATH] [--fio-nfs PATH]
     compares Assay with fio, in turns; --case takes a part of a case's name: null, tmpfs, disk, iscsi, nfs, memory.
     The cases iscsi and nfs need an fio that has the engine libiscsi or nfs
+cargo xtask faults [--minutes N] [--kills N] [CELL]...
+    plays the fault matrix (kill/fill/lun, …) for N minutes, once at least, after N kills; see docs/safety.md (root)
+cargo xtask fuzz [--seconds N] [TARGET]...
+    runs every fuzz target, or those with TARGET in their names, for N seconds each (2); see crates/fuzz
 cargo xtask histogram
     measures the cost of recording one latency: hdrhistogram and a plain array";
 
@@ -22,6 +29,8 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let result = match args.first().map(String::as_str) {
         Some("bench") => bench::bench(&args[1..]),
+        Some("faults") => faults::faults(&args[1..]),
+        Some("fuzz") => fuzz::fuzz(&args[1..]),
         Some("histogram") => {
             histogram::histogram();
             Ok(())

@@ -1,5 +1,7 @@
 //! Stories on iSCSI LUNs: the program itself against a real tgt on loopback. Skipped where tgt does not start.
 
+mod faults;
+
 use std::os::unix::fs::FileExt as _;
 use std::process::{Command, Stdio};
 use std::time::Duration;

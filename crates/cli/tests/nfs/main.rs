@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a panic in a story is a story that failed")]
 
 mod depth;
+mod faults;
 mod mute;
 mod net;
 mod own;

@@ -111,6 +111,12 @@ impl Answer {
     }
 }
 
+/// Reads messages as the answers to all questions.
+pub(super) fn read_all(messages: &[Generic]) {
+    let reported = Answer(messages.iter().flat_map(Generic::attributes).collect());
+    let _ = (pause(&reported), rings(&reported), coalescing(&reported), offloads(&reported));
+}
+
 fn family() -> io::Result<(Netlink, u16)> {
     let mut kernel = Netlink::open(Some(rustix::net::netlink::GENERIC))?;
     let mut body = vec![CTRL_CMD_GETFAMILY, 1, 0, 0];
@@ -167,7 +173,7 @@ fn offloads(reported: &Answer) -> Vec<String> {
 }
 
 /// A message of a generic netlink family: command, version, two bytes of nothing, attributes.
-struct Generic {
+pub(super) struct Generic {
     family: u16,
     body: Vec<u8>,
 }

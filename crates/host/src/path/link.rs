@@ -42,7 +42,7 @@ pub(super) fn all(kernel: &mut Netlink) -> io::Result<Vec<Link>> {
     Ok(answer.into_iter().filter_map(link).collect())
 }
 
-fn read(link: &LinkMessage) -> Link {
+pub(super) fn read(link: &LinkMessage) -> Link {
     let flags = link.header.flags;
     let state = match (flags.contains(LinkFlags::Up), flags.contains(LinkFlags::LowerUp)) {
         (false, _) => LinkState::Down,

@@ -6,6 +6,7 @@
 mod driver;
 mod echo;
 mod frames;
+pub(crate) mod fuzzing;
 mod link;
 mod netlink;
 mod route;

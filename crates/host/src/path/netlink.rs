@@ -53,45 +53,49 @@ impl Netlink {
         let mut answer = Vec::new();
         for _ in 0..DATAGRAMS_MAX {
             let (length, _) = rustix::net::recv(&self.socket, &mut self.buffer[..], RecvFlags::empty())?;
-            if self.take(length, flags == 0, &mut answer)? {
+            if take(&self.buffer[..length], self.sequence, flags == 0, &mut answer)? {
                 return Ok(answer);
             }
         }
         Err(io::Error::new(io::ErrorKind::InvalidData, "the kernel's answer does not end"))
     }
+}
 
-    /// Reads one datagram; true when the answer is complete.
-    fn take<M: NetlinkDeserializable>(
-        &self,
-        length: usize,
-        is_single: bool,
-        answer: &mut Vec<M>,
-    ) -> io::Result<bool> {
-        let mut rest = &self.buffer[..length];
-        while let Some(size) = rest.first_chunk().map(|size| u32::from_ne_bytes(*size) as usize) {
-            let broken = || io::Error::new(io::ErrorKind::InvalidData, "a netlink message is cut off");
-            let bytes = rest.get(..size).filter(|bytes| !bytes.is_empty()).ok_or_else(broken)?;
-            rest = rest.get(size.next_multiple_of(4)..).unwrap_or_default();
-            let Ok(message) = NetlinkMessage::<M>::deserialize(bytes) else {
-                // A kernel newer than the library: one message that cannot be read must not cost the others.
-                if is_single {
-                    return Err(broken());
-                }
-                continue;
-            };
-            if message.header.sequence_number != self.sequence {
-                continue;
-            }
-            match message.payload {
-                NetlinkPayload::InnerMessage(inner) => answer.push(inner),
-                NetlinkPayload::Error(error) if error.code.is_some() => return Err(error.to_io()),
-                NetlinkPayload::Error(_) | NetlinkPayload::Done(_) => return Ok(true),
-                _ => {}
-            }
+/// Reads one datagram; true when the answer is complete.
+pub(super) fn take<M: NetlinkDeserializable>(
+    datagram: &[u8],
+    sequence: u32,
+    is_single: bool,
+    answer: &mut Vec<M>,
+) -> io::Result<bool> {
+    let mut rest = datagram;
+    while let Some(size) = rest.first_chunk().map(|size| u32::from_ne_bytes(*size) as usize) {
+        let broken = || io::Error::new(io::ErrorKind::InvalidData, "a netlink message is cut off");
+        let bytes = rest.get(..size).filter(|bytes| !bytes.is_empty()).ok_or_else(broken)?;
+        rest = rest.get(size.next_multiple_of(4)..).unwrap_or_default();
+        let Ok(message) = NetlinkMessage::<M>::deserialize(bytes) else {
+            // A kernel newer than the library: one message that cannot be read must not cost the others.
             if is_single {
-                return Ok(true);
+                return Err(broken());
             }
+            continue;
+        };
+        if message.header.sequence_number != sequence {
+            continue;
         }
-        Ok(false)
+        match message.payload {
+            NetlinkPayload::InnerMessage(inner) => answer.push(inner),
+            NetlinkPayload::Error(error) => match error.code {
+                // Negated here: the library's own way overflows at the smallest number.
+                Some(code) => return Err(io::Error::from_raw_os_error(code.get().saturating_neg())),
+                None => return Ok(true),
+            },
+            NetlinkPayload::Done(_) => return Ok(true),
+            _ => {}
+        }
+        if is_single {
+            return Ok(true);
+        }
     }
+    Ok(false)
 }

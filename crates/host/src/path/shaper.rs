@@ -20,7 +20,7 @@ pub(super) fn of(kernel: &mut Netlink, index: u32) -> Option<ShaperFacts> {
     if found.len() == 1 { found.pop() } else { None }
 }
 
-fn htb(class: &TcMessage) -> Option<ShaperFacts> {
+pub(super) fn htb(class: &TcMessage) -> Option<ShaperFacts> {
     let is_htb = class.attributes.iter().any(|a| matches!(a, TcAttribute::Kind(kind) if kind == "htb"));
     let options = class.attributes.iter().find_map(|attribute| match attribute {
         TcAttribute::Options(options) if is_htb => Some(options),
@@ -34,7 +34,7 @@ fn htb(class: &TcMessage) -> Option<ShaperFacts> {
 
 /// `struct tc_htb_opt`: two of `struct tc_ratespec`, each with its overhead at byte 2 and its rate at byte 8 (bytes per
 /// second; all ones where it needs 64 bits).
-fn parse_htb(options: &[u8]) -> Option<ShaperFacts> {
+pub(super) fn parse_htb(options: &[u8]) -> Option<ShaperFacts> {
     let (mut ceil, mut ceil64, mut overhead) = (None, None, 0);
     for nla in NlasIterator::new(options).map_while(Result::ok) {
         match nla.kind() {

@@ -27,7 +27,7 @@ pub(crate) struct TcpWatch {
 
 /// What is asked of a connection.
 #[derive(Debug, Clone, Copy)]
-struct Connection {
+pub(super) struct Connection {
     inode: u32,
     remote: SocketAddr,
     rtt_us: u32,
@@ -154,7 +154,7 @@ fn remote(id: &SocketId) -> SocketAddr {
     }
 }
 
-fn connection(response: &InetResponse) -> Option<Connection> {
+pub(super) fn connection(response: &InetResponse) -> Option<Connection> {
     let id = &response.header.socket_id;
     let (inode, tcp) = tcp_info(response)?;
     Some(Connection {

@@ -1,4 +1,4 @@
-//! Which bytes of a read have arrived, in whatever order the target sends them.
+//! Which bytes of a command have moved, in whatever order the target sends them or asks for them.
 
 /// Pieces that may be missing in the middle at one time; a target that scatters more is refused.
 const RANGES_MAX: usize = 256;
@@ -28,6 +28,15 @@ impl Coverage {
     /// Bytes received without a gap from the start.
     pub(super) fn contiguous_bytes(&self) -> u32 {
         self.contiguous
+    }
+
+    /// Notes that bytes `start..end` were sent. A target may ask for some of them again.
+    pub(super) fn add_sent(&mut self, start: u32, end: u32) {
+        let start = start.max(self.contiguous);
+        if start < end {
+            // What is asked for in too many pieces counts as not sent: the write then fails.
+            let _ = self.add(start, end);
+        }
     }
 
     /// Notes that bytes `start..end` have arrived.

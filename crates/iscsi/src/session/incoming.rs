@@ -140,8 +140,11 @@ impl Session {
         let transferred_bytes = match (request.direction, residual) {
             (Direction::None, _) => 0,
             (Direction::Read, _) => task.received.contiguous_bytes(),
-            (Direction::Write, Residual::Underflow(left)) => request.transfer_bytes.saturating_sub(left),
-            (Direction::Write, _) => request.transfer_bytes,
+            // A target that reports success without having asked for all data has not written them.
+            (Direction::Write, Residual::Underflow(left)) => {
+                request.transfer_bytes.saturating_sub(left).min(task.sent.contiguous_bytes())
+            }
+            (Direction::Write, _) => task.sent.contiguous_bytes(),
         };
         self.tasks.remove(itt);
         if request.direction == Direction::Write {

@@ -67,6 +67,11 @@ impl Session {
         if let Some(burst) = self.bursts.front_mut().filter(|_| !self.is_holding) {
             let pdu =
                 data_pdu(burst, self.lun, self.window.exp_stat_sn(), self.agreed.max_send_segment_bytes);
+            if let Payload::Task { offset_bytes, data_bytes, .. } = pdu.payload
+                && let Some(task) = self.tasks.by_itt(burst.itt)
+            {
+                task.sent.add_sent(offset_bytes, offset_bytes + data_bytes);
+            }
             if pdu.bhs.is_final() {
                 self.end_burst();
             }
@@ -106,6 +111,7 @@ impl Session {
             Direction::Write => unsolicited(&self.agreed, task),
             _ => (0, 0),
         };
+        task.sent.add_sent(0, immediate_bytes);
         let request = task.request;
         let command = ScsiCommand {
             lun: self.lun,

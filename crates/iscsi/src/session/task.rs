@@ -28,7 +28,8 @@ pub struct TaskOutcome {
     pub status: u8,
     /// Residual the target reported.
     pub residual: Residual,
-    /// Bytes moved: for reads what arrived without a gap, for writes what the target did not report as left over.
+    /// Bytes moved: for reads what arrived without a gap; for writes what was sent without a gap, less what the target
+    /// reported as left over.
     pub transferred_bytes: u32,
     /// Sense data, empty for most.
     pub sense: Vec<u8>,
@@ -42,6 +43,8 @@ pub(super) struct Task {
     pub cmd_sn: u32,
     pub is_sent: bool,
     pub received: Coverage,
+    /// Write data that was sent.
+    pub sent: Coverage,
     /// R2Ts not yet fully answered.
     pub open_r2t_count: u32,
     generation: u16,
@@ -64,6 +67,7 @@ impl Tasks {
             cmd_sn: 0,
             is_sent: false,
             received: Coverage::default(),
+            sent: Coverage::default(),
             open_r2t_count: 0,
             generation: 0,
             is_live: false,
@@ -90,6 +94,7 @@ impl Tasks {
         task.is_live = true;
         task.open_r2t_count = 0;
         task.received.clear();
+        task.sent.clear();
         Some(index)
     }
 

@@ -306,6 +306,21 @@ fn messages_and_rejects_are_reported() {
     assert_eq!(events, [SessionEvent::Rejected { reason: 2, opcode: 5 }]);
 }
 
+/// A target that reported success before it had asked for the data was believed: the write counted, and nobody had the
+/// data.
+#[test]
+fn a_write_that_ends_before_its_data_was_asked_for_has_not_moved_them() {
+    let mut session = Session::new(agreed(), 0, 8);
+    assert!(session.start(request(1, Direction::Write, 16_384)));
+    let command = session.next_pdu().unwrap();
+    let itt = command.bhs.itt();
+    let immediate = command.bhs.data_bytes();
+    assert!(immediate < 16_384, "the rest is sent when it is asked for");
+    let events = receive(&mut session, &header(0x21, 0x80, itt, 100), &[]).unwrap();
+    let [SessionEvent::Done { user: 1, outcome }] = &events[..] else { panic!("{events:?}") };
+    assert_eq!(outcome.transferred_bytes, immediate);
+}
+
 proptest! {
     /// Whatever a target sends, the session answers with an error or goes on; it never panics, never places data
     /// outside of a command, and never ends a task twice.

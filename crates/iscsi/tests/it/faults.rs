@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use assay_iscsi::login::{DigestOffer, Offer};
 use assay_iscsi::{Command, Config, EventKind, Initiator, IoError, Kind, Policy, Timeouts};
+use assay_testkit::proxy::Proxy;
 
-use crate::proxy::Proxy;
 use crate::tgt;
 use crate::work::{Buffer, command, stamp, verify, write_and_verify};
 

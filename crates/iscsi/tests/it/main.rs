@@ -6,7 +6,7 @@
 mod behaviour;
 mod deadlines;
 mod faults;
-mod proxy;
+mod lies;
 mod quirks;
 mod remap;
 mod scripted;

@@ -5,6 +5,7 @@
 mod behaviour;
 mod deadlines;
 mod faults;
+mod lies;
 mod scripted;
 mod work;
 

@@ -1,4 +1,4 @@
-//! A TCP proxy in the test: passes bytes on, and can cut, refuse or swallow them.
+//! A TCP proxy in front of a server: passes bytes on, and can cut, refuse, swallow or damage them.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -11,8 +11,10 @@ const CUT: u8 = 1;
 const SILENT: u8 = 2;
 const DAMAGE_ONCE: u8 = 3;
 
-/// A proxy in front of one portal.
+/// A proxy in front of one portal. Ends when it is dropped.
+#[derive(Debug)]
 pub struct Proxy {
+    /// Where it listens: `127.0.0.1:PORT`.
     pub portal: String,
     mode: Arc<AtomicU8>,
     stop: Arc<AtomicBool>,
@@ -20,6 +22,11 @@ pub struct Proxy {
 }
 
 impl Proxy {
+    /// Starts one that passes everything on to `host:port`.
+    ///
+    /// # Panics
+    /// If it cannot listen.
+    #[must_use]
     pub fn start(to: &str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();

@@ -1,0 +1,73 @@
+//! Fuzz targets: every parser, and both protocol state machines, fed with bytes that nobody chose.
+//!
+//! A [`Target`] takes any bytes and must neither panic, hang, nor break the property that its module states. The
+//! program `assay-fuzz` (feature `libfuzzer`) searches for bytes that do; the tests of this room replay the kept
+//! inputs of `seeds/NAME`, among them every input that once broke something (`found-…`).
+//!
+//! libFuzzer through `libfuzzer-sys`, without cargo-fuzz: it is guided by coverage on the stable toolchain of the
+//! repository, because the flags for that (`-C passes=sancov-module`) are stable; cargo-fuzz and bolero's engines need
+//! nightly.
+#![forbid(unsafe_code)]
+
+mod conversation;
+mod input;
+mod kernel;
+mod machine;
+mod stored;
+mod text;
+mod wire;
+
+/// Something to feed bytes to.
+#[derive(Debug)]
+pub struct Target {
+    /// Its name, and that of its folder of seeds.
+    pub name: &'static str,
+    /// Folders of the repository, besides its own, with inputs to begin with.
+    pub seeds: &'static [&'static str],
+    /// Longest useful input, bytes.
+    pub bytes_max: usize,
+    /// Runs one input. A panic is a finding.
+    pub run: fn(&[u8]),
+}
+
+const fn target(name: &'static str, bytes_max: usize, run: fn(&[u8])) -> Target {
+    Target { name, seeds: &[], bytes_max, run }
+}
+
+const fn seeded(mut target: Target, seeds: &'static [&'static str]) -> Target {
+    target.seeds = seeds;
+    target
+}
+
+/// Every target.
+pub const TARGETS: &[Target] = &[
+    seeded(target("plan", 4096, text::plan), &["suites"]),
+    target("override", 256, text::override_),
+    target("address", 512, text::address),
+    target("units", 64, text::units),
+    seeded(target("array", 8192, text::array), &["arrays"]),
+    seeded(target("published", 4096, text::published), &["published"]),
+    target("event", 4096, stored::event),
+    target("document", 8192, stored::document),
+    target("outputs", 16384, stored::outputs),
+    target("mark", 1024, stored::mark),
+    target("stamp", 4096, stored::stamp),
+    target("pdu", 48, wire::pdu),
+    target("login-text", 2048, wire::login_text),
+    target("scsi", 512, wire::scsi),
+    target("rpc", 1024, wire::rpc),
+    target("nfs-results", 1024, wire::nfs_results),
+    target("procfs", 4096, kernel::procfs),
+    target("netlink", 4096, kernel::netlink),
+    target("places", 16, kernel::places),
+    target("login", 4096, machine::login),
+    target("session", 4096, machine::session),
+    target("iscsi-conversation", 2048, conversation::iscsi),
+    target("nfs-conversation", 2048, conversation::nfs),
+];
+
+/// Returns the target of that name.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Target> {
+    TARGETS.iter().find(|target| target.name == name)
+}

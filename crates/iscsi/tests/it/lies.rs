@@ -1,0 +1,131 @@
+//! The initiator against a target that lies, one lie after the other (`testkit::lying`): it ends in bounded time with
+//! an error that names the lie or with right data, ends every command once, and takes no wrong data for right.
+
+use std::time::{Duration, Instant};
+
+use assay_iscsi::login::{DigestOffer, Offer};
+use assay_iscsi::{Config, Initiator, Kind, Timeouts, discover};
+use assay_testkit::lying::story::{Ending, LIMIT, Story, all};
+use assay_testkit::lying::target::{Digests, LyingTarget, NAME, When};
+use assay_testkit::lying::target_lies::{LIES, Lie};
+
+use crate::work::{Buffer, command, stamp};
+
+/// Commands of one story, and bytes of each: more than one segment, so that data and R2Ts come in parts.
+const BLOCKS: u64 = 4;
+const BLOCK: usize = 16_384;
+/// Lies whose story is not yet what it should be: they run only by name (`ASSAY_LIE`).
+const OPEN: [&str; 0] = [];
+
+fn quick() -> Timeouts {
+    Timeouts {
+        io: Duration::from_secs(3),
+        connect: Duration::from_secs(2),
+        login: Duration::from_millis(1500),
+        command: Duration::from_millis(800),
+        task_management: Duration::from_millis(400),
+        ping_interval: Duration::from_millis(300),
+        ping: Duration::from_secs(1),
+        no_path: Duration::from_millis(1500),
+        busy: Duration::from_millis(500),
+        retry_min: Duration::from_millis(10),
+        retry_max: Duration::from_millis(50),
+        retry_alone: Duration::from_millis(50),
+        ..Timeouts::default()
+    }
+}
+
+fn config(target: &LyingTarget, digests: Digests) -> Config {
+    let digest = if digests == Digests::None { DigestOffer::Never } else { DigestOffer::Always };
+    let offer = Offer { header_digest: digest, data_digest: digest, ..Offer::default() };
+    Config { timeouts: quick(), offer, depth: 8, ..Config::new(vec![target.portal.clone()], NAME, 0) }
+}
+
+/// Writes a few blocks and reads them back, and lists what discovery finds.
+fn story(lie: &'static Lie) -> Ending {
+    let target = LyingTarget::start(lie.digests, move |asked, honest| lie.tell(asked, honest));
+    let mut ending = Ending::default();
+    if lie.when == When::Text {
+        let found = discover(&target.portal, "iqn.2026-11.example:story", None, &quick());
+        match found {
+            Ok(found) => assert_eq!(found[0].name, NAME, "{}", lie.name),
+            Err(error) => ending.errors.push(error.to_string()),
+        }
+        return ending;
+    }
+    let mut initiator = match Initiator::<Buffer>::connect(config(&target, lie.digests)) {
+        Ok(initiator) => initiator,
+        Err(error) => {
+            ending.errors.push(error.to_string());
+            return ending;
+        }
+    };
+    let mut is_written = [false; BLOCKS as usize];
+    for kind in [Kind::Write, Kind::Read] {
+        for block in 0..BLOCKS {
+            let mut buf = vec![0xee; BLOCK];
+            if kind == Kind::Write {
+                stamp(&mut buf, block, 1);
+            }
+            if let Err(refused) = initiator.submit(command(kind, block, block, buf)) {
+                ending.errors.push(format!("command {} was not taken", refused.tag));
+            }
+        }
+        collect(lie, &mut initiator, kind, &mut is_written, &mut ending);
+    }
+    ending.events.extend(initiator.events().into_iter().map(|event| format!("{:?}", event.kind)));
+    // A write that was reported as done is on the disk.
+    let disk = target.disk();
+    for block in (0..BLOCKS as usize).filter(|block| is_written[*block]) {
+        let mut expected = vec![0; BLOCK];
+        stamp(&mut expected, block as u64, 1);
+        assert!(disk[block * BLOCK..][..BLOCK] == expected, "{}: block {block} is not on the disk", lie.name);
+    }
+    let began = Instant::now();
+    drop(initiator);
+    assert!(began.elapsed() < Duration::from_secs(2), "{}: logging out takes long", lie.name);
+    ending
+}
+
+/// Waits until every command ended, and checks what it brought.
+fn collect(
+    lie: &Lie,
+    initiator: &mut Initiator<Buffer>,
+    kind: Kind,
+    is_written: &mut [bool],
+    ending: &mut Ending,
+) {
+    let (mut done, began) = (Vec::new(), Instant::now());
+    let mut ended = [false; BLOCKS as usize];
+    while initiator.outstanding() > 0 {
+        assert!(began.elapsed() < LIMIT, "{}: {kind:?} hangs: {:?}", lie.name, initiator.events());
+        if let Err(lost) = initiator.poll(Some(Duration::from_millis(200)), &mut done) {
+            ending.errors.push(lost.to_string());
+        }
+        for completion in done.drain(..) {
+            let block = completion.tag as usize;
+            assert!(!std::mem::replace(&mut ended[block], true), "{}: {kind:?} ended twice", lie.name);
+            match (completion.result, kind) {
+                (Ok(_), Kind::Write) => is_written[block] = true,
+                (Ok(bytes), _) if is_written[block] => {
+                    let mut expected = vec![0; BLOCK];
+                    stamp(&mut expected, completion.tag, 1);
+                    let is_right = bytes as usize == BLOCK && completion.buf == expected;
+                    assert!(is_right, "{}: wrong data are taken for right", lie.name);
+                }
+                (Ok(_), _) => {}
+                (Err(error), _) => ending.errors.push(error.to_string()),
+            }
+        }
+    }
+    if let Err(lost) = initiator.poll(Some(Duration::ZERO), &mut done) {
+        ending.errors.push(lost.to_string());
+    }
+}
+
+#[test]
+fn no_lie_of_a_target_hangs_the_initiator_or_passes_for_the_truth() {
+    let lies = LIES.iter().flat_map(|group| group.iter());
+    let stories = lies.map(|lie| Story { name: lie.name, kept: lie.kept, run: Box::new(move || story(lie)) });
+    all(stories.collect(), &OPEN);
+}

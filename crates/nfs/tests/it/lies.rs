@@ -1,0 +1,156 @@
+//! The client against a server that lies, one lie after the other (`testkit::lying`): it ends in bounded time with an
+//! error that names the lie or with right data, ends every command once, and takes no wrong data for right.
+
+use std::time::{Duration, Instant};
+
+use assay_nfs::nfs3::{Handle, Stable};
+use assay_nfs::rpc::Credentials;
+use assay_nfs::{CallError, File, FileConfig, Kind, Server, ServerConfig, Timeouts};
+use assay_testkit::lying::nfs::{EXPORT, LyingNfs};
+use assay_testkit::lying::nfs_lies::{LIES, Lie};
+use assay_testkit::lying::story::{Ending, LIMIT, Story, all};
+
+use crate::work::{command, pattern};
+
+/// Commands of one story, and bytes of each: several calls.
+const BLOCKS: usize = 4;
+const BLOCK: usize = 20_000;
+/// Lies whose story is not yet what it should be: they run only by name (`ASSAY_LIE`).
+const OPEN: [&str; 0] = [];
+
+fn quick() -> Timeouts {
+    Timeouts {
+        io: Duration::from_secs(3),
+        connect: Duration::from_secs(1),
+        call: Duration::from_millis(500),
+        commit: Duration::from_millis(500),
+        ping_interval: Duration::from_millis(300),
+        ping: Duration::from_secs(1),
+        no_server: Duration::from_millis(1500),
+        busy: Duration::from_millis(500),
+        retry_min: Duration::from_millis(10),
+        retry_max: Duration::from_millis(50),
+    }
+}
+
+fn credentials() -> Credentials {
+    Credentials { machine: "test".into(), uid: 0, gid: 0, groups: Vec::new() }
+}
+
+/// Everything that is asked before a run.
+fn look(port: u16) -> Result<(Server, Handle, Handle), CallError> {
+    let mut server = Server::connect(ServerConfig {
+        host: "127.0.0.1".into(),
+        port: Some(port),
+        mount_port: Some(port),
+        credentials: credentials(),
+        patience: Duration::from_secs(1),
+    })?;
+    server.ping()?;
+    server.exports()?;
+    let root = server.mount(EXPORT)?.handle;
+    server.attributes(&root)?;
+    server.fsinfo(&root)?;
+    server.fsstat(&root)?;
+    server.path_limits(&root)?;
+    server.lookup(&root, "t.dat")?;
+    let handle = server.create(&root, "t.dat", 0o644)?;
+    server.access(&handle)?;
+    server.set_size(&handle, (BLOCKS * BLOCK) as u64)?;
+    server.attributes(&handle)?;
+    Ok((server, root, handle))
+}
+
+fn story(lie: &'static Lie) -> Ending {
+    let server = LyingNfs::start(move |asked, honest| lie.tell(asked, honest));
+    let mut ending = Ending::default();
+    let (mut asking, root, handle) = match look(server.port) {
+        Ok(found) => found,
+        Err(error) => {
+            ending.errors.push(error.to_string());
+            return ending;
+        }
+    };
+    let opened = File::open(FileConfig {
+        address: asking.address(),
+        handle,
+        credentials: credentials(),
+        connections: 2,
+        depth: 8,
+        read_bytes_max: 8192,
+        write_bytes_max: 8192,
+        stable: Stable::Unstable,
+        timeouts: quick(),
+    });
+    let mut file = match opened {
+        Ok(file) => file,
+        Err(error) => {
+            ending.errors.push(error.to_string());
+            return ending;
+        }
+    };
+    let mut is_written = [false; BLOCKS];
+    for kind in [Kind::Write, Kind::Read] {
+        for block in 0..BLOCKS {
+            let offset = (block * BLOCK) as u64;
+            let buf = if kind == Kind::Write { pattern(offset, BLOCK) } else { vec![0xee; BLOCK] };
+            if let Err(refused) = file.submit(command(block as u64, kind, offset, buf)) {
+                ending.errors.push(format!("command {} was not taken", refused.tag));
+            }
+        }
+        collect(lie, &mut file, kind, &mut is_written, &mut ending);
+        let began = Instant::now();
+        if let Err(error) = file.commit(&|| false) {
+            ending.errors.push(error.to_string());
+        }
+        assert!(began.elapsed() < LIMIT, "{}: the commit hangs", lie.name);
+    }
+    ending.events.extend(file.events().into_iter().map(|event| format!("{:?}", event.kind)));
+    let stored = server.file("t.dat").unwrap_or_default();
+    for block in (0..BLOCKS).filter(|block| is_written[*block]) {
+        let at = block * BLOCK;
+        assert!(
+            stored[at..at + BLOCK] == pattern(at as u64, BLOCK),
+            "{}: block {block} is not there",
+            lie.name
+        );
+    }
+    drop(file);
+    let _ = asking.remove(&root, "t.dat");
+    ending
+}
+
+/// Waits until every command ended, and checks what it brought.
+fn collect(lie: &Lie, file: &mut File<Vec<u8>>, kind: Kind, is_written: &mut [bool], ending: &mut Ending) {
+    let (mut done, began) = (Vec::new(), Instant::now());
+    let mut ended = [false; BLOCKS];
+    while file.outstanding() > 0 {
+        assert!(began.elapsed() < LIMIT, "{}: {kind:?} hangs: {:?}", lie.name, file.events());
+        if let Err(lost) = file.poll(Some(Duration::from_millis(200)), &mut done) {
+            ending.errors.push(lost.to_string());
+        }
+        for completion in done.drain(..) {
+            let block = usize::try_from(completion.tag).unwrap();
+            assert!(!std::mem::replace(&mut ended[block], true), "{}: {kind:?} ended twice", lie.name);
+            let expected = pattern(completion.tag * BLOCK as u64, BLOCK);
+            match (completion.result, kind) {
+                (Ok(bytes), Kind::Write) => is_written[block] = bytes as usize == BLOCK,
+                (Ok(bytes), Kind::Read) if (bytes as usize) < BLOCK => {
+                    ending.errors.push(format!("short: {bytes} bytes"));
+                }
+                (Ok(_), Kind::Read) if is_written[block] => {
+                    assert!(completion.buf == expected, "{}: wrong data are taken for right", lie.name);
+                }
+                (Ok(_), Kind::Read) => {}
+                (Err(error), _) => ending.errors.push(error.to_string()),
+            }
+        }
+    }
+}
+
+#[test]
+fn no_lie_of_a_server_hangs_the_client_or_passes_for_the_truth() {
+    let lies = LIES.iter().flat_map(|group| group.iter());
+    let stories = lies.map(|lie| Story { name: lie.name, kept: lie.kept, run: Box::new(move || story(lie)) });
+    all(stories.collect(), &OPEN);
+}

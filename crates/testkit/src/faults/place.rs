@@ -1,0 +1,384 @@
+//! Where a cell of the matrix is played: a target of each kind, what is beside it, and what can happen to both.
+
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use super::{Cell, Fault, Kind, Phase};
+use crate::ganesha::{self, Ganesha};
+use crate::loop_device::LoopDevice;
+use crate::proxy::Proxy;
+use crate::story::{DONE, ProgramOutput, Running, Story};
+use crate::tgt::Tgt;
+
+/// Warm-up and measured window of the plan.
+pub(super) const WARM_UP: Duration = Duration::from_secs(1);
+pub(super) const MEASURED: Duration = Duration::from_secs(2);
+/// The part of a target that the plan uses, MiB; more where the fill is to last.
+const SPAN_MIB: u64 = 16;
+const SPAN_FILL_MIB: u64 = 160;
+/// Capacity of devices and LUNs, MiB. What is beyond the span is a guard.
+const CAPACITY_MIB: u64 = 192;
+/// The file system for faults that fill it or make it read-only, MiB.
+const FILE_SYSTEM_MIB: u64 = 320;
+/// How long a program is stopped, and a network cut.
+const PAUSE: Duration = Duration::from_millis(1500);
+
+const PLAN: &str = r#"
+name = "faults"
+[[test]]
+name = "t"
+warmup = "1s"
+run = "2s"
+outstanding = 8
+reconnect_every = 500
+access = [{ size = "8KiB", read = 30, random = 100 }]
+"#;
+
+/// What the store has of the last run.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Played {
+    pub(super) intervals: usize,
+    pub(super) status: Option<String>,
+}
+
+/// Returns what the store has of the last run; nothing where there is none.
+pub(super) fn played(story: &Story) -> Played {
+    let shown = story.assay(&["show", "last", "--json"]);
+    if shown.code != Some(DONE) {
+        return Played::default();
+    }
+    let document = shown.json();
+    let intervals = document["tests"][0]["series"].as_array().map_or(0, Vec::len);
+    Played { intervals, status: document["status"].as_str().map(str::to_owned) }
+}
+
+/// Checksums of the target and of what must not change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Digests {
+    pub(super) target: Option<u32>,
+    pub(super) guards: Vec<(String, Option<u32>)>,
+}
+
+/// A file, or its part from an offset on.
+#[derive(Debug)]
+struct Part {
+    name: String,
+    path: PathBuf,
+    from: u64,
+}
+
+#[derive(Debug)]
+enum Server {
+    None,
+    Tgt(Box<Tgt>),
+    Ganesha(Ganesha),
+}
+
+/// A target with what is beside it.
+#[derive(Debug)]
+pub struct Place {
+    pub(super) story: Story,
+    kind: Kind,
+    address: String,
+    span_mib: u64,
+    overwrite: Option<String>,
+    /// The bytes of the target on this host.
+    bytes: PathBuf,
+    guards: Vec<Part>,
+    server: Server,
+    proxy: Option<Proxy>,
+    devices: Vec<LoopDevice>,
+    /// The file that took the place of the target, and its checksum.
+    newcomer: Option<(PathBuf, Option<u32>)>,
+    /// The file system that holds the story, where it is one of its own; unmounted when it is dropped.
+    file_system: Option<LoopDevice>,
+}
+
+/// Random bytes, so that nothing looks like them.
+fn noise(mib: u64) -> Vec<u8> {
+    let mut bytes = vec![0; usize::try_from(mib << 20).unwrap()];
+    File::open("/dev/urandom").unwrap().read_exact(&mut bytes).unwrap();
+    bytes
+}
+
+/// A checksum of a file from an offset on; `None` where there is none.
+fn digest(path: &Path, from: u64) -> Option<u32> {
+    let mut file = File::open(path).ok()?;
+    file.seek(SeekFrom::Start(from)).ok()?;
+    let (mut digest, mut piece) = (0, vec![0; 1 << 20]);
+    loop {
+        match file.read(&mut piece).ok()? {
+            0 => return Some(digest),
+            got => digest = crc32c::crc32c_append(digest, &piece[..got]),
+        }
+    }
+}
+
+fn words(line: &str) -> bool {
+    let mut words = line.split_whitespace();
+    let Some(first) = words.next() else { return false };
+    Command::new(first).args(words).output().is_ok_and(|output| output.status.success())
+}
+
+impl Place {
+    pub(super) fn new(cell: Cell, program: &str) -> Option<Self> {
+        let own_file_system = match (cell.fault, cell.kind) {
+            (Fault::Full, _) | (_, Kind::File) => Some(file_system()?),
+            _ => None,
+        };
+        let folder = match &own_file_system {
+            Some(device) => tempfile::tempdir_in(device.folder.path().join("mounted")),
+            None => tempfile::tempdir_in("/dev/shm"),
+        };
+        let story = Story::of(program.to_owned(), folder.unwrap());
+        story.write("plan.toml", PLAN);
+        let span_mib = if cell.phase == Phase::Fill { SPAN_FILL_MIB } else { SPAN_MIB };
+        let mut place = Self {
+            story,
+            kind: cell.kind,
+            address: String::new(),
+            span_mib,
+            overwrite: None,
+            bytes: PathBuf::new(),
+            guards: Vec::new(),
+            server: Server::None,
+            proxy: None,
+            devices: Vec::new(),
+            newcomer: None,
+            file_system: own_file_system,
+        };
+        match cell.kind {
+            Kind::File => place.file(),
+            Kind::Device => place.device()?,
+            Kind::Lun => place.lun()?,
+            Kind::Nfs => place.nfs()?,
+        }
+        if matches!(cell.kind, Kind::Device | Kind::Lun) {
+            place.overwrite = Some(place.identity());
+        }
+        if cell.fault == Fault::ReadOnly && cell.kind == Kind::Device {
+            place.fault_read_only();
+        }
+        Some(place)
+    }
+
+    fn guard(&mut self, name: &str, path: PathBuf, from: u64) {
+        self.guards.push(Part { name: name.to_owned(), path, from });
+    }
+
+    fn file(&mut self) {
+        self.address = "t.dat".into();
+        self.bytes = self.story.path("t.dat");
+        self.story.write("neighbour.dat", noise(1));
+        self.guard("the file beside", self.story.path("neighbour.dat"), 0);
+    }
+
+    fn device(&mut self) -> Option<()> {
+        let (device, other) = (device(CAPACITY_MIB)?, device(CAPACITY_MIB)?);
+        other.write(0, &noise(4));
+        let link = self.story.path("disk");
+        std::os::unix::fs::symlink(&device.path, &link).unwrap();
+        self.address = link.display().to_string();
+        self.bytes = device.folder.path().join("backing");
+        self.guard("the device beyond the span", self.bytes.clone(), self.span_mib << 20);
+        self.guard("the other device", other.folder.path().join("backing"), 0);
+        self.devices = vec![device, other];
+        Some(())
+    }
+
+    fn lun(&mut self) -> Option<()> {
+        let tgt = crate::need::or_skip("tgt does not start", Tgt::start(1, CAPACITY_MIB << 20, &[]))?;
+        let proxy = Proxy::start(&tgt.portals[0]);
+        self.address = format!("iscsi://{}/{}/1", proxy.portal, tgt.name());
+        self.bytes = tgt.lun_path();
+        let other = self.bytes.with_file_name("other");
+        File::create(&other).unwrap().write_all(&noise(CAPACITY_MIB)).unwrap();
+        self.guard("the LUN beyond the span", self.bytes.clone(), self.span_mib << 20);
+        self.guard("the other disk", other, 0);
+        self.guard("LUN 2", self.bytes.with_file_name("lun2"), 0);
+        self.proxy = Some(proxy);
+        self.server = Server::Tgt(Box::new(tgt));
+        Some(())
+    }
+
+    fn nfs(&mut self) -> Option<()> {
+        let ganesha = ganesha::start()?;
+        let proxy = Proxy::start(&format!("127.0.0.1:{}", ganesha.port));
+        let port = proxy.portal.rsplit(':').next().unwrap();
+        self.address =
+            format!("nfs://127.0.0.1/rw/t.dat?port={port}&mountport={}&timeout=10", ganesha.mount_port);
+        self.bytes = ganesha.file("rw/t.dat");
+        std::fs::write(ganesha.file("rw/neighbour.dat"), noise(1)).unwrap();
+        self.guard("the file beside", ganesha.file("rw/neighbour.dat"), 0);
+        self.proxy = Some(proxy);
+        self.server = Server::Ganesha(ganesha);
+        Some(())
+    }
+
+    /// What the program wants typed before it writes.
+    fn identity(&self) -> String {
+        let checked = self.story.assay(&["check", &self.address, "--json"]).ends(DONE).json();
+        let found = checked["serial"].as_str().or_else(|| checked["identities"][0].as_str());
+        found.unwrap_or_else(|| panic!("no identity: {checked:#}")).to_owned()
+    }
+
+    pub(super) fn digests(&self) -> Digests {
+        let guards = self.guards.iter().map(|part| (part.name.clone(), digest(&part.path, part.from)));
+        Digests { target: digest(&self.bytes, 0), guards: guards.collect() }
+    }
+
+    fn arguments(&self, more: &[&str]) -> Vec<String> {
+        let span = format!("{}MiB", self.span_mib);
+        let mut words = vec!["run", "plan.toml", &self.address, "--size", &span];
+        if let Some(identity) = &self.overwrite {
+            words.extend(["--overwrite", identity]);
+        }
+        words.extend(more);
+        words.into_iter().map(str::to_owned).collect()
+    }
+
+    pub(super) fn start(&self) -> Running {
+        let arguments = self.arguments(&[]);
+        self.story.start(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
+    /// A short run when all is over.
+    pub(super) fn again(&self) -> ProgramOutput {
+        let arguments = self.arguments(&["--set", "run=300ms", "--set", "warmup=0s"]);
+        self.story.assay(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
+    /// Returns whether the target has bytes that are not zero: its fill has begun.
+    pub(super) fn is_written_to(&self) -> bool {
+        let Ok(mut file) = File::open(&self.bytes) else { return false };
+        let mut first = [0; 4096];
+        let got = file.read(&mut first).unwrap_or(0);
+        first[..got].iter().any(|byte| *byte != 0)
+    }
+
+    pub(super) fn fault(&mut self, fault: Fault, running: &mut Running) {
+        match fault {
+            Fault::Kill => running.signal("KILL"),
+            Fault::Stop => {
+                running.signal("STOP");
+                std::thread::sleep(PAUSE);
+                running.signal("CONT");
+            }
+            Fault::Cut => {
+                let proxy = self.proxy.as_ref().unwrap();
+                proxy.silence();
+                std::thread::sleep(PAUSE);
+                proxy.restore();
+            }
+            Fault::Restart => match &mut self.server {
+                Server::Tgt(tgt) => {
+                    tgt.kill();
+                    std::thread::sleep(PAUSE / 3);
+                    tgt.restart();
+                }
+                Server::Ganesha(ganesha) => {
+                    ganesha.kill();
+                    std::thread::sleep(PAUSE / 3);
+                    ganesha.restart();
+                }
+                Server::None => {}
+            },
+            Fault::Full => {
+                // Written until no byte more fits: that it fails is the point.
+                let mut filler = File::create(self.filler()).unwrap();
+                for piece in [1 << 20, 4096, 1] {
+                    while filler.write_all(&vec![7; piece]).is_ok() {}
+                }
+            }
+            Fault::ReadOnly => self.fault_read_only(),
+            Fault::Remap => self.remap(),
+            Fault::Replace => self.replace(),
+        }
+    }
+
+    fn filler(&self) -> PathBuf {
+        self.file_system.as_ref().unwrap().folder.path().join("mounted/filler")
+    }
+
+    fn fault_read_only(&mut self) {
+        match &mut self.server {
+            Server::Tgt(tgt) => {
+                tgt.set("--op update --mode logicalunit --tid 1 --lun 1 --params readonly=1").unwrap();
+            }
+            _ if self.kind == Kind::Device => {
+                words(&format!("blockdev --setro {}", self.devices[0].path.display()));
+            }
+            _ => {
+                // Mounted with errors=remount-ro: what ext4 does when its device fails.
+                let device = self.file_system.as_ref().unwrap().name();
+                let _ = std::fs::write(format!("/sys/fs/ext4/{device}/trigger_fs_error"), "fault matrix");
+            }
+        }
+    }
+
+    fn remap(&mut self) {
+        let other = self.bytes.with_file_name("other").display().to_string();
+        if let Server::Tgt(tgt) = &mut self.server {
+            // tgt refuses it while a command is in the air.
+            let delete = "--op delete --mode logicalunit --tid 1 --lun 1";
+            let is_deleted = (0..2000).any(|_| tgt.set(delete).is_ok());
+            assert!(is_deleted, "the LUN is never idle");
+            tgt.set(&format!("--op new --mode logicalunit --tid 1 --lun 1 -b {other}")).unwrap();
+        }
+    }
+
+    /// Another file by rename, or another device behind the link.
+    fn replace(&mut self) {
+        if self.kind == Kind::Device {
+            let link = self.story.path("disk");
+            std::fs::remove_file(&link).unwrap();
+            std::os::unix::fs::symlink(&self.devices[1].path, &link).unwrap();
+            return;
+        }
+        let other = self.bytes.with_file_name("other.dat");
+        std::fs::write(&other, noise(4)).unwrap();
+        let digest = digest(&other, 0);
+        std::fs::rename(&other, &self.bytes).unwrap();
+        self.newcomer = Some((self.bytes.clone(), digest));
+    }
+
+    /// Returns whether the file that took the place of the target is as it was.
+    pub(super) fn newcomer_is_kept(&self) -> bool {
+        self.newcomer.as_ref().is_none_or(|(path, before)| digest(path, 0) == *before)
+    }
+
+    /// Takes back what can be taken back.
+    pub(super) fn undo(&mut self) {
+        if self.file_system.is_some() {
+            let _ = std::fs::remove_file(self.filler());
+        }
+        if let Server::Tgt(tgt) = &mut self.server {
+            let _ = tgt.set("--op update --mode logicalunit --tid 1 --lun 1 --params readonly=0");
+        }
+        for device in &self.devices {
+            words(&format!("blockdev --setrw {}", device.path.display()));
+        }
+    }
+}
+
+/// A loop device over memory: a matrix of an hour writes a hundred gigabytes, and none to the disk of this machine.
+fn device(mib: u64) -> Option<LoopDevice> {
+    let folder = tempfile::tempdir_in("/dev/shm").unwrap();
+    let file = folder.path().join("backing");
+    File::create(&file).unwrap().set_len(mib << 20).unwrap();
+    LoopDevice::over(folder, &file, &[])
+}
+
+/// A small ext4 in a folder `mounted`, which becomes read-only at its first error.
+fn file_system() -> Option<LoopDevice> {
+    let mut device = device(FILE_SYSTEM_MIB)?;
+    let folder = device.folder.path().join("mounted");
+    std::fs::create_dir(&folder).unwrap();
+    let (path, folder) = (device.text(), folder.display().to_string());
+    let is_mounted = device.run(&["mkfs.ext4", "-q", "-m", "0", &path], &[])
+        && device.run(&["mount", "-o", "errors=remount-ro", &path, &folder], &["umount", &folder]);
+    is_mounted.then_some(device)
+}

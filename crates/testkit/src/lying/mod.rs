@@ -1,0 +1,196 @@
+//! Servers that lie: an iSCSI target ([`target`]) and an NFS server ([`nfs`]) that know their protocol, and a table of
+//! *lies* for each. A lie gets every honest answer before it is sent and may change, double, delay or drop it.
+//!
+//! They share nothing with the clients of Assay, not even the layout of a header, so that a mistake cannot hide in
+//! both. A test takes the rows of a table one by one; each row says what must be kept ([`Kept`]).
+
+pub mod nfs;
+pub mod nfs_lies;
+mod nfs_wire;
+pub mod story;
+pub mod target;
+pub mod target_lies;
+mod target_scsi;
+
+use std::io::{self, Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// How long a server sleeps before it looks whether it is to stop.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// What a client must make of a lie. Always: it ends in bounded time, does not panic, ends every I/O once, and hands
+/// out no wrong data as right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kept {
+    /// Every I/O is right: the lie is one that can be lived with, or passes.
+    Right,
+    /// Every I/O is right, and the client reports what happened: one of these words is in its events.
+    RightAndSaid(&'static [&'static str]),
+    /// An I/O or the connect fails, and one of these words is in the errors or events.
+    Fails(&'static [&'static str]),
+    /// Either is well, for it depends on timing which one happens.
+    Either,
+}
+
+/// What a server does instead of an honest answer, one after the other.
+#[derive(Debug, Clone)]
+pub enum Act {
+    /// These bytes.
+    Bytes(Vec<u8>),
+    /// These bytes, one at a time with this pause between two.
+    Drip(Vec<u8>, Duration),
+    /// These bytes again and again, as fast as they are taken, until the client hangs up.
+    Endless(Vec<u8>),
+    /// A pause. Nothing is read meanwhile.
+    Pause(Duration),
+    /// The end of the connection.
+    HangUp,
+    /// From now on everything is taken and nothing is answered.
+    Mute,
+}
+
+/// The end of a conversation.
+#[derive(Debug)]
+struct Over;
+
+/// A thread that accepts connections, each served by a thread of its own.
+#[derive(Debug)]
+struct Listening {
+    address: SocketAddr,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Listening {
+    /// `serve` gets each connection and its number.
+    fn start(serve: impl Fn(Line, u32) + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let address = listener.local_addr().unwrap();
+        let stop = Arc::new(AtomicBool::new(false));
+        let (stopped, serve) = (stop.clone(), Arc::new(serve));
+        let thread = std::thread::spawn(move || {
+            let (mut threads, count) = (Vec::new(), AtomicU32::new(0));
+            while !stopped.load(Ordering::SeqCst) {
+                match listener.accept() {
+                    Ok((stream, _)) => {
+                        let line = Line::new(stream, stopped.clone());
+                        let (serve, number) = (serve.clone(), count.fetch_add(1, Ordering::SeqCst));
+                        threads.push(std::thread::spawn(move || serve(line, number)));
+                    }
+                    Err(_) => std::thread::sleep(Duration::from_millis(2)),
+                }
+            }
+            for thread in threads {
+                // A server that panicked is a test that failed, wherever it is noticed.
+                thread.join().unwrap();
+            }
+        });
+        Self { address, stop, thread: Some(thread) }
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::SeqCst);
+        if let Some(thread) = self.thread.take() {
+            let ended = thread.join();
+            assert!(ended.is_ok() || std::thread::panicking(), "a lying server panicked");
+        }
+    }
+}
+
+/// One connection, seen from the server.
+#[derive(Debug)]
+struct Line {
+    stream: TcpStream,
+    stop: Arc<AtomicBool>,
+    is_mute: bool,
+}
+
+impl Line {
+    fn new(stream: TcpStream, stop: Arc<AtomicBool>) -> Self {
+        stream.set_nonblocking(false).unwrap();
+        stream.set_nodelay(true).unwrap();
+        stream.set_read_timeout(Some(LOOK)).unwrap();
+        stream.set_write_timeout(Some(LOOK)).unwrap();
+        Self { stream, stop, is_mute: false }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::SeqCst)
+    }
+
+    /// Reads exactly so many bytes.
+    fn read(&mut self, bytes: usize) -> Result<Vec<u8>, Over> {
+        let (mut data, mut filled) = (vec![0; bytes], 0);
+        while filled < bytes {
+            match self.stream.read(&mut data[filled..]) {
+                Ok(0) => return Err(Over),
+                Ok(got) => filled += got,
+                Err(error) if is_wait(&error) && !self.is_stopped() => {}
+                Err(_) => return Err(Over),
+            }
+        }
+        Ok(data)
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<(), Over> {
+        let mut written = 0;
+        while written < bytes.len() {
+            match self.stream.write(&bytes[written..]) {
+                Ok(0) => return Err(Over),
+                Ok(some) => written += some,
+                Err(error) if is_wait(&error) && !self.is_stopped() => {}
+                Err(_) => return Err(Over),
+            }
+        }
+        Ok(())
+    }
+
+    fn sleep(&self, time: Duration) -> Result<(), Over> {
+        let mut left = time;
+        while !left.is_zero() {
+            if self.is_stopped() {
+                return Err(Over);
+            }
+            let some = left.min(LOOK);
+            std::thread::sleep(some);
+            left -= some;
+        }
+        Ok(())
+    }
+
+    fn act(&mut self, act: Act) -> Result<(), Over> {
+        if self.is_mute {
+            return Ok(());
+        }
+        match act {
+            Act::Bytes(bytes) => self.write(&bytes),
+            Act::Drip(bytes, pause) => bytes.iter().try_for_each(|byte| {
+                self.write(&[*byte])?;
+                self.sleep(pause)
+            }),
+            Act::Endless(bytes) => loop {
+                self.write(&bytes)?;
+                if self.is_stopped() {
+                    return Err(Over);
+                }
+            },
+            Act::Pause(time) => self.sleep(time),
+            Act::HangUp => Err(Over),
+            Act::Mute => {
+                self.is_mute = true;
+                Ok(())
+            }
+        }
+    }
+}
+
+fn is_wait(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted)
+}
