@@ -147,8 +147,8 @@ const FIO: &str = r#"fio: a warning in front
       "numjobs" : "2" },
     "read" : { "io_bytes" : 819200, "total_ios" : 100, "runtime" : 1000, "clat_ns" : { "min" : 90,
       "max" : 5000000, "mean" : 61234.5, "stddev" : 1.0, "N" : 100,
-      "percentile" : { "50.000000" : 10176, "99.000000" : 4947968 }, "bins" : { "90" : 10, "10176" : 60,
-      "50432" : 29, "4947968" : 1 } } },
+      "percentile" : { "50.000000" : 10176, "99.000000" : 4947968 },
+      "bins" : { "90" : 10, "10176" : 60, "50432" : 29, "4947968" : 1 } } },
     "write" : { "io_bytes" : 0, "total_ios" : 0, "runtime" : 0 } } ] }"#;
 
 #[test]
@@ -192,7 +192,8 @@ fn every_bucket_of_fio_is_kept() {
 
 #[test]
 fn fio_results_without_a_histogram_keep_their_percentiles() {
-    let text = FIO.replace(r#", "bins" : { "90" : 10, "10176" : 60, "50432" : 29, "4947968" : 1 }"#, "");
+    let text =
+        FIO.replace(r#""bins" : { "90" : 10, "10176" : 60, "50432" : 29, "4947968" : 1 }"#, r#""none" : 0"#);
     let (header, events) = events(fio_json::import("r.json", &text).unwrap());
     let steps = measured(&header, &events);
     let service = &steps[0].jobs[0].stats.read.service;
