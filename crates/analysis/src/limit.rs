@@ -118,6 +118,10 @@ impl Suspect {
 /// Returns what limits the steps of a run; `None` where no step was judged.
 #[must_use]
 pub fn limits(header: &RunHeader, summary: &RunSummary) -> Option<RunLimits> {
+    // Of another tool's results, neither the target nor the host is known.
+    if header.imported.is_some() {
+        return None;
+    }
     let run = Run { header, summary };
     let cases: Vec<StepCase<'_>> = summary.steps.iter().filter_map(|step| run.case(step)).collect();
     let judged = cases.iter().filter_map(|case| of_step(*case, &cases));

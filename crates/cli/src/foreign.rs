@@ -83,7 +83,8 @@ pub(crate) fn plan_file(word: &str) -> anyhow::Result<Option<PlanFile>> {
     Ok(imported.map(|imported| PlanFile::parse(word, &imported.plan)).transpose()?)
 }
 
-/// A plan of another tool that is to be run, and the targets of the command line in the order in which it counts them.
+/// A plan of another tool that is to be run, and the targets of the command line in the order in which it counts
+/// them.
 pub(crate) struct ForeignOrder {
     pub(crate) imported: Option<ImportedPlan>,
     pub(crate) targets: Vec<String>,

@@ -1,6 +1,7 @@
 //! Other tools' files, both ways.
 //!
-//! An importer reads a text and returns an [`ImportedPlan`]: the plan as the text of a plan file, so that what runs and
+//! An importer reads a text and returns an [`ImportedPlan`]: the plan as the text of a plan file, so that what
+//! runs and
 //! what `assay convert` prints are the same thing; what was understood, in sentences for the user; and a [`Note`] for
 //! each thing in the file that Assay does differently or not at all. Nothing is dropped in silence.
 //!

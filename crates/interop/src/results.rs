@@ -1,7 +1,9 @@
 //! Results of other tools, as the events of a run; and back.
 //!
-//! An importer returns an [`ImportedResult`]: one [`Measured`] for each row of the other tool's table. What the file does
-//! not say stays unknown: a table without percentiles gets none. [`ImportedResult::into_events`] makes a stored run of
+//! An importer returns an [`ImportedResult`]: one [`Measured`] for each row of the other tool's table. What the
+//! file does
+//! not say stays unknown: a table without percentiles gets none. [`ImportedResult::into_events`] makes a stored
+//! run of
 //! it, so that show, report and compare work as on a run of Assay.
 
 mod fio_bins;

@@ -222,7 +222,7 @@ pub(crate) enum ExportFormat {
     Icf,
     /// Results as Iometer 1.1.0 writes them.
     IometerCsv,
-    /// Results as fio writes them (json+), for fio-plot and scripts.
+    /// Results as fio writes them (json+), for scripts.
     FioJson,
     /// Results for Prometheus.
     Openmetrics,

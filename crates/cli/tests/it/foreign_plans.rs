@@ -66,7 +66,11 @@ fn targets_of_a_configuration_are_mapped_by_name() {
 #[test]
 fn a_plan_of_another_tool_that_cannot_be_read_is_refused_with_its_line() {
     let story = Story::new();
-    story.write("bad.icf", "Version 1.1.0\n'ACCESS SPECIFICATIONS ==\n'Access specification name,default assignment\n\t4K,ALL\n'size\n\t4096,90,0,0,0,1,0,0\n");
+    story.write(
+        "bad.icf",
+        "Version 1.1.0\n'ACCESS SPECIFICATIONS ==\n'Access specification name,default \
+         assignment\n\t4K,ALL\n'size\n\t4096,90,0,0,0,1,0,0\n",
+    );
     let run = story.assay(&["run", "bad.icf", "null:"]).ends(BAD_INPUT);
     assert!(run.err.contains("bad.icf:4: the percentages of \"4K\" sum to 90"), "{}", run.err);
     story.write("bad.icf", "\u{0}\u{1}\u{2}");

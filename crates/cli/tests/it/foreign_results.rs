@@ -2,7 +2,8 @@
 
 use crate::story::{BAD_INPUT, DONE, Story};
 
-const FIO: &str = r#"{ "fio version" : "fio-3.33", "timestamp_ms" : 1700000000123, "jobs" : [ { "jobname" : "Random-8k-70%Read",
+const FIO: &str = r#"{ "fio version" : "fio-3.33", "timestamp_ms" : 1700000000123,
+      "jobs" : [ { "jobname" : "Random-8k-70%Read",
   "groupid" : 0, "job options" : { "rw" : "randrw", "iodepth" : "16", "filename" : "/srv/t.dat" },
   "read" : { "io_bytes" : 819200, "total_ios" : 100, "runtime" : 1000, "clat_ns" : { "min" : 90, "max" : 5000000,
   "mean" : 61234.5, "N" : 100, "bins" : { "90" : 10, "10176" : 60, "50432" : 29, "4947968" : 1 } } },
@@ -22,6 +23,7 @@ fn results_of_other_tools_are_shown_and_compared_like_runs() {
         .ends(DONE);
     let shown = story.assay(&["show", "article"]).ends(DONE);
     assert!(shown.out.contains("Measured by a table, and imported from ix4.csv"), "{}", shown.out);
+    assert!(!shown.out.contains("VERDICT"), "nothing is known of its target: {}", shown.out);
     let fio = story.assay(&["show", "fio", "--json"]).ends(DONE);
     assert_eq!(crate::story::number(&fio.json(), "/tests/0/total/iops"), 100.0);
     let table = story.assay(&["show", "article", "--json"]).ends(DONE);

@@ -61,7 +61,8 @@ pub(super) fn read(words: &[String], strictness: Strictness) -> Result<Order, Im
     }
     if order.threads > 1 && order.random == 0.0 {
         note(
-            "Each thread streams through its own part of the target; DiskSpd's all begin at the same place without -T.",
+            "Each thread streams through its own part of the target; DiskSpd's all begin at the same \
+                 place without -T.",
         );
     }
     refused.settle(NAME, strictness, &mut order.notes)?;

@@ -1,7 +1,7 @@
 //! Job files of fio.
 //!
-//! [`import`] reads one in three steps: [`lines`] puts includes, environment and `[global]` together, so that each job
-//! is a list of options with their lines; [`options`] reads those of one job; [`plan`] puts jobs that run side by
+//! [`import`] reads one in three steps: [`lines`] puts includes, environment and `[global]` together, so that each
+//! job is a list of options with their lines; [`options`] reads those of one job; [`plan`] puts jobs that run side by
 //! side into one test. An option that Assay cannot do refuses the file with its line and the reason, or becomes a
 //! note with `--lenient`.
 

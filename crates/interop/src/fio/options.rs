@@ -253,7 +253,10 @@ fn outstanding(options: &mut Options<'_>) -> Result<u32, ImportError> {
         let default = if engine.is_none() { ", fio's default," } else { "" };
         options.note(
             depth_line,
-            format!("iodepth={depth} has no effect in fio, because the engine {name}{default} does one I/O at a time; 1 is used."),
+            format!(
+                "iodepth={depth} has no effect in fio, because the engine {name}{default} does one \
+                 I/O at a time; 1 is used."
+            ),
         );
     }
     let depth = if is_synchronous { 1 } else { depth };
@@ -472,7 +475,11 @@ fn verified(options: &mut Options<'_>) -> Result<bool, ImportError> {
         method => {
             options.note(
                 option.line,
-                format!("verify={}: Assay checks each read of the job against its own stamps; fio reads back what it wrote.", short(method)),
+                format!(
+                    "verify={}: Assay checks each read of the job against its own stamps; fio reads \
+                     back what it wrote.",
+                    short(method)
+                ),
             );
             Ok(true)
         }
@@ -503,7 +510,11 @@ fn size(options: &mut Options<'_>, workers: u64) -> Result<Size, ImportError> {
         options.refuse(option, "Assay uses a target from its start");
     }
     if let Some(option) = options.take("offset_increment") {
-        options.note(option.line, "offset_increment: each worker of a sequential job has its own part of the target, of equal size.");
+        options.note(
+            option.line,
+            "offset_increment: each worker of a sequential job has its own part of \
+             the target, of equal size.",
+        );
     }
     let loops = options.read("loops", |text| integer(text, 1, 1_000_000))?.unwrap_or(1);
     let limit = options.read("io_size", |text| bytes(text, base))?.filter(|bytes| *bytes > 0);

@@ -150,14 +150,16 @@ fn plan_notes(all: &[FioJob], notes: &mut Vec<Note>) {
     if all.iter().any(is_random) {
         notes.push(Note::new(
             0,
-            "Each random position is drawn independently, as with norandommap; without it fio visits every block once \
+            "Each random position is drawn independently, as with norandommap; without it fio visits \
+                 every block once \
              before any twice.",
         ));
     }
     if all.iter().any(|job| job.workers > 1 && job.mix.iter().any(|line| line.random < 100.0)) {
         notes.push(Note::new(
             0,
-            "Each worker of a sequential job streams through its own part of the target; fio's clones all begin at the \
+            "Each worker of a sequential job streams through its own part of the target; fio's clones all \
+                 begin at the \
              same place.",
         ));
     }

@@ -96,8 +96,10 @@ fn units_are_those_of_fio() {
 #[test]
 fn jobs_run_side_by_side_until_a_stonewall() {
     let plan = read(
-        "; a comment\n[global]\ninclude common.fio\nioengine=libaio\niodepth=16\nruntime=60\ntime_based\nsize=${SIZE}\n\
-         ramp_time=5\n[one]\nrw=randread\nnumjobs=4\n[two]\nrw=write\nbs=64k\nrate_iops=100\n[three]\nstonewall\nrw=read\n",
+        "; a comment\n[global]\ninclude \
+             common.fio\nioengine=libaio\niodepth=16\nruntime=60\ntime_based\nsize=${SIZE}\n\
+         ramp_time=5\n[one]\nrw=randread\nnumjobs=4\n[two]\nrw=write\nbs=64k\n\
+         rate_iops=100\n[three]\nstonewall\nrw=read\n",
     );
     let names: Vec<&str> = plan.tests.iter().map(|t| t.name.as_str()).collect();
     assert_eq!(names, ["one + two", "three"]);
@@ -145,9 +147,11 @@ fn a_depth_that_fio_ignores_is_not_used_either() {
 
 #[test]
 fn what_is_not_supported_is_listed_by_line_and_left_out_with_lenient() {
-    let text = "[global]\nsize=1g\nfsync=32\n[a]\nrandom_distribution=zipf:1.2\nrw=randread\n[b]\nrw=trim\nzonemode=zbd\nfrobnicate=7\n";
+    let text = "[global]\nsize=1g\nfsync=32\n[a]\nrandom_distribution=zipf:1.2\nrw=randread\n[b]\n\
+                rw=trim\nzonemode=zbd\nfrobnicate=7\n";
     let error = imported(text, Strictness::Strict).unwrap_err().to_string();
-    let expected = "t.fio: 5 options are not supported; --lenient runs without:\n  line 3: fsync: Assay does not flush \
+    let expected = "t.fio: 5 options are not supported; --lenient runs without:\n  line 3: fsync: Assay \
+         does not flush \
                     between writes\n  line 5: random_distribution: random positions are equally likely";
     assert!(error.starts_with(expected), "{error}");
     assert!(

@@ -1,4 +1,5 @@
-//! Numbers as fio writes them: `4k` and `4ki` are 4096 bytes, and so is `4kb`, while `4kib` are 4000 (`kb_base=1024`).
+//! Numbers as fio writes them: `4k` and `4ki` are 4096 bytes, and so is `4kb`, while `4kib` are 4000
+//! (`kb_base=1024`).
 
 use assay_spec::units::Nanos;
 

@@ -1,4 +1,5 @@
-//! Which workers and targets run in which step, by Iometer's eight test types (`GalileoView.cpp`, `SetActiveTargets`).
+//! Which workers and targets run in which step, by Iometer's eight test types (`GalileoView.cpp`,
+//! `SetActiveTargets`).
 
 use super::read::{Cycling, Growth, Icf, TestType};
 use crate::STEPS_MAX;

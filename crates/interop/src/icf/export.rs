@@ -1,8 +1,8 @@
 //! A plan as an `.icf` file of Iometer 1.1.0.
 //!
-//! In an `.icf` file depth and targets belong to a worker, not to a test, so each combination becomes a worker that is
-//! idle in the tests of the others. Iometer's cycles are used where reading the file again gives the same steps; other
-//! sweeps become one access specification for each step.
+//! In an `.icf` file depth and targets belong to a worker, not to a test, so each combination becomes a worker that
+//! is idle in the tests of the others. Iometer's cycles are used where reading the file again gives the same steps;
+//! other sweeps become one access specification for each step.
 
 use std::fmt::Write as _;
 

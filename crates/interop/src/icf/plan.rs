@@ -344,7 +344,11 @@ fn timing_notes(icf: &Icf, notes: &mut Vec<Note>) {
         if worker.reconnect_every == Some(0) {
             notes.push(Note::new(
                 worker.line,
-                format!("`{}` opens and closes its targets without any I/O between (0 transactions per connection); Assay leaves that out.", worker.name),
+                format!(
+                    "`{}` opens and closes its targets without any I/O between (0 transactions per \
+                     connection); Assay leaves that out.",
+                    worker.name
+                ),
             ));
         }
         if worker.start_sector > 0 {
@@ -360,7 +364,8 @@ fn timing_notes(icf: &Icf, notes: &mut Vec<Note>) {
     if workers(icf).all(|w| w.data.is_none()) && default_data(icf) == Data::IometerPseudoRandom {
         notes.push(Note::new(
             0,
-            "The file names no data pattern: writes repeat one pseudo-random buffer, as Iometer 2006.07.27 and older do.",
+            "The file names no data pattern: writes repeat one pseudo-random buffer, as Iometer \
+                 2006.07.27 and older do.",
         ));
     }
 }
@@ -388,7 +393,13 @@ fn size(icf: &Icf, notes: &mut Vec<Note>) -> Option<Bytes> {
     let sectors = *sizes.last().filter(|sectors| **sectors > 0)?;
     let bytes = Bytes(sectors * SECTOR_BYTES);
     if sizes.len() > 1 {
-        notes.push(Note::new(0, format!("The maximum disk sizes of the workers differ; the largest, {sectors} sectors, is used for all.")));
+        notes.push(Note::new(
+            0,
+            format!(
+                "The maximum disk sizes of the workers differ; the largest, \
+             {sectors} sectors, is used for all."
+            ),
+        ));
     }
     notes.push(Note::new(
         0,

@@ -539,8 +539,8 @@ fn is_known(key: &str) -> bool {
     STARTS.iter().any(|start| key.starts_with(start))
 }
 
-/// A name without what separates fields: Iometer cannot write a comma in a name, nor read one. Iometer's own names have
-/// 127 characters at most.
+/// A name without what separates fields: Iometer cannot write a comma in a name, nor read one. Its own names have 127
+/// characters at most.
 pub(super) fn cleaned(name: &str) -> String {
     const CHARS_MAX: usize = 127;
     let name: String = name.trim().chars().take(CHARS_MAX).collect();

@@ -56,13 +56,15 @@ const SPEC: &str = "'ACCESS SPECIFICATIONS ===\n'Access specification name,defau
 /// A file with a setup, some workers, each with two targets of the same two, and two specifications.
 fn cycled(test_type: &str, workers: &[&[&str]]) -> String {
     let mut text = format!(
-        "Version 1.1.0 \n'TEST SETUP ===\n'Run Time\n'\thours minutes seconds\n\t0 1 0\n'Worker Cycling\n\t1 1 LINEAR\n\
+        "Version 1.1.0 \n'TEST SETUP ===\n'Run Time\n'\thours minutes seconds\n\t0 1 0\n'Worker \
+             Cycling\n\t1 1 LINEAR\n\
          'Disk Cycling\n\t1 1 LINEAR\n'Queue Depth Cycling\n\t1 8 2 EXPONENTIAL\n'Test Type\n\t{test_type}\n\
          'END test setup\n{SPEC}'MANAGER LIST ===\n'Manager ID, manager name\n\t1,HOST\n'Manager network address\n\t\n"
     );
     for (index, targets) in workers.iter().enumerate() {
         text.push_str(&format!(
-            "'Worker\n\tWorker {index}\n'Worker type\n\tDISK\n'Assigned access specs\n\t4K\n'End assigned access specs\n\
+            "'Worker\n\tWorker {index}\n'Worker type\n\tDISK\n'Assigned access specs\n\t4K\n'End assigned \
+                 access specs\n\
              'Target assignments\n"
         ));
         for target in *targets {
@@ -161,7 +163,8 @@ fn ten_edge_cases_of_real_files_are_read() {
     // 3: a target's name with quotes in it.
     let quoted = normal.replace("\tC:", "\t1: \"( SMARTM - PCIE GEN4 SSD FWALPHA\"");
     // 4: two workers with different specifications side by side, one of them several.
-    let spec = "'Access specification name,default assignment\n\tLog,NONE\n'size,% of size,% reads,% random,delay,burst,\
+    let spec = "'Access specification name,default assignment\n\tLog,NONE\n'size,% of size,% reads,% \
+         random,delay,burst,\
                 align,reply\n\t65536,100,0,0,2,4,4096,512\n'END access specifications";
     let beside = cycled("NORMAL", &[&["C:"], &["D:"]]).replace("'END access specifications", spec).replacen(
         "\t4K\n'End assigned",
@@ -174,7 +177,8 @@ fn ten_edge_cases_of_real_files_are_read() {
     let long = normal.replace("\t0 1 0", "\t0 1988 0");
     let deep = cycled("NORMAL", &[&["C:"][..]; 8]).replace(
         "'Assigned access specs",
-        "'Number of outstanding IOs,test connection rate,transactions per connection\n\t32,ENABLED,500\n'Assigned access specs",
+        "'Number of outstanding IOs,test connection rate,transactions per \
+             connection\n\t32,ENABLED,500\n'Assigned access specs",
     );
     let blanks = normal.to_uppercase().replace('\t', "    ").replace('\n', "\r\n");
     // 9: names with brackets, semicolons and percent signs.
@@ -218,7 +222,8 @@ fn what_assay_does_differently_is_noted_with_its_line() {
         .replace(
             "'End manager\n",
             "'Worker\n\tNet 1\n'Worker type\n\tNETWORK,TCP\n'Target assignments\n'Target\n\t10.0.0.1\n'Target type\n\
-             \tNETWORK,TCP\n'Target manager ID, manager name\n\t2,B\n'End target\n'End target assignments\n'End worker\n\
+             \tNETWORK,TCP\n\
+             'Target manager ID, manager name\n\t2,B\n'End target\n'End target assignments\n'End worker\n\
              'End manager\n",
         );
     let file = imported("old.icf", &text);

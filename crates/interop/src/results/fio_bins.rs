@@ -1,6 +1,7 @@
 //! The histogram of fio's JSON: 64 buckets in each octave, named by the time in their middle.
 //!
-//! Assay's own buckets are half as wide and begin at the same powers of two, so each lies in one bucket of fio's: what
+//! Assay's own buckets are half as wide and begin at the same powers of two, so each lies in one bucket of fio's:
+//! what
 //! was imported from fio is exported again unchanged.
 
 use std::collections::BTreeMap;

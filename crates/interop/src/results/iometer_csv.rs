@@ -273,7 +273,8 @@ impl Reader {
     fn result(mut self, origin: &str) -> ImportedResult {
         name_steps(&mut self.rows);
         let tool = format!("Iometer {}", self.version.chars().take(40).collect::<String>());
-        let decimal = "MB/s in the file of versions before 1.1.0 is 2^20 bytes; here rates are computed from the bytes.";
+        let decimal = "MB/s in the file of versions before 1.1.0 is 2^20 bytes; here rates are computed \
+             from the bytes.";
         ImportedResult {
             from: Imported {
                 tool: tool.trim_end().to_owned(),
@@ -373,7 +374,6 @@ fn block(text: &mut String, header: &RunHeader, step: &Measured<'_>, (start_ms, 
 fn row(test: &str, step: &Measured<'_>) -> Vec<String> {
     let mut cells: HashMap<&str, String> = HashMap::new();
     let mut put = |title, value: String| drop(cells.insert(title, value));
-    let decimal = |value: f64| format!("{value:.6}");
     let (mut all, mut rates) = (AccessStats::default(), [0.0; 4]);
     for job in &step.jobs {
         let seconds = job.measured_ns as f64 / 1e9;
@@ -413,6 +413,23 @@ fn row(test: &str, step: &Measured<'_>) -> Vec<String> {
         titles.iter().zip(values).for_each(|(title, value)| put(title, decimal(value / unit)));
     }
     put("Transactions per Second", decimal(reads + writes));
+    put_times(&mut cells, &all);
+    if let Some(cpu) = step.cpu.filter(|cpu| cpu.host_busy > 0.0) {
+        cells.insert("% CPU Utilization", decimal(cpu.host_busy * 100.0));
+        cells.insert("CPU Effectiveness", decimal((reads + writes) / (cpu.host_busy * 100.0)));
+    }
+    let mut row: Vec<String> = COLUMNS.iter().map(|title| cells.remove(title).unwrap_or_default()).collect();
+    row.extend(bins(&all.total().service));
+    row
+}
+
+fn decimal(value: f64) -> String {
+    format!("{value:.6}")
+}
+
+/// Times, errors and counts.
+fn put_times(cells: &mut HashMap<&str, String>, all: &AccessStats) {
+    let mut put = |title, value: String| drop(cells.insert(title, value));
     let total = all.total();
     for (stats, average, most) in [
         (&total, "Average Response Time", "Maximum Response Time"),
@@ -434,13 +451,6 @@ fn row(test: &str, step: &Measured<'_>) -> Vec<String> {
     put("Bytes Written", all.write.bytes.to_string());
     put("Read I/Os", all.read.ops().to_string());
     put("Write I/Os", all.write.ops().to_string());
-    if let Some(cpu) = step.cpu.filter(|cpu| cpu.host_busy > 0.0) {
-        put("% CPU Utilization", decimal(cpu.host_busy * 100.0));
-        put("CPU Effectiveness", decimal((reads + writes) / (cpu.host_busy * 100.0)));
-    }
-    let mut row: Vec<String> = COLUMNS.iter().map(|title| cells.remove(title).unwrap_or_default()).collect();
-    row.extend(bins(&total.service));
-    row
 }
 
 /// Counts of the 21 bins; empty where the distribution is not known.

@@ -99,14 +99,19 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
     missing.extend((!has(Column::MaxMs)).then(|| "the maximum latency".to_owned()));
     let name = crate::names::stem(origin).to_owned();
     Ok(ImportedResult {
-        from: Imported { tool: "a table".to_owned(), file: crate::names::file_name(origin).to_owned(), missing },
+        from: Imported {
+            tool: "a table".to_owned(),
+            file: crate::names::file_name(origin).to_owned(),
+            missing,
+        },
         started_unix_ms: None,
         targets: if systems.is_empty() { vec![name.clone()] } else { systems },
         name,
         semantics: Semantics::Assay,
         rows,
         notes: vec![
-            "The table does not say how long was measured; counts stand for 1000 s. Reads and writes are not separate: \
+            "The table does not say how long was measured; counts stand for 1000 s. Reads and writes are \
+                 not separate: \
              rows with `write` in their name count as writes, all others as reads."
                 .to_owned(),
         ],

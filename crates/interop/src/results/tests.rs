@@ -61,7 +61,8 @@ fn block(depth: &str, iops: f64, version: &str) -> String {
         "'Test Type,Test Description\n0,512B Random Read\n'Version\n{version}\n'Time Stamp\n2023-03-25 03:05:43:661\n\
          'Access specifications\n'Access specification name,default assignment\n512B Random Read,0\n'size,% of size,% \
          reads,% random,delay,burst,align,reply\n512,100,100,100,0,1,0,0,\n'End access specifications\n'Results\n\
-         '{titles}\n{}\nPROCESSOR,CPU 0,,,,,,75.7,63.0\nDISK,8: \"Pliant LS300S P10\",,,,,30171.17\n'Time Stamp\n2023-03-25 \
+         '{titles}\n{}\nPROCESSOR,CPU 0,,,,,,75.7,63.0\nDISK,8: \"Pliant LS300S P10\",,,,,30171.17\n'Time \
+              Stamp\n2023-03-25 \
          03:05:58:700\n",
         cells.join(",")
     )
@@ -120,7 +121,8 @@ fn several_blocks_of_one_specification_are_steps() {
 
 #[test]
 fn a_table_of_an_article_has_no_percentiles() {
-    let text = "system,test,MiB/s,IOPS,avg ms,max ms\nix4,Max Throughput-100%Read,55.06,1762,33.6,400\nix4,Random write,2.1,269,,\n";
+    let text = "system,test,MiB/s,IOPS,avg ms,max ms\nix4,Max \
+         Throughput-100%Read,55.06,1762,33.6,400\nix4,Random write,2.1,269,,\n";
     let result = table::import("ix4.csv", text).unwrap();
     assert_eq!(result.targets, ["ix4"]);
     assert_eq!(
@@ -141,9 +143,12 @@ fn a_table_of_an_article_has_no_percentiles() {
 const FIO: &str = r#"fio: a warning in front
 { "fio version" : "fio-3.33", "timestamp" : 1700000000, "timestamp_ms" : 1700000000123,
   "global options" : { "filename" : "/srv/t.dat" },
-  "jobs" : [ { "jobname" : "oltp", "groupid" : 0, "job options" : { "rw" : "randrw", "iodepth" : "16", "numjobs" : "2" },
-    "read" : { "io_bytes" : 819200, "total_ios" : 100, "runtime" : 1000, "clat_ns" : { "min" : 90, "max" : 5000000, "mean" : 61234.5, "stddev" : 1.0, "N" : 100,
-      "percentile" : { "50.000000" : 10176, "99.000000" : 4947968 }, "bins" : { "90" : 10, "10176" : 60, "50432" : 29, "4947968" : 1 } } },
+  "jobs" : [ { "jobname" : "oltp", "groupid" : 0, "job options" : { "rw" : "randrw", "iodepth" : "16",
+      "numjobs" : "2" },
+    "read" : { "io_bytes" : 819200, "total_ios" : 100, "runtime" : 1000, "clat_ns" : { "min" : 90,
+      "max" : 5000000, "mean" : 61234.5, "stddev" : 1.0, "N" : 100,
+      "percentile" : { "50.000000" : 10176, "99.000000" : 4947968 },
+      "bins" : { "90" : 10, "10176" : 60, "50432" : 29, "4947968" : 1 } } },
     "write" : { "io_bytes" : 0, "total_ios" : 0, "runtime" : 0 } } ] }"#;
 
 #[test]
@@ -187,7 +192,8 @@ fn every_bucket_of_fio_is_kept() {
 
 #[test]
 fn fio_results_without_a_histogram_keep_their_percentiles() {
-    let text = FIO.replace(r#", "bins" : { "90" : 10, "10176" : 60, "50432" : 29, "4947968" : 1 }"#, "");
+    let text =
+        FIO.replace(r#""bins" : { "90" : 10, "10176" : 60, "50432" : 29, "4947968" : 1 }"#, r#""none" : 0"#);
     let (header, events) = events(fio_json::import("r.json", &text).unwrap());
     let steps = measured(&header, &events);
     let service = &steps[0].jobs[0].stats.read.service;
@@ -209,7 +215,8 @@ fn exports_have_the_form_that_their_readers_want() {
     assert_eq!((all[59], all[60], all[65]), ("70", "29", "1"));
     assert_eq!(rows(iometer_csv::import("x.csv", &csv).unwrap()), ["oltp|100.0|100|0.061"]);
     let metrics = openmetrics::export(&header, &events);
-    let line = "assay_io_rate_per_second{run=\"261122-test\",plan=\"r\",test=\"oltp\",step=\"\",job=\"oltp\",op=\"read\"} 100\n";
+    let line = "assay_io_rate_per_second\
+                {run=\"261122-test\",plan=\"r\",test=\"oltp\",step=\"\",job=\"oltp\",op=\"read\"} 100\n";
     assert!(metrics.contains(line) && metrics.ends_with("# EOF\n"), "{metrics}");
     let log = hdr::export(&header, &events);
     assert!(log.contains("\nTag=oltp_read,0.000,1.000,5.000,HIST"), "{log}");
