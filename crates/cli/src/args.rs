@@ -137,7 +137,8 @@ Examples:
 
 iSCSI: iscsi://[user@]host[:port]/target-name/lun[?key=value&…] with the keys portal (repeat it), sessions, policy \
 (rr, lo, fixed, vmware, vmware-bytes), rr_ios, rr_bytes, header_digest, data_digest, initial_r2t, immediate_data \
-(yes or no), initiator, chap_file, timeout (seconds after which an I/O fails). The CHAP secret comes from chap_file or ASSAY_CHAP_FILE (its \
+(yes or no), initiator, chap_file, timeout (seconds after which an I/O fails). The CHAP secret comes from \
+chap_file or ASSAY_CHAP_FILE (its \
 first line), from ASSAY_CHAP_SECRET, or from a prompt, and never from the address, which every user of the machine \
 can read (ps); ASSAY_CHAP_MUTUAL_USER and ASSAY_CHAP_MUTUAL_SECRET are the \
 credentials that the target must present.

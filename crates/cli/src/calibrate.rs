@@ -81,7 +81,8 @@ pub(crate) fn calibrate(args: &CalibrateArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Returns where the array file goes: under a new name, or with `--replace` over an array file of an earlier calibration.
+/// Returns where the array file goes: under a new name, or with `--replace` over an array file of an earlier
+/// calibration.
 fn place(args: &CalibrateArgs) -> anyhow::Result<Output> {
     let path = &args.output;
     if path == Path::new("-") {

@@ -36,7 +36,8 @@ pub(crate) struct Cover {
     pub(crate) run: String,
     pub(crate) label: Option<String>,
     pub(crate) note: Option<String>,
-    /// Number of lines that follow; `None` in the file of a run whose store was lost, which grows while the run goes on.
+    /// Number of lines that follow; `None` in the file of a run whose store was lost, which grows while the run goes
+    /// on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) events: Option<usize>,
     /// Why events are missing from some moment on.

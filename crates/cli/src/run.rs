@@ -50,8 +50,8 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     let array = array_of_run(args.array.as_deref(), &targets, &store)?;
     let order = Order { array, ..order };
     let done = execute(order, &args.io, &store, &stop_on_signals()?)?;
-    let told = tell(args, &done, output.as_ref());
-    done.end(told)
+    let printed = tell(args, &done, output.as_ref());
+    done.end(printed)
 }
 
 /// A size on the command line is binding; the default of a suite gives way to a smaller target.
@@ -77,16 +77,17 @@ pub(crate) struct Done {
     pub(crate) collector: Collector,
     /// What simulated arrays saw, by step.
     pub(crate) truths: Vec<Truth>,
-    /// What failed: the run itself, the store, the closing of targets. The collector has what was measured all the same.
+    /// Failures of the run itself, of the store, and of closing the targets. The collector has what was measured all
+    /// the same.
     pub(crate) failures: Vec<anyhow::Error>,
     /// Whether all of it is in the store.
     is_stored: bool,
 }
 
 impl Done {
-    /// Reports what failed, and returns the exit code of the run, which `told` has where the result could be printed.
-    fn end(mut self, told: anyhow::Result<Exit>) -> anyhow::Result<Exit> {
-        let exit = match told {
+    /// Reports the failures, and returns the exit code of the run: that of `printed` where the result could be printed.
+    fn end(mut self, printed: anyhow::Result<Exit>) -> anyhow::Result<Exit> {
+        let exit = match printed {
             Ok(exit) => exit,
             // Nobody is there to read the result; it is stored, and so is the reason.
             Err(_) if terminal_is_closed() => Exit::Interrupted,

@@ -9,7 +9,8 @@ use assay_target::lun::{Secret, exposed_file, keep_out_of_dumps, needs_prompt};
 
 use crate::terminal::note;
 
-/// Refuses a command line with a secret in it, before any other part of the program sees it: it would get into messages,
+/// Refuses a command line with a secret in it, before any other part of the program sees it: it would get into
+/// messages,
 /// results and the store. It has been in the list of processes and in the shell's history by then.
 pub(crate) fn refuse_typed(words: &[String]) -> anyhow::Result<()> {
     let value = |word: &'_ str| match word.split_once('=') {

@@ -1,7 +1,7 @@
 //! Secrets that somebody typed into an address, where they do not belong: found and covered in one place.
 //!
 //! A word with a secret in it is refused before anything else is done with it, and what is shown of it is its covered
-//! form. Rather too much is covered than too little: whatever stands between the first colon after a user's name and the
+//! form. Rather too much is covered than too little: everything from the first colon after a user's name to the
 //! last `@` may belong to a password.
 
 /// Schemes of which an address may have a user and a password.

@@ -56,7 +56,7 @@ pub(crate) enum Access {
     Read,
 }
 
-/// Opens the file at `path` for good, and checks that it is a database of ours or empty.
+/// Opens the file at `path` for good, and checks that it is a database of Assay or empty.
 pub(crate) fn hold(path: &Path, access: Access) -> Result<FileId, StoreError> {
     let refuse = |why: &str| StoreError::NotAllowed { path: path.to_owned(), why: why.to_owned() };
     if let Ok(metadata) = std::fs::metadata(path) {

@@ -12,7 +12,8 @@
 //!
 //! A run in progress holds a lock (`live.rs`): that distinguishes it from one that was killed, and keeps it from being
 //! removed. After each event the files are compared with those that were opened (`file.rs`): a store that was deleted
-//! or replaced takes events without a word, and they are gone with the process. Once an event could not be stored, none after it is: what is stored of a run has no gap.
+//! or replaced takes events without a word, and they are gone with the process. Once an event could not be stored, none
+//! after it is: what is stored of a run has no gap.
 //!
 //! Architecture invariant: this room does not know what events mean beyond the first and the last one.
 #![forbid(unsafe_code)]

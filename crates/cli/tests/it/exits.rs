@@ -17,7 +17,8 @@ fn the_help_defines_every_exit_code() {
     ]);
 }
 
-/// Makes a folder and the test file in it immutable, so that the file can neither be written nor marked, until `meanwhile`
+/// Makes a folder and the test file in it immutable, so that the file can neither be written nor marked, until
+/// `meanwhile`
 /// is over.
 fn immutable<T>(folder: &str, meanwhile: impl FnOnce() -> T) -> T {
     run(&["chattr", "-R", "+i", folder]);

@@ -14,7 +14,8 @@ fn is_clean(printed: &ProgramOutput) {
 }
 
 fn evil_run(story: &Story) {
-    let plan = "name = \"x\\u001b[2J\\u009b31m\\u202ey\"\nabout = \"a\\u001b[2J\"\nnotes = [\"n\\u001b[2J\"]\n[[test]]\n\
+    let plan = "name = \"x\\u001b[2J\\u009b31m\\u202ey\"\nabout = \"a\\u001b[2J\"\n\
+        notes = [\"n\\u001b[2J\"]\n[[test]]\n\
                 name = \"t\\u001b[2J\\u202e\"\nops = 20\naccess = [{ size = \"4KiB\" }]\n";
     story.write("plan.toml", plan);
     let args = ["run", "plan.toml", &format!("./{EVIL}"), "--size", "1MiB", "--label", EVIL, "--note", EVIL];

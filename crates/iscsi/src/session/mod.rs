@@ -26,7 +26,7 @@ use window::Window;
 
 /// Control PDUs that may wait to be sent; a target that causes more without reading them is broken.
 const CONTROL_MAX: usize = 64;
-/// PDUs that move no task, between two pings of ours, which are seconds apart: a target has few reasons for any.
+/// PDUs that move no task, between two pings of this side, which are seconds apart: a target has few reasons for any.
 const IDLE_MAX: u32 = 10_000;
 
 /// A violation of the protocol by the target. With error recovery level 0 it ends the connection.
@@ -156,7 +156,7 @@ pub struct Session {
     reset_itt: Option<u32>,
     /// Write data are held back.
     is_holding: bool,
-    /// PDUs since the last ping of ours that moved no task.
+    /// PDUs since the last ping of this side that moved no task.
     idle_count: u32,
 }
 

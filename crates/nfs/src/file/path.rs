@@ -13,7 +13,7 @@ use crate::rpc::{Refusal, read_reply};
 use crate::transport::{Head, Rx, Sink, Tx, WireError};
 use crate::xdr::XdrError;
 
-/// Records in a row that answer no call of ours: more than a path can have calls in the air.
+/// Records in a row that answer no call of this client: more than a path can have calls in the air.
 const STRAYS_MAX: u32 = 8192;
 
 /// An established connection.
