@@ -176,7 +176,8 @@ mod tests {
     fn a_gap_is_named_for_what_it_is() {
         use GapKind::{ClockBack, ClockForward, Paused, Starved, Stopped, Suspended};
         // Late, suspended, wall clock, waited for a CPU (all ms), whether SIGCONT came; what it was, ms.
-        let cases: [((u64, u64, i64, u64, bool), &[(GapKind, u64)]); 14] = [
+        type Case = ((u64, u64, i64, u64, bool), &'static [(GapKind, u64)]);
+        let cases: [Case; 14] = [
             ((0, 0, 0, 0, false), &[]),
             ((20, 0, 0, 0, true), &[]),
             ((40, 0, 0, 0, true), &[(Stopped, 40)]),

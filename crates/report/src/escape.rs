@@ -65,17 +65,27 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.contains(is_hidden) {
         return Cow::Borrowed(text);
     }
-    Cow::Owned(text.chars().fold(String::new(), |mut out, c| {
-        push(&mut out, c);
-        out
-    }))
+    Cow::Owned(of_lines(text, push))
+}
+
+/// Writes each character by `push`, but for ends of lines as other systems have them: they move nothing that the end of
+/// a line does not.
+fn of_lines(text: &str, push: impl Fn(&mut String, char)) -> String {
+    let mut out = String::with_capacity(text.len());
+    for (index, line) in text.split("\r\n").enumerate() {
+        if index > 0 {
+            out.push_str("\r\n");
+        }
+        line.chars().for_each(|c| push(&mut out, c));
+    }
+    out
 }
 
 /// Returns text that stays on its line.
 #[must_use]
 pub fn line(text: &str) -> Cow<'_, str> {
     match visible(text) {
-        one if one.contains(['\n', '\t']) => Cow::Owned(one.replace(['\n', '\t'], " ")),
+        one if one.contains(['\n', '\t']) => Cow::Owned(one.replace(['\r', '\n', '\t'], " ")),
         one => one,
     }
 }
@@ -86,15 +96,12 @@ pub fn terminal(text: &str) -> Cow<'_, str> {
     if !text.contains(is_hidden) {
         return Cow::Borrowed(text);
     }
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match Style::ALL.into_iter().find(|style| style.mark() == c) {
-            Some(style) => out.push_str(style.sequence()),
-            None if c == PLAIN => out.push_str("\u{1b}[0m"),
-            None => push(&mut out, c),
-        }
-    }
-    Cow::Owned(out)
+    let styled = |out: &mut String, c: char| match Style::ALL.into_iter().find(|style| style.mark() == c) {
+        Some(style) => out.push_str(style.sequence()),
+        None if c == PLAIN => out.push_str("\u{1b}[0m"),
+        None => push(out, c),
+    };
+    Cow::Owned(of_lines(text, styled))
 }
 
 /// Appends a character, or its code.
@@ -119,6 +126,7 @@ mod tests {
             ("\u{1b}[2Jgone", "\\u001b[2Jgone"),
             ("\u{1b}]0;title\u{7}", "\\u001b]0;title\\u0007"),
             ("\u{9b}31m\u{7f}\r\u{8}", "\\u009b31m\\u007f\\u000d\\u0008"),
+            ("DOS\r\nlines\r\n\r\n", "DOS\r\nlines\r\n\r\n"),
             ("a\u{202e}txt.exe\u{2066}", "a\\u202etxt.exe\\u2066"),
             ("\u{feff}\u{2028}\u{200b}", "\\ufeff\\u2028\\u200b"),
             ("\u{e0041}", "\\udb40\\udc41"),
@@ -130,6 +138,7 @@ mod tests {
             assert_eq!(read["a"], text, "and means the same");
         }
         assert_eq!(line("a\nb\tc\u{1b}"), "a b c\\u001b");
+        assert_eq!(line("a\r\nb"), "a  b");
         assert_eq!(terminal(&Style::Critical.of("x")), "\u{1b}[1;31mx\u{1b}[0m");
         assert_eq!(visible(&Style::Info.of("x")), "\\ufdd4x\\ufdd0");
     }

@@ -315,7 +315,7 @@ fn the_store_is_no_target() {
 #[test]
 fn a_device_that_does_not_exist_is_not_made_a_file() {
     let story = Story::new();
-    story.assay(&["run", "vmware", "null"]).refused(&["did you mean `null:`"]);
+    story.assay(&["run", "vmware", "null"]).refused(&["write null:, or ./null"]);
     if !is_root() {
         return;
     }

@@ -49,12 +49,15 @@ fn a_stop_is_found_wherever_it_falls() {
         documents.into_iter().filter_map(|(ms, document)| Some((ms, document?))).collect();
     for (ms, document) in &documents {
         let test = &tests(document)[0];
-        let stopped = |gap: &&Value| gap["kind"] == "stopped";
-        let gap = test["gaps"].as_array().unwrap().iter().find(stopped);
-        let Some(gap) = gap else { panic!("nobody noticed the stop after {ms} ms: {:#}", test["gaps"]) };
-        let (length_s, since_s) = (gap["seconds"].as_f64().unwrap(), gap["since_window_s"].as_f64().unwrap());
+        let number = |gap: &Value, key: &str| gap[key].as_f64().unwrap();
+        let stopped = test["gaps"].as_array().unwrap().iter().filter(|gap| gap["kind"] == "stopped");
+        let all_s: f64 = stopped.clone().map(|gap| number(gap, "seconds")).sum();
+        // On a busy host the sampler may wake between the stop and its end: then there are two pieces.
+        let longest = stopped.max_by(|a, b| number(a, "seconds").total_cmp(&number(b, "seconds")));
+        let Some(gap) = longest else { panic!("nobody noticed the stop after {ms} ms: {:#}", test["gaps"]) };
+        let (length_s, since_s) = (number(gap, "seconds"), number(gap, "since_window_s"));
         // A sleep of the sampler was cut by the stop: at most one of 20 ms is missing.
-        assert!(length_s > STOP_S - 0.05, "{ms} ms: {gap}");
+        assert!(all_s > STOP_S - 0.05, "{ms} ms: {:#}", test["gaps"]);
         let is_measured = gap["place"] == "window" || gap["place"] == "drain";
         // The sleep of the sampler that the stop cut is a part of the gap, and not of its length.
         match since_s + length_s {
