@@ -14,7 +14,7 @@ const DAMAGE_ONCE: u8 = 3;
 /// A proxy in front of one portal. Ends when it is dropped.
 #[derive(Debug)]
 pub struct Proxy {
-    /// Where it listens: `127.0.0.1:PORT`.
+    /// Where it listens: `ADDRESS:PORT`.
     pub portal: String,
     mode: Arc<AtomicU8>,
     stop: Arc<AtomicBool>,
@@ -28,7 +28,16 @@ impl Proxy {
     /// If it cannot listen.
     #[must_use]
     pub fn start(to: &str) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        Self::at("127.0.0.1:0", to)
+    }
+
+    /// Starts one that listens at `portal`, where port 0 is any free one.
+    ///
+    /// # Panics
+    /// If it cannot listen.
+    #[must_use]
+    pub fn at(portal: &str, to: &str) -> Self {
+        let listener = TcpListener::bind(portal).unwrap();
         listener.set_nonblocking(true).unwrap();
         let portal = listener.local_addr().unwrap().to_string();
         let (mode, stop) = (Arc::new(AtomicU8::new(PASS)), Arc::new(AtomicBool::new(false)));

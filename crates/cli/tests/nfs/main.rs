@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use assay_testkit::ganesha::Ganesha;
+use assay_testkit::proxy::Proxy;
 use assay_testkit::{ganesha, need, story};
 use serde_json::{Value, json};
 
@@ -501,6 +502,9 @@ fn a_silent_port_mapper_is_named_and_asked_once() {
     let story = Story::new();
     story.write("write.toml", WRITE);
     let host = own_address();
+    // The server itself listens at one address only.
+    let at = |port: u16| Proxy::at(&format!("{host}:{port}"), &format!("127.0.0.1:{port}"));
+    let _ports = [server.port, server.mount_port].map(at);
     let Some(asked) = mapper_of_one_word(&host, server.mount_port) else { return };
     let reported = story.assay(&["check", &format!("nfs://{host}:{}/rw", server.port)]).ends(BAD_INPUT);
     let says = format!("port mapper of {host} does not answer; give port= and mountport=");
