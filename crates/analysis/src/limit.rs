@@ -11,7 +11,7 @@ use assay_spec::{Engine, Pacing};
 use serde::Serialize;
 
 use crate::network::step_ceiling;
-use crate::rules::{Run, StepCase, busy_host, shortened, step_name, tester_bound};
+use crate::rules::{Fired, Run, StepCase, busy_host, no_cpu_left, shortened, slow_turns, step_name};
 use crate::summary::{RunSummary, StepSummary};
 use crate::verdict::whole;
 
@@ -143,6 +143,7 @@ fn of_step(case: StepCase<'_>, all: &[StepCase<'_>]) -> Option<StepLimit> {
         memory(&members),
         tester(case),
         host(case),
+        slow_tester(case),
         page_cache(case, &members),
         latency(case),
         link(case),
@@ -184,10 +185,24 @@ fn memory(members: &[&MemberFacts]) -> Option<Suspect> {
     Suspect::shown(LimitKind::Memory, "the memory of this host", evidence)
 }
 
+/// The tester used all the CPU time that its workers can use.
 fn tester(case: StepCase<'_>) -> Option<Suspect> {
-    let fired = tester_bound(case)?;
-    let numbers = fired.evidence.iter().map(|e| format!("{} {:.2} {}", e.label, e.value, e.unit));
-    Suspect::shown(LimitKind::Tester, "the tester", numbers.collect::<Vec<_>>().join(", "))
+    let [per_worker, busiest] = numbers(&no_cpu_left(case)?)?;
+    let evidence = format!("{per_worker:.2} CPUs for each worker, the busiest CPU {busiest:.0} % busy");
+    Suspect::shown(LimitKind::Tester, "the tester", evidence)
+}
+
+/// The tester took long to look at completions. Where other programs have the CPUs, that is why.
+fn slow_tester(case: StepCase<'_>) -> Option<Suspect> {
+    let [turn_us, median_us] = numbers(&slow_turns(case)?)?;
+    let evidence = format!("a turn of its loop took {turn_us:.1} µs, the median I/O {median_us:.0} µs");
+    Suspect::shown(LimitKind::Tester, "the tester", evidence)
+}
+
+/// The two numbers that a rule about the tester fires with.
+fn numbers(fired: &Fired) -> Option<[f64; 2]> {
+    let values: Vec<f64> = fired.evidence.iter().map(|evidence| evidence.value).collect();
+    values.try_into().ok()
 }
 
 fn host(case: StepCase<'_>) -> Option<Suspect> {

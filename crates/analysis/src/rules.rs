@@ -33,7 +33,7 @@ use crate::finding::{Evidence, Finding, Severity};
 use crate::summary::{JobSummary, RunSummary, StepSummary};
 
 pub(crate) use catalogue::{Check, Effect, RULES, Rule};
-pub(crate) use host::{busy_host, tester_bound};
+pub(crate) use host::{busy_host, no_cpu_left, slow_turns};
 pub(crate) use steps::shortened;
 
 /// A run as rules see it.

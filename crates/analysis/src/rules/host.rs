@@ -68,7 +68,7 @@ pub(super) fn late_timers(case: StepCase<'_>) -> Option<Fired> {
 }
 
 /// The tester itself was a part of the latency, or the limit.
-pub(crate) fn tester_bound(case: StepCase<'_>) -> Option<Fired> {
+pub(super) fn tester_bound(case: StepCase<'_>) -> Option<Fired> {
     // Against the null target the tester is what is measured.
     case.run.storage().next()?;
     // A file in memory is served by the tester's own thread: `in-memory` says so already.
@@ -78,7 +78,7 @@ pub(crate) fn tester_bound(case: StepCase<'_>) -> Option<Fired> {
     slow_turns(case).or_else(|| no_cpu_left(case))
 }
 
-fn slow_turns(case: StepCase<'_>) -> Option<Fired> {
+pub(crate) fn slow_turns(case: StepCase<'_>) -> Option<Fired> {
     let median = case.step.total.service.quantile_ns(0.5).filter(|_| case.step.turns.turns > 0)?;
     let turn = case.step.turns.mean_ns();
     if turn <= median * TURN_SHARE_MAX {
@@ -102,7 +102,7 @@ fn slow_turns(case: StepCase<'_>) -> Option<Fired> {
     })
 }
 
-fn no_cpu_left(case: StepCase<'_>) -> Option<Fired> {
+pub(crate) fn no_cpu_left(case: StepCase<'_>) -> Option<Fired> {
     let used = case.step.cpu.used?;
     let cpus = f64::from(case.run.header.host.cpus.max(1));
     let workers: u32 = case.plan.jobs.iter().map(|j| j.workers).sum();
