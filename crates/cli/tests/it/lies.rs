@@ -61,8 +61,10 @@ fn a_target_that_lies_gets_a_message_and_an_exit_code() {
                 let target = LyingTarget::start(lie.digests, move |asked, honest| lie.tell(asked, honest));
                 let story = Story::new();
                 story.write("plan.toml", PLAN);
-                let serial = serial(target.portal.rsplit(':').next().unwrap().parse().unwrap());
-                let address = format!("iscsi://{}/{NAME}/0", target.portal);
+                let port = target.portal.rsplit(':').next().unwrap().parse().unwrap();
+                let serial = serial(port);
+                // Runs on targets of one name take turns.
+                let address = format!("iscsi://{}/{NAME}-{port}/0", target.portal);
                 check(lie.name, &story, &["check", &address]);
                 check(lie.name, &story, &["run", "plan.toml", &address, "--overwrite", &serial]);
                 check(lie.name, &story, &["runs"]);
