@@ -11,7 +11,7 @@ use crate::array::{Array, Device, Flash, FlashState, Hdd, ProtocolKind, Sorting}
 use crate::disk::{Disk, ServiceTable};
 use crate::num::share;
 use crate::quantity::{Corner, Quantity};
-use crate::raid::{Kind, Phase, Shape};
+use crate::raid::{Kind, Part, Phase, Shape};
 use crate::wire;
 use crate::workload::{Access, Region, Workload};
 
@@ -154,6 +154,8 @@ pub struct ResolvedArray {
     pub software: Software,
     /// The span, bytes.
     pub span_bytes: f64,
+    /// How much longer a visit of the group that is rebuilt takes; 1 = there is none.
+    pub rebuild_factor: f64,
     /// What a write waits for its commit to stable storage, ns; 0 = nothing to wait for.
     pub commit_ns: f64,
     array: Array,
@@ -187,6 +189,8 @@ pub struct IoCost {
     pub overlap_ns: f64,
     /// Visits of single members.
     pub phases: [Phase; 2],
+    /// Which members they go to.
+    pub part: Part,
     /// Probability that the read cache answers.
     pub hit: f64,
     /// Whether a write is answered when it is in the write-back cache.
@@ -248,6 +252,9 @@ impl ResolvedArray {
             queue_depth: unlimited(&array.initiator.queue_depth),
             software: software_of(array),
             span_bytes: region.span_bytes,
+            // The rebuild has the member for that part of the time, and an I/O waits for it.
+            rebuild_factor: 100.0
+                / (100.0 - array.raid.rebuild_pct.as_ref().map_or(0.0, |q| q.cost_at(corner))),
             commit_ns,
             array: array.clone(),
             corner,
@@ -284,12 +291,33 @@ impl ResolvedArray {
                             io_cost.serial_ns *= access.random_pct / 100.0;
                         }
                         io_cost.host_ns /= f64::from(workload.workers.max(1));
-                        classes.push(Class { share, io_cost });
+                        classes.extend(self.cases(share, &io_cost));
                     }
                 }
             }
         }
         classes
+    }
+
+    /// The cases that I/Os of a class meet, as classes of their own: one, unless members have failed.
+    #[must_use]
+    pub fn cases(&self, share: f64, io_cost: &IoCost) -> Vec<Class> {
+        if self.shape.failed == 0 || !io_cost.random {
+            return vec![Class { share, io_cost: io_cost.clone() }];
+        }
+        let cases = self.shape.cases(io_cost.kind, io_cost.bytes);
+        let of =
+            |case: &crate::raid::Case| IoCost { phases: case.phases, part: case.part, ..io_cost.clone() };
+        cases.iter().map(|case| Class { share: share * case.share, io_cost: of(case) }).collect()
+    }
+
+    /// How much longer a visit of that part takes for a rebuild.
+    #[must_use]
+    pub fn slowed(&self, part: Part) -> f64 {
+        match part {
+            Part::Sound => 1.0,
+            Part::All | Part::Degraded => self.rebuild_factor,
+        }
     }
 
     /// Probability of a read-cache hit after warm-up: `min(1, C / span)` for random reads; a sequential read
@@ -334,6 +362,7 @@ impl ResolvedArray {
             stream_ns: if streams { bytes / self.stream_bytes_s[by(kind)] * 1e9 } else { 0.0 },
             overlap_ns: self.overlap_ns(kind, bytes, wire_ns),
             phases,
+            part: Part::All,
             hit: 0.0,
             // Streams pass a write-back cache in front of disks: full stripes are flushed as they form.
             buffered: kind == Kind::Write
@@ -441,8 +470,12 @@ impl ResolvedArray {
     #[must_use]
     pub fn members_name(&self) -> String {
         let what = if matches!(self.media, Media::Disk(..)) { "disk" } else { "SSD" };
-        let n = self.shape.members;
-        if n == 1 { format!("the {what}") } else { format!("{n} {what}s") }
+        let (n, alive) = (self.shape.members, self.shape.alive());
+        match n {
+            1 => format!("the {what}"),
+            _ if alive < n => format!("{alive} of {n} {what}s"),
+            _ => format!("{n} {what}s"),
+        }
     }
 
     /// The array this was made from.
