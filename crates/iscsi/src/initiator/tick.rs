@@ -91,7 +91,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         self.fail_path(at, &PathError::TimedOut { what, portal, limit_ms: limit.as_millis() }, now);
     }
 
-    /// Aborts commands that are in the air for too long, one at a time per path.
+    /// Aborts commands that are in flight for too long, one at a time per path.
     fn abort_overdue(&mut self, now: Instant) {
         let timeouts = &self.config.timeouts;
         let limit = timeouts.command;

@@ -4,7 +4,7 @@ use super::SessionError;
 use crate::pdu::{Numbers, Response};
 use crate::serial::{at_or_before, before};
 
-/// The most repeated numbers that make up for a later jump: the commands that a path can have in the air.
+/// The most repeated numbers that make up for a later jump: the commands that a path can have in flight.
 const REPEATED_MAX: u32 = 1024;
 
 /// Command window and status number.
