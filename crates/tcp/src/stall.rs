@@ -47,9 +47,27 @@ impl StallWatch {
     }
 }
 
+/// Returns true once storage that has been away for `away` is lost: after the limit, or shortly before it where the
+/// time of an I/O is over. That I/O alone would be followed by others for the moments that are left, and their number
+/// would be a matter of luck; so all end together.
+#[must_use]
+pub fn is_lost(away: Duration, limit: Duration, has_overdue: impl FnOnce() -> bool) -> bool {
+    away >= limit || (away * 4 >= limit * 3 && has_overdue())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn storage_is_lost_after_the_limit_or_with_an_io_whose_time_ends_just_before() {
+        let (limit, ms) = (Duration::from_secs(1), Duration::from_millis);
+        for (away_ms, has_overdue, expected) in
+            [(1000, false, true), (999, false, false), (750, true, true), (749, true, false)]
+        {
+            assert_eq!(is_lost(ms(away_ms), limit, || has_overdue), expected, "{away_ms} ms, {has_overdue}");
+        }
+    }
 
     #[test]
     fn a_stall_is_reported_when_it_begins_and_when_it_ends() {

@@ -57,7 +57,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         }
     }
 
-    fn overdue(&self, now: Instant) -> Vec<u32> {
+    pub(super) fn overdue(&self, now: Instant) -> Vec<u32> {
         let limit = self.config.timeouts.io;
         let is_overdue = |since: Instant| now.saturating_duration_since(since) > limit;
         let live = self.slots.live().filter(|(_, slot)| !matches!(slot.owner, Owner::Probe { .. }));

@@ -32,12 +32,21 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         self.log.push(now, None, kind);
     }
 
-    /// Fails every command that was submitted longer ago than the limit.
-    pub(super) fn expire(&mut self, now: Instant) {
+    /// Returns true if the time of a command is over.
+    pub(super) fn has_overdue(&self, now: Instant) -> bool {
+        self.overdue(now).next().is_some()
+    }
+
+    /// Commands that were submitted longer ago than the limit.
+    fn overdue(&self, now: Instant) -> impl Iterator<Item = u32> {
         let limit = self.config.timeouts.io;
-        let is_overdue = |since: Instant| now.saturating_duration_since(since) > limit;
-        let overdue = self.tables.live_slots().filter(|(_, slot)| is_overdue(slot.submitted_at));
-        for slot in overdue.map(|(slot, _)| slot).collect::<Vec<_>>() {
+        let is_overdue = move |since: Instant| now.saturating_duration_since(since) > limit;
+        self.tables.live_slots().filter(move |(_, slot)| is_overdue(slot.submitted_at)).map(|(slot, _)| slot)
+    }
+
+    /// Fails every command whose time is over.
+    pub(super) fn expire(&mut self, now: Instant) {
+        for slot in self.overdue(now).collect::<Vec<_>>() {
             self.expire_one(slot, now);
         }
     }

@@ -240,7 +240,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         let waited = now.duration_since(*self.silent_since.get_or_insert(now));
         // Before the first connection was up, `open` has its own limit.
         let was_up = self.paths.iter().any(|path| path.was_up);
-        if was_up && self.lost.is_none() && waited >= self.config.timeouts.no_server {
+        let is_lost = assay_tcp::is_lost(waited, self.config.timeouts.no_server, || self.has_overdue(now));
+        if was_up && self.lost.is_none() && is_lost {
             self.give_up(waited.as_secs(), now);
         }
     }
