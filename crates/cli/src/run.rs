@@ -300,7 +300,10 @@ fn prepare(
         too_small: order.too_small,
     };
     let host = assay_host::host_facts();
-    let open = assay_prepare::open(&order.plan, addresses, &options, &host)?;
+    let open = assay_prepare::open(&order.plan, addresses, &options, &host).map_err(|error| match error {
+        error @ PrepareError::NotUndone { .. } => Failed::new(Exit::Errors, error).into(),
+        error => anyhow::Error::new(error),
+    })?;
     if let Err(misfit) = assay_engine::check_fit(&order.plan, &run_targets(open.targets())) {
         open.abandon();
         return Err(misfit.into());
