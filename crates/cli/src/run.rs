@@ -119,7 +119,7 @@ pub(crate) fn execute(
     let begun = begin(io, store, order.plan, &targets);
     let (awake, header) = match begun {
         Ok(begun) => begun,
-        // The targets may have been filled by now.
+        // The targets may have been filled in the meantime.
         Err(error) => {
             let _ = targets.close();
             return Err(Failed::new(Exit::Errors, error).into());
@@ -202,9 +202,9 @@ fn simulated_arrays(addresses: &[Address]) -> anyhow::Result<SimulatedArrays> {
 fn plan(args: &RunArgs, imported: Option<&ImportedPlan>) -> anyhow::Result<Plan> {
     let pace = if args.quick { StepLength::Quick } else { StepLength::AsWritten };
     let choice = Choice {
-        set: &args.set,
+        set: &args.choice.set,
         rate: args.rate,
-        only: &args.only,
+        only: &args.choice.only,
         size: args.size,
         seed: args.seed,
         pace,
@@ -288,7 +288,7 @@ fn check_paths(args: &RunArgs, targets: &[String]) -> anyhow::Result<Option<Outp
     refuse_store(&targets, &args.store)?;
     let Some(path) = &args.output else { return Ok(None) };
     let output = Output::check_named(path, Kept::of(&args.store, &targets), None)?;
-    if args.form.form() != Form::Text && output.is_stdout() {
+    if args.view.form() != Form::Text && output.is_stdout() {
         bail!("-o - and the format both print to standard output; give the report a file");
     }
     Ok(Some(output))
@@ -441,7 +441,7 @@ fn tell(args: &RunArgs, done: &Done, output: Option<&Output>) -> anyhow::Result<
     let page = Page { header, summary: &summary, findings: &findings, meta };
     // A report that cannot be written must not cost the result on the terminal.
     let written = output.map_or(Ok(()), |output| page.write(output, "report"));
-    match args.form.form() {
+    match args.view.form() {
         Form::Json => {
             let mut document = page.document();
             if !truths.is_empty() {
@@ -450,7 +450,7 @@ fn tell(args: &RunArgs, done: &Done, output: Option<&Output>) -> anyhow::Result<
             say(&format!("{document:#}\n"))?;
         }
         form => {
-            let mut text = page.printed(form, args.explain.options());
+            let mut text = page.printed(form, args.view.options());
             if form == Form::Text {
                 text.push_str(&truth::text(header, &summary, truths));
             }
