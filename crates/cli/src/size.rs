@@ -36,7 +36,7 @@ pub(crate) fn size(args: &SizeArgs) -> anyhow::Result<Exit> {
     if let Some(output) = &output {
         answer.write(output, "sizing answer")?;
     }
-    say(&answer.printed(args.form.form(), args.explain.options()))?;
+    say(&answer.printed(args.view.form(), args.view.options()))?;
     Ok(Exit::Done)
 }
 

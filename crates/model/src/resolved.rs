@@ -17,7 +17,7 @@ use crate::workload::{Access, Region, Workload};
 
 /// Fixed seed of the service tables: they are part of the model, not of a simulation run.
 const TABLE_SEED: u64 = 0xA55A;
-/// The elevator of a write-back cache sorts at most so many writes per member.
+/// The elevator of a write-back cache sorts at most this many writes per member.
 const DESTAGE_QUEUE: f64 = 256.0;
 /// Writes that a disk sorts per MiB of its own write cache, slow, nominal and fast. Published random-write rates of
 /// six disks with 32 to 256 MiB need 0.5 to 2.
@@ -29,6 +29,8 @@ const UNKNOWN_SORTING: [f64; 3] = [0.0, 0.25, 1.0];
 /// nominal and fast. Greedy garbage collection gives 6 to 7 with 7 % of spare blocks, about 2.5 with 28 %
 /// (Desnoyers 2012).
 const WRITE_AMPLIFICATION: [f64; 3] = [10.0, 4.0, 1.5];
+/// Share of the stripes with a lost chunk that sequential reads read twice: slow, nominal and fast.
+const READ_TWICE: [f64; 3] = [1.0, 0.5, 0.0];
 /// A transfer goes through in pieces of this size, bytes: the next stage starts when the first piece is there.
 const PIECE: f64 = 262_144.0;
 
@@ -121,11 +123,13 @@ impl ResolvedFlash {
 
     /// I/Os per second with `n` outstanding: `min(D/t (1 - (1 - 1/D)^n), controller, interface/size)`.
     ///
-    /// n requests over D dies at random keep `D (1 - (1 - 1/D)^n)` of them busy; t is the latency alone.
+    /// n requests over D dies at random keep `D (1 - (1 - 1/D)^n)` of them busy; t is the latency alone: the die, and
+    /// then the controller and the interface for the bytes of this I/O.
     #[must_use]
     pub fn rate(&self, kind: Kind, bytes: f64, n: f64) -> f64 {
         let busy = self.dies * (1.0 - (1.0 - 1.0 / self.dies).powf(n));
-        (busy / self.alone_ns[by(kind)] * 1e9).min(1e9 / self.controller_ns(kind, bytes))
+        let controller_ns = self.controller_ns(kind, bytes);
+        (busy / (self.die_ns(kind) + controller_ns) * 1e9).min(1e9 / controller_ns)
     }
 }
 
@@ -240,7 +244,7 @@ impl ResolvedArray {
         Self {
             media,
             stream_bytes_s: [
-                member_bytes_s[0] * shape.read_streams(),
+                member_bytes_s[0] * shape.read_streams() * stream_left(&shape, corner),
                 member_bytes_s[1] * shape.write_streams(),
             ],
             shape,
@@ -483,6 +487,19 @@ impl ResolvedArray {
     pub fn array(&self) -> &Array {
         &self.array
     }
+}
+
+/// What is left of the rate of sequential reads with failed members.
+///
+/// A stripe that lost a data chunk is read whole. Who keeps what was read needs nothing more; who does not reads the
+/// other chunks a second time: of n members with d data chunks in a stripe, d f / n of the stripes. Linux md did that.
+fn stream_left(shape: &Shape, corner: Corner) -> f64 {
+    if shape.failed == 0 || shape.parity == 0 || shape.spreads_records() {
+        return 1.0;
+    }
+    let data = f64::from(shape.group - shape.parity);
+    let lost = (data * f64::from(shape.failed) / f64::from(shape.group)).min(1.0);
+    1.0 / (1.0 + lost * at_corner(READ_TWICE, corner))
 }
 
 /// Rate of a member that streams through a region in pieces: between two of them it seeks a third of the region's

@@ -10,7 +10,7 @@ use crate::workload::Workload;
 
 /// Points a sweep may have.
 const SWEEP_POINTS_MAX: u32 = 4096;
-/// Sweeps of at most so many points are simulated at each of them, with so many I/Os.
+/// Number of points up to which each point of a sweep is simulated, and of I/Os for each.
 const SIMULATED_POINTS_MAX: usize = 64;
 const SIMULATED_IOS: u64 = 30_000;
 /// A step pays while it brings at least this fraction of a proportional gain.
@@ -71,7 +71,7 @@ pub struct Sweep {
     pub points: Vec<(f64, Prediction)>,
     /// The last value that still paid, when the curve flattens within the sweep.
     pub knee: Option<f64>,
-    /// One sentence: where it stops paying, and why.
+    /// One sentence: where the curve flattens, and why.
     pub says: String,
 }
 
@@ -152,17 +152,17 @@ pub fn sweep(
     let says = match (knee.and_then(|k| points.iter().find(|(v, _)| *v > k)), knee) {
         (Some((_, beyond)), Some(k)) if points.first().is_some_and(|(v, _)| *v == k) => {
             format!(
-                "raising {field} beyond {k} brings nothing: the load is limited by {}",
+                "raising {field} beyond {k} has no effect: the load is limited by {}",
                 beyond.limit_name()
             )
         }
         (Some((_, beyond)), Some(k)) => {
             format!(
-                "raising {field} stops paying at {k}: beyond it the load is limited by {}",
+                "raising {field} helps up to {k}; beyond it the load is limited by {}",
                 beyond.limit_name()
             )
         }
-        _ => format!("raising {field} pays over the whole range"),
+        _ => format!("raising {field} helps over the whole range"),
     };
     Ok(Sweep { field, points, knee, says })
 }

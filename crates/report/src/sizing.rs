@@ -7,10 +7,10 @@ use assay_spec::units::Bytes;
 use serde_json::{Value, json};
 
 use crate::layout::wrap;
-use crate::number::{rounded, short};
+use crate::number::{long as count, rounded, short};
 use crate::options::TextOptions;
 use crate::prediction::interval;
-use crate::table::{Align, Cell, Column, Decimals, Format, Narrow, Table, separated};
+use crate::table::{Align, Cell, Column, Decimals, Format, Narrow, Table};
 
 /// Name and version of the JSON document's form.
 pub const SCHEMA: &str = "assay.size/1";
@@ -354,11 +354,6 @@ fn assessment_json(need: &Need, a: &Assessment) -> Value {
         "usable_bytes": rounded(a.usable_bytes),
         "is_bound": a.is_bound,
     })
-}
-
-/// A rate as people read it: `12,345`.
-fn count(value: f64) -> String {
-    separated(&short(value))
 }
 
 fn wide(b: Bounds) -> String {

@@ -252,7 +252,7 @@ fn common(question: &Question, proposed: bool) -> String {
     set.join(" ")
 }
 
-/// The overrides for a level with so many devices.
+/// The overrides for a level with this many devices.
 fn resized(level: Level, disks: u32) -> String {
     let leg = leg_of(level);
     let groups = leg.map_or(1, |leg| (disks / leg).max(1));
@@ -298,7 +298,7 @@ fn apply(array: &mut Array, overrides: &str) -> Result<(), SizingError> {
 }
 
 impl Series {
-    /// The array with so many devices, in the state that must still carry the load; `None` if there is no such array.
+    /// The array with this many devices, in the state that must still carry the load; `None` if there is no such array.
     fn sized(&self, disks: u32, endure: Endure) -> Option<Array> {
         let mut array = self.array.clone();
         let change = match self.devices {

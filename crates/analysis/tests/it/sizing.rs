@@ -118,7 +118,7 @@ fn questions_are_understood_as_people_write_them() {
     let plain = ask("2000 IOPS, 70% read, 8 KiB, p99 20 ms, 10 TB, RAID10, 7200 rpm");
     for other in [
         "how many 7200 rpm disks in RAID10 for 2000 IOPS, 70 % read, 8 KiB, p99 20 ms, 10 TB",
-        "How many 7200rpm drives (RAID-10) do I need for 2,000 IOPS at 30% writes, 8k, p99 below 20ms and 10 TB of data?",
+        "How many 7200rpm drives (RAID-10) do I need for 2,000 IOPS at 30% writes, 8k, p99 below 20ms, 10 TB of data?",
         "raid 1+0, 7200 rpm, 2k IOPS, 8kb, 70% reads, 20 ms p99, 10TB",
     ] {
         let asked = Question { how_many: false, ..ask(other) };

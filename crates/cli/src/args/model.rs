@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use assay_spec::units::SizeSpec;
 use clap::{Args, Subcommand};
 
-use super::{ExplainArgs, FormArgs, IoArgs, StoreArgs};
+use super::{ChoiceArgs, IoArgs, JsonArgs, StoreArgs, ViewArgs};
 
 const PREDICT_EXAMPLES: &str = "\
 Examples:
@@ -15,7 +15,7 @@ Examples:
     assay predict my-nas.toml super-atto
   What each change would bring:
     assay predict ix4-200d --what-if raid=10 disks=8
-  A curve, and where it stops paying:
+  A curve, and where it flattens:
     assay predict x4500 --sweep disks=4..48 --only Random
 
 Where nobody measured the software cost of a target, the prediction is the bound of its hardware, marked \"software \
@@ -45,16 +45,10 @@ pub(crate) struct PredictArgs {
     /// How much of the array the tests use; it decides seek distances and cache hits. [default: the plan's, else 4GiB]
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
     pub(crate) size: Option<SizeSpec>,
-    /// Override a field of every test: outstanding=32, run=20s, size=8KiB; several values sweep: size=4KiB,64KiB.
-    #[arg(long, value_name = "KEY=VALUE")]
-    pub(crate) set: Vec<String>,
-    /// Predict only tests with this in their name, or steps of a sweep (size=64KiB).
-    #[arg(long, value_name = "NAME")]
-    pub(crate) only: Vec<String>,
     #[command(flatten)]
-    pub(crate) explain: ExplainArgs,
+    pub(crate) choice: ChoiceArgs,
     #[command(flatten)]
-    pub(crate) form: FormArgs,
+    pub(crate) view: ViewArgs,
     /// Also write the prediction here, by its ending: .csv, .md, .bbcode, .json or .txt.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -76,10 +70,10 @@ Examples:
   What a faster link brings:
     assay size \"what does 10 GbE bring, 100% read, 64 KiB\" --array nas-4bay
 
-The words: N IOPS, or N sessions x N tps x N I/Os; N % read, write, random or sequential; a size of I/Os; p99 or mean with \
-a time; an amount of data, and of it N active; N disks, the size of a disk (4 TB disks); a RAID level; 5400, 7200, 10000 \
-or 15000 rpm, SSD, NVMe; N GbE or N GFC, iSCSI, NFS, FC; failed, rebuilding. I/Os arrive at random times. Classes of \
-devices have class values with wide ranges: name an array file for devices that you know.";
+The words: N IOPS, or N sessions x N tps x N I/Os; N % read, write, random or sequential; a size of I/Os; p99 or \
+mean with a time; an amount of data, and of it N active; N disks, the size of a disk (4 TB disks); a RAID level; \
+5400, 7200, 10000 or 15000 rpm, SSD, NVMe; N GbE or N GFC, iSCSI, NFS, FC; failed, rebuilding. I/Os arrive at \
+random times. Classes of devices have class values with wide ranges: name an array file for devices that you know.";
 
 #[derive(Debug, Args)]
 #[command(after_help = SIZE_EXAMPLES)]
@@ -132,7 +126,8 @@ pub(crate) struct SizeArgs {
     /// Show the effect of this change on the answer: link=10GbE, raid=10.
     #[arg(long, value_name = "FIELD=VALUE", num_args = 1..)]
     pub(crate) what_if: Vec<String>,
-    /// Price of a device of a class, of any device (disk=220), or of an array by its name; the cheapest is then the best.
+    /// Price of a device of a class, of any device (disk=220), or of an array by its name; the cheapest is then the
+    /// best.
     #[arg(long, value_name = "WHAT=AMOUNT", num_args = 1..)]
     pub(crate) price: Vec<String>,
     /// Only the closed form: faster, with limits on the mean and none on p99.
@@ -142,9 +137,7 @@ pub(crate) struct SizeArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) write_array: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) explain: ExplainArgs,
-    #[command(flatten)]
-    pub(crate) form: FormArgs,
+    pub(crate) view: ViewArgs,
     /// Also write the answer here, by its ending: .csv, .md, .bbcode, .json or .txt.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -155,9 +148,8 @@ pub(crate) struct SizeArgs {
 pub(crate) struct ArraysArgs {
     #[command(subcommand)]
     pub(crate) verb: Option<ArraysVerb>,
-    /// Print a JSON list.
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) form: JsonArgs,
 }
 
 #[derive(Debug, Subcommand)]
@@ -189,17 +181,15 @@ pub(crate) enum TargetVerb {
     },
     /// List targets and their arrays.
     List {
-        /// Print a JSON list.
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        form: JsonArgs,
     },
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct PublishedArgs {
-    /// Print a JSON list.
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) form: JsonArgs,
 }
 
 #[derive(Debug, Args)]

@@ -1,6 +1,8 @@
 //! The verbs of the model, as a user meets them: the program itself, its output and its exit codes.
 #![expect(clippy::unwrap_used, reason = "a panic in a test is a failed test")]
 
+mod size;
+
 use std::path::Path;
 
 use assay_testkit::story::{BAD_INPUT, DONE, Story, is_slow_wanted};
@@ -113,11 +115,11 @@ fn a_sweep_shows_where_it_stops_paying() {
     };
     let (json, text) = sweep("openfiler-2.3-4disk", "disks=2..48");
     assert_eq!(json["points"].as_array().unwrap().len(), 24, "odd numbers cannot be mirrored");
-    assert!(json["says"].as_str().unwrap().contains("stops paying"), "the software fills: {json}");
-    assert!(text.contains("<- stops paying"), "{text}");
+    assert!(json["says"].as_str().unwrap().contains("helps up to"), "the software fills: {json}");
+    assert!(text.contains("<- flattens here"), "{text}");
     let (json, text) = sweep("nas-4bay", "disks=3..24");
-    assert!(json["says"].as_str().unwrap().contains("brings nothing"), "it was full before: {json}");
-    assert!(!text.contains("<- stops paying"), "{text}");
+    assert!(json["says"].as_str().unwrap().contains("has no effect"), "it was full before: {json}");
+    assert!(!text.contains("<- flattens here"), "{text}");
 }
 
 #[test]

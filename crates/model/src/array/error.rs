@@ -5,7 +5,7 @@ use std::fmt;
 
 use assay_spec::PlanError;
 
-/// At most so many errors are told; more of them have one cause.
+/// Number of errors that are reported at most; more of them have one cause.
 const TOLD_MAX: usize = 12;
 
 /// Everything that is wrong with an array file, in its order. There is at least one error.

@@ -199,9 +199,10 @@ fn with_range(
     from: Option<Provenance>,
 ) -> Result<Quantity, PlanError> {
     let Some(from) = from else {
-        return Err(value.complain(
-            format!("{SOURCELESS}; add `from = \"sheet\"` (or measured, calibrated, assumed) to the value or to its table"),
-        ));
+        return Err(value.complain(format!(
+            "{SOURCELESS}; add `from = \"sheet\"` (or measured, calibrated, assumed) to the value or to its \
+                 table"
+        )));
     };
     let (lo, hi) = range.unwrap_or((number, number));
     if number < lo || number > hi {
@@ -229,7 +230,7 @@ pub(super) fn within(limits: Limits, number: f64) -> Result<f64, String> {
     }
     if number < limits.min || number > limits.max {
         let (min, max) = (show(limits, limits.min), show(limits, limits.max));
-        return Err(format!("{} is outside what exists: {min} to {max}", show(limits, number)));
+        return Err(format!("{} is out of range: {min} to {max}", show(limits, number)));
     }
     Ok(number)
 }

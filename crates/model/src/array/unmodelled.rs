@@ -16,8 +16,8 @@ const KEYS: &[(&[&str], &str)] = &[
     ),
     (
         &["tier", "tiers", "ssd_cache", "l2arc", "flash_cache", "bcache"],
-        "a tier of faster devices is not modelled; describe the part that holds the active data as an array of its own, \
-         or the cache in memory as `controller.read_cache`",
+        "a tier of faster devices is not modelled; describe the part that holds the active data as an array of its \
+         own, or the cache in memory as `controller.read_cache`",
     ),
     (
         &["ram", "arc", "page_cache", "memory", "server"],

@@ -1,12 +1,11 @@
 //! Calibration from a few measured rows of a system, whatever tests they are of.
 //!
-//! Rows from articles or stored runs say how far a system is from its sheet, but not why. They are therefore fitted with
-//! one factor for each class of load that hardware limits: the times of a disk's random I/O, the rates of a drive's
-//! random reads and writes, and the sequential rates. Each factor makes the geometric mean of predicted over measured 1
-//! over the rows of its class; a class without rows keeps its sheet, and a class that something else limits (a link)
-//! keeps it too. The rest of the system's rows are then predicted.
+//! Rows from articles or stored runs say how far a system is from its sheet, but not why. They are therefore fitted
+//! with one factor for each class of load that hardware limits: the times of a disk's random I/O, the rates of a
+//! drive's random reads and writes, and the sequential rates. Each factor makes the geometric mean of predicted over
+//! measured 1 over the rows of its class; a class without rows keeps its sheet, and a class that something else
+//! limits (a link) keeps it too. The rest of the system's rows are then predicted.
 
-use super::Fitted;
 use crate::array::{Array, Device};
 use crate::closed::closed_form;
 use crate::quantity::{Corner, Provenance, Quantity};

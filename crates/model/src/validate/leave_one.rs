@@ -89,14 +89,20 @@ fn left_out(system: String, rows: &[RowPoint], tables: &mut Tables) -> LeftOut {
     LeftOut { system, rows: rows.len(), sheet_error: error(&sheet), left_out_error: error(&ratios), ratios }
 }
 
+const HEAD: &str = "
+## Each row from the other rows of its system
+
+Systems of the open half and of the shipped tables with at least four rows that hardware limits. `assay calibrate
+--from` fits one factor for each class of load (random reads, random writes, sequential reads, sequential writes);
+here each row is predicted after a fit to the others.
+
+| system | rows | median error from sheets | median error, each from the others |
+|---|--:|--:|--:|
+";
+
 /// The section of the document.
 pub(super) fn to_markdown(systems: &[LeftOut]) -> String {
-    let mut out = String::from(
-        "\n## Each row from the other rows of its system\n\nSystems of the open half and of the shipped tables with at \
-         least four rows that hardware limits. `assay calibrate\n--from` fits one factor for each class of load (random \
-         reads, random writes, sequential reads, sequential writes);\nhere each row is predicted after a fit to the \
-         others.\n\n| system | rows | median error from sheets | median error, each from the others |\n|---|--:|--:|--:|\n",
-    );
+    let mut out = String::from(HEAD);
     for s in systems {
         let (before, after) = (s.sheet_error * 100.0, s.left_out_error * 100.0);
         let _ = writeln!(out, "| {} | {} | {before:.0} % | {after:.0} % |", s.system, s.rows);

@@ -43,7 +43,7 @@ count = 2
 const MISTAKES: &[(&str, &str, &str)] = &[
     ("rpm = 7200", "rpmm = 7200", "8: device.rpmm: there is no such field; did you mean `rpm`?"),
     ("rpm = 7200", "rpm = \"fast\"", "8: device.rpm: must be a number, not a text"),
-    ("rpm = 7200", "rpm = 72000", "8: device.rpm: 72000 is outside what exists: 1000 to 30000"),
+    ("rpm = 7200", "rpm = 72000", "8: device.rpm: 72000 is out of range: 1000 to 30000"),
     ("rpm = 7200\n", "", "5: device.rpm: missing; every array needs it"),
     ("kind = \"hdd\"", "kind = \"disk\"", "6: device.kind: `disk` is not known; use one of: hdd, ssd"),
     ("kind = \"hdd\"\n", "", "5: device.kind: missing; write `kind = \"hdd\"` or `kind = \"ssd\"`"),
@@ -53,11 +53,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "seek_full_ms = 8",
         "10: device.seek_avg_ms: impossible: an average seek of 8.5 ms is longer",
     ),
-    (
-        "outer_mb_s = 150",
-        "outer_mb_s = 175000",
-        "12: device.outer_mb_s: 175000 is outside what exists: 1 to 1000",
-    ),
+    ("outer_mb_s = 150", "outer_mb_s = 175000", "12: device.outer_mb_s: 175000 is out of range: 1 to 1000"),
     (
         "inner_mb_s = 70",
         "inner_mb_s = 170",
@@ -150,7 +146,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "capacity = \"1TB\"\nsmr = true",
         "15: device.smr: shingled disks are not modelled",
     ),
-    ("count = 2", "count = 0", "34: paths.count: 0 is outside what exists"),
+    ("count = 2", "count = 0", "34: paths.count: 0 is out of range"),
 ];
 
 #[test]
