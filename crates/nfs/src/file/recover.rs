@@ -58,7 +58,10 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
                     ));
                 }
                 if let Some(limit) = self.overdue_limit(path.index, now) {
-                    return Due::TimedOut(format!("a call was not answered within {} s", limit.as_secs_f64()));
+                    return Due::TimedOut(format!(
+                        "a call was not answered within {} s",
+                        limit.as_secs_f64()
+                    ));
                 }
                 if wire.ping.is_none() && now >= wire.next_ping_at { Due::Ping } else { Due::Nothing }
             }
