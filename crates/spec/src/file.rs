@@ -474,7 +474,8 @@ impl Settings {
     }
 
     fn merge_into(&self, below: &mut Self) {
-        lay_over!(self, below: access, targets, targets_count, workers, outstanding, pace, rate, reconnect_every, data, span);
+        lay_over!(self, below: access, targets, targets_count, workers, outstanding, pace, rate);
+        lay_over!(self, below: reconnect_every, data, span);
         lay_over!(self, below: run, bytes, ops, warmup, error_limit, verify);
         self.line.lay_over(&mut below.line);
     }

@@ -137,7 +137,8 @@ fn score(from: u64, said: &[Said]) -> Validation {
 #[must_use]
 pub fn validation_markdown(title: &str, of: &Validation) -> String {
     let mut text = format!(
-        "## {title}\n\n{} set-ups, seeds {} to {}. The planted cause came first in {:.1} %, first or second in {:.1} %; \
+        "## {title}\n\n{} set-ups, seeds {} to {}. The planted cause came first in {:.1} %, first or second in \
+         {:.1} %; \
          {:.1} experiments each on average.\n\n",
         of.set_ups,
         of.from,

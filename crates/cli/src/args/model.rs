@@ -112,7 +112,12 @@ pub(crate) struct ValidateArgs {
     #[arg(long)]
     pub(crate) diagnosis: bool,
     /// Number of set-ups in each half.
-    #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u32).range(1..=100_000), requires = "diagnosis")]
+    #[arg(
+        long,
+        value_name = "COUNT",
+        default_value_t = 2000,
+        value_parser = clap::value_parser!(u32).range(1..=100_000)
+    )]
     pub(crate) set_ups: u32,
 }
 

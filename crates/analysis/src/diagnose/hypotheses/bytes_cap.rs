@@ -8,15 +8,15 @@ use super::super::{Cause, Quantity as Q, Setting};
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::BytesCap,
     name: "a limit on bytes per second",
-    physics: "A token for each byte, handed out at a fixed rate: the same throughput whatever the size, order, span and \
-        number, and not that of any link or bus.",
+    physics: "A token for each byte, handed out at a fixed rate: the same throughput whatever the size, order, \
+        span and number, and not that of any link or bus.",
     source: "cgroup io.max (rbps, wbps), QoS of hypervisors and clouds: token buckets.",
     applies: |s| s.has_medium(),
     forms: &[expects, expects_otherwise, expects_third],
     helps: "Raise the limit (io.max, the QoS policy, a larger volume); nothing else is full.",
     gain: None,
-    look: "QoS settings of the volume, the hypervisor or the cloud, and ports in between that negotiated a lower \
-        speed.",
+    look: "QoS settings of the volume, the hypervisor or the cloud, and ports in between that negotiated a \
+        lower speed.",
 };
 
 fn expects(quantity: Q, _: &Setting) -> Option<Range> {

@@ -8,8 +8,8 @@ use super::super::{Cause, Quantity as Q, Setting};
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::FewOutstanding,
     name: "the number of outstanding I/Os",
-    physics: "Little's law: rate = outstanding / latency. While nothing is full, latency does not change with the number \
-        of I/Os in flight, so twice as many give twice the rate.",
+    physics: "Little's law: rate = outstanding / latency. While nothing is full, latency does not change with the \
+        number of I/Os in flight, so twice as many give twice the rate.",
     source: "Little 1961; docs/design/040-model.md, bounds.",
     applies: |s| !s.is_paced,
     forms: &[expects, expects_otherwise],

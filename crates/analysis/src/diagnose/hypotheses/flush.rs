@@ -8,13 +8,13 @@ use super::super::{Cause, Quantity as Q, Setting};
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::Flush,
     name: "the flush of each write",
-    physics: "A durable write waits until it is on stable storage: a revolution of a disk, or the program time of flash. \
-        Without that wait, the same writes are many times faster.",
+    physics: "A durable write waits until it is on stable storage: a revolution of a disk, or the program time of \
+        flash. Without that wait, the same writes are many times faster.",
     source: "O_DSYNC, FUA, FILE_SYNC; docs/method.md (durability).",
     applies: |s| s.writes() && s.is_sync,
     forms: &[expects, expects_otherwise],
-    helps: "Storage with a protected write cache, fewer and larger commits, or writes that need not be durable one by \
-        one.",
+    helps: "Storage with a protected write cache, fewer and larger commits, or writes that need not be durable \
+        one by one.",
     gain: Some(E::WithoutSync),
     look: "Whether the target has a write cache that survives a power loss.",
 };

@@ -8,8 +8,8 @@ use super::super::{Cause, Quantity as Q, Setting};
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::HostCpu,
     name: "CPU time that other programs or the hypervisor take",
-    physics: "Workers that wait for a CPU neither issue nor complete I/O. What the tester uses is small, and what others \
-        use is large; the rate follows their load, not the target's.",
+    physics: "Workers that wait for a CPU neither issue nor complete I/O. What the tester uses is small, and what \
+        others use is large; the rate follows their load, not the target's.",
     source: "/proc/stat: time in use by others and stolen by the hypervisor, over the measured window.",
     applies: |_| true,
     forms: &[expects],

@@ -8,8 +8,8 @@ use super::super::{Cause, Quantity as Q, Setting};
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::IopsCap,
     name: "a limit on operations per second",
-    physics: "A token for each I/O, handed out at a fixed rate: the same number of I/Os per second whatever their size, \
-        order, span, direction and number. Latency is outstanding over rate, with little spread.",
+    physics: "A token for each I/O, handed out at a fixed rate: the same number of I/Os per second whatever their \
+        size, order, span, direction and number. Latency is outstanding over rate, with little spread.",
     source: "cgroup io.max (riops, wiops), QoS of hypervisors and clouds: token buckets.",
     applies: |s| s.has_medium(),
     forms: &[expects, expects_otherwise, expects_third],

@@ -8,8 +8,8 @@ use super::super::{Cause, Quantity as Q, Setting};
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::Neighbour,
     name: "other load on the target",
-    physics: "Somebody else uses the same disks, links or CPU. The rate of an unchanged load changes from minute to \
-        minute, and the devices of this host may move more bytes than the tester asked for.",
+    physics: "Somebody else uses the same disks, links or CPU. The rate of an unchanged load changes from minute \
+        to minute, and the devices of this host may move more bytes than the tester asked for.",
     source: "Repetitions of the load itself during the diagnosis; block counters of the kernel.",
     applies: |s| s.has_medium(),
     forms: &[expects, expects_otherwise, expects_third],

@@ -8,9 +8,9 @@ use super::super::{Cause, Quantity as Q, Setting};
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::NetworkFault,
     name: "frames that are lost on the network",
-    physics: "TCP sends a lost segment again after a round trip at best and 200 ms at worst, and halves its window. An \
-        MTU that one port does not have loses every full frame. Latencies become two kinds, and the links stay \
-        mostly idle.",
+    physics: "TCP sends a lost segment again after a round trip at best and 200 ms at worst, and halves its \
+        window. An MTU that one port does not have loses every full frame. Latencies become two kinds, and \
+        the links stay mostly idle.",
     source: "RFC 5681; the frames that `assay check` sends (do not fragment).",
     applies: |s| s.is_remote(),
     forms: &[expects, expects_otherwise, expects_third],

@@ -9,8 +9,8 @@ use super::super::{Cause, Quantity as Q, Setting};
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::PageCache,
     name: "the page cache of this host",
-    physics: "Cached I/O of a span that fits in memory is a copy from memory. The devices below see a fraction of the \
-        bytes.",
+    physics: "Cached I/O of a span that fits in memory is a copy from memory. The devices below see a fraction of \
+        the bytes.",
     source: "Block counters of the kernel (/proc/diskstats) against the tester's own bytes.",
     applies: |s| s.reach == Reach::Cached,
     forms: &[expects],

@@ -8,8 +8,8 @@ use super::super::{Cause, Quantity as Q, Setting};
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::PathPolicy,
     name: "a path policy that does not spread I/O",
-    physics: "A policy that stays on a path for k I/Os leaves the others idle: with N outstanding the gain over one path \
-        is 1/(1 - N/k) for N < k/2, and nothing for a fixed path.",
+    physics: "A policy that stays on a path for k I/Os leaves the others idle: with N outstanding the gain over \
+        one path is 1/(1 - N/k) for N < k/2, and nothing for a fixed path.",
     source: "docs/design/040-model.md (round robin); VMware KB on the IOPS limit of round robin.",
     applies: |s| s.is_remote() && s.paths > 1,
     forms: &[expects],

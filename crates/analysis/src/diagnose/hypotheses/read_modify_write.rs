@@ -8,9 +8,9 @@ use super::super::{Cause, Quantity as Q, Setting};
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::ReadModifyWrite,
     name: "writes that make the storage read first",
-    physics: "A write that covers a part of a physical block, or of a parity stripe, makes the storage read the rest, \
-        wait a revolution, and write the whole: two to six accesses in place of one. Aligned writes of whole \
-        blocks need one.",
+    physics: "A write that covers a part of a physical block, or of a parity stripe, makes the storage read the \
+        rest, wait a revolution, and write the whole: two to six accesses in place of one. Aligned writes of \
+        whole blocks need one.",
     source: "RAID write penalties; 512e disks and 4 KiB pages (docs/design/040-model.md, RAID).",
     applies: |s| s.writes() && s.has_medium(),
     forms: &[expects, expects_otherwise, expects_third],

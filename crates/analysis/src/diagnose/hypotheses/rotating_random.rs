@@ -8,9 +8,9 @@ use super::super::{Cause, Quantity as Q, Setting};
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::RotatingRandom,
     name: "seek time and rotation of the disks",
-    physics: "Each random I/O moves an arm and waits half a revolution: 4 to 20 ms, hardly more for a larger one. A \
-        queue lets disks choose the nearest (about n^-0.26), m disks work on m I/Os, a short span saves seeks, and \
-        sequential I/O needs none.",
+    physics: "Each random I/O moves an arm and waits half a revolution: 4 to 20 ms, hardly more for a larger one. \
+        A queue lets disks choose the nearest (about n^-0.26), m disks work on m I/Os, a short span saves \
+        seeks, and sequential I/O needs none.",
     source: "Ruemmler and Wilkes 1994; Lee and Katz; docs/design/040-model.md (X = N/(N+m-1) x m/S).",
     applies: |s| s.has_medium() && s.is_random(),
     forms: &[expects, expects_otherwise],

@@ -8,8 +8,8 @@ use super::super::{Cause, Quantity as Q, Setting};
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::RotatingSequential,
     name: "the transfer rate of rotating media",
-    physics: "Without seeks a disk delivers what passes under its heads: 30 to 280 MB/s each, twice as much at the outer \
-        edge as at the inner one. Random I/O on the same disks is a hundred times slower in bytes.",
+    physics: "Without seeks a disk delivers what passes under its heads: 30 to 280 MB/s each, twice as much at the \
+        outer edge as at the inner one. Random I/O on the same disks is a hundred times slower in bytes.",
     source: "Zoned recording (docs/design/040-model.md).",
     applies: |s| s.has_medium() && s.random < 0.05,
     forms: &[expects, expects_otherwise],

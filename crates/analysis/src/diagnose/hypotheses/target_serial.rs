@@ -8,9 +8,9 @@ use super::super::{Cause, Quantity as Q, Setting};
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::TargetSerial,
     name: "a target that carries out one I/O at a time",
-    physics: "A lock or a single thread that waits for its medium lets one I/O pass at a time. One outstanding I/O is as \
-        fast as many, and all the disks together work like one; if only writes are serialised, reads alone are \
-        much faster.",
+    physics: "A lock or a single thread that waits for its medium lets one I/O pass at a time. One outstanding I/O \
+        is as fast as many, and all the disks together work like one; if only writes are serialised, reads \
+        alone are much faster.",
     source: "Rules `serialised-io` and `serialised-writes`; docs/design/040-model.md.",
     applies: |s| s.has_medium() && s.outstanding > 2.0,
     forms: &[expects, expects_otherwise, expects_third],

@@ -8,8 +8,8 @@ use super::super::{Cause, Quantity as Q, Setting};
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::WriteCacheAbsorbing,
     name: "a write-back cache that takes the writes in",
-    physics: "A write is acknowledged when it is in the cache. Until it is full, its speed is that of memory, and the \
-        media do not count; reads of the same places are far slower.",
+    physics: "A write is acknowledged when it is in the cache. Until it is full, its speed is that of memory, and \
+        the media do not count; reads of the same places are far slower.",
     source: "t_full = cache / (rate in - rate out) (docs/design/040-model.md).",
     applies: |s| s.writes() && s.has_medium() && !s.is_sync,
     forms: &[expects, expects_otherwise],

@@ -8,8 +8,8 @@ use super::super::{Cause, Quantity as Q, Setting};
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::WriteCacheFull,
     name: "a write-back cache that is full",
-    physics: "A full cache takes writes in as fast as the media take them out. After a pause it has room again, and the \
-        same load is fast for a while.",
+    physics: "A full cache takes writes in as fast as the media take them out. After a pause it has room again, \
+        and the same load is fast for a while.",
     source: "As for the cache that still takes writes in; the pause empties it.",
     applies: |s| s.writes() && s.has_medium() && !s.is_sync,
     forms: &[expects, expects_otherwise],
