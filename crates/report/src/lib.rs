@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod compare;
+pub mod diagnosis;
 pub mod escape;
 pub mod expected;
 mod forum;

@@ -6,6 +6,7 @@
 //! measured 1 over the rows of its class; a class without rows keeps its sheet, and a class that something else
 //! limits (a link) keeps it too. The rest of the system's rows are then predicted.
 
+use super::Fitted;
 use crate::array::{Array, Device};
 use crate::closed::closed_form;
 use crate::quantity::{Corner, Provenance, Quantity};
