@@ -10,9 +10,11 @@
 #![forbid(unsafe_code)]
 
 mod array_region;
+mod cache_probe;
 mod case;
 mod collector;
 pub mod compare;
+mod curve;
 pub mod estimate;
 mod expected;
 mod finding;
@@ -26,8 +28,12 @@ mod summary;
 mod verdict;
 
 pub use array_region::{ArrayRegion, array_region};
+pub use cache_probe::{
+    Absorption, CacheProbe, FlushCost, FlushMeaning, FoundCache, Touch, WorkingSet, cache_probe,
+};
 pub use case::{Case, JobCase, Measured, Medium, Modelled};
 pub use collector::Collector;
+pub use curve::{CurveMaximum, DepthCurve, DepthPoint, LoadCurve, LoadPoint, depth_curves, load_curves};
 pub use expected::{Judgement, judge, judge_published};
 pub use finding::{Evidence, Finding, Severity};
 pub use limit::{Certainty, LimitKind, RunLimits, StepLimit, limits};

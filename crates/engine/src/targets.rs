@@ -119,7 +119,7 @@ impl RunTargets {
         let members = || indices.iter().map(|index| &self.members[*index]);
         let names: Vec<&str> = indices.iter().map(|index| self.facts[*index].address.as_str()).collect();
         JobTargets {
-            spans: members().map(Member::span_bytes).collect(),
+            spans: members().map(|member| job_span(job, member)).collect(),
             block_bytes: members().map(Member::block_bytes).max().unwrap_or(512),
             blocks: match members().next() {
                 Some(Member::File(_)) => Blocks::OfDirectIo,
@@ -147,7 +147,7 @@ impl RunTargets {
         let JobTargets { spans, block_bytes, .. } = self.targets_of(job);
         let indices = self.indices(job);
         JobTarget {
-            members: indices.iter().map(|index| self.members[*index].clone()).collect(),
+            members: indices.iter().map(|index| of_job(&self.members[*index], job)).collect(),
             names: indices.iter().map(|index| self.facts[*index].address.clone()).collect(),
             spans,
             block_bytes,
@@ -156,6 +156,21 @@ impl RunTargets {
             stamps: indices.iter().filter_map(|index| stamps.get(*index).cloned()).collect(),
         }
     }
+}
+
+/// How much of a member a job uses, bytes.
+fn job_span(job: &Job, member: &Member) -> u64 {
+    let all = member.span_bytes();
+    job.span.map_or(all, |span| span.0.min(all))
+}
+
+/// A member as a job uses it: the part of it, and how durable its writes are.
+fn of_job(member: &Member, job: &Job) -> Member {
+    let member = match job.span {
+        Some(_) => member.clone().narrowed(job_span(job, member)),
+        None => member.clone(),
+    };
+    if job.sync { member.synced() } else { member }
 }
 
 fn sorted(names: impl Iterator<Item = String>) -> Vec<String> {

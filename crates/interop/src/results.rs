@@ -83,6 +83,7 @@ impl ImportedResult {
             targets: self.targets.iter().map(target).collect(),
             host: HostFacts::default(),
             array: None,
+            stated: Default::default(),
             imported: Some(self.from.clone()),
         };
         let mut events = vec![Event { at_ns: 0, what: RunEvent::Started(Box::new(header.clone())) }];
@@ -200,6 +201,8 @@ impl ResultRow {
 impl RowJob {
     fn plan(&self) -> Job {
         Job {
+            span: None,
+            sync: false,
             name: self.name.clone(),
             targets: Vec::new(),
             mix: self.mix.clone(),

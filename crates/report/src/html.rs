@@ -33,6 +33,8 @@ pub fn report(header: &RunHeader, summary: &RunSummary, findings: &[Finding], me
         page.push_str(&crate::expected::html(judgement));
     }
     page.push_str(&charts::sweeps(header, summary, &assay_analysis::disturbed_steps(findings)));
+    page.push_str(&crate::cache_probe::html(header, summary));
+    page.push_str(&crate::curve::html(header, summary));
     for (index, test) in header.plan.tests.iter().enumerate() {
         let steps: Vec<&StepSummary> = summary.steps.iter().filter(|s| s.id.test as usize == index).collect();
         page.push_str(&test_section(header, test, &steps));

@@ -11,7 +11,7 @@ mod whiskers;
 
 pub(crate) use axis::Axis;
 pub(crate) use bars::{BarSeries, Bars, Doubt, Star};
-pub(crate) use lines::{Line, Lines};
+pub(crate) use lines::{Line, Lines, Mark};
 pub(crate) use whiskers::{Whisker, WhiskerSeries, Whiskers};
 
 /// Size of a chart in user units; the page scales it.

@@ -6,13 +6,16 @@
     reason = "a panic in a test is a failed test, and the numbers are small and positive"
 )]
 
+mod caches;
 mod compare;
+mod curve;
 mod limit;
 mod model_rules;
 mod network;
 mod precision;
 mod rules;
 mod summary;
+mod virtual_time;
 mod wording;
 
 use assay_analysis::{Collector, Finding, RunSummary, findings};

@@ -161,6 +161,7 @@ fn over_time(steps: &[&StepSummary]) -> String {
         y,
         lines: vec![line("IOPS", &pieces, |p| Some(p.iops))],
         breaks: breaks.clone(),
+        marks: vec![],
     };
     format!("{}{}", iops.svg(), latency_over_time(&pieces, x, breaks).svg())
 }
@@ -179,7 +180,7 @@ fn latency_over_time(pieces: &[Vec<Point>], x: Axis, breaks: Vec<f64>) -> Lines<
     };
     let lines =
         vec![line("p50", pieces, |p| p.p50_us.map(scaled)), line("p99", pieces, |p| p.p99_us.map(scaled))];
-    Lines { title: "Latency over time", x, y, lines, breaks }
+    Lines { title: "Latency over time", x, y, lines, breaks, marks: vec![] }
 }
 
 fn line(name: &str, pieces: &[Vec<Point>], value: impl Fn(&Point) -> Option<f64>) -> Line {
@@ -234,6 +235,7 @@ fn curve(step: &StepSummary) -> String {
         y: Axis::log(&format!("{what}, {}", unit.name()), low, high),
         lines,
         breaks: vec![],
+        marks: vec![],
     };
     chart.svg()
 }
@@ -276,6 +278,7 @@ fn latency_by_step(steps: &[&StepSummary]) -> String {
         y: Axis::log(&format!("latency, {}", unit.name()), low, high),
         lines: shown.iter().map(line).collect(),
         breaks: vec![],
+        marks: vec![],
     };
     chart.svg()
 }
