@@ -12,7 +12,7 @@ use crate::terminal::say;
 
 pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<Exit> {
     let found = args.targets.iter().map(|t| inspect(t)).collect::<anyhow::Result<Vec<_>>>()?;
-    match (args.json, found.as_slice()) {
+    match (args.form.json, found.as_slice()) {
         (true, [(one, _)]) => say(&format!("{one:#}\n"))?,
         (true, all) => say(&format!("{:#}\n", all.iter().map(|(json, _)| json.clone()).collect::<Value>()))?,
         (false, all) => say(&all.iter().map(|(_, text)| text.clone()).collect::<Vec<_>>().join("\n"))?,

@@ -33,7 +33,7 @@ pub(crate) fn curve(args: &CurveArgs) -> anyhow::Result<Exit> {
     let run_time = if args.quick { QUICK_RUN } else { args.run };
     let depths = depth_plan(&base, timing(if args.qd { run_time } else { run_time.min(SEARCH_RUN_MAX) }))?;
     let targets = std::slice::from_ref(&args.target);
-    let output = check_output(args.kept.output.as_deref(), targets, &args.store, &args.form)?;
+    let output = check_output(args.kept.output.as_deref(), targets, &args.store, args.view.form())?;
     let store = open_store(&args.store)?;
     let array = array_of_run(None, targets, &store)?;
     let stop = stop_on_signals()?;
@@ -49,8 +49,8 @@ pub(crate) fn curve(args: &CurveArgs) -> anyhow::Result<Exit> {
     let telling = Telling {
         label: args.kept.label.as_deref(),
         note: args.kept.note.as_deref(),
-        form: args.form.form(),
-        options: args.explain.options(),
+        form: args.view.form(),
+        options: args.view.options(),
     };
     let run = |order: Order<'_>| -> anyhow::Result<Exit> {
         let done = execute(order, &args.io, &store, &stop)?;
@@ -94,7 +94,7 @@ fn plan(args: &CurveArgs) -> anyhow::Result<Plan> {
         bail!("on which target? For example: assay curve ./t.dat {}", args.target);
     }
     let choice =
-        Choice { set: &args.set, only: &args.only, size: args.size, seed: args.seed, ..Choice::default() };
+        Choice { set: &args.choice.set, only: &args.choice.only, size: args.size, seed: args.seed, ..Choice::default() };
     match &args.plan {
         Some(name) => resolve(name, &choice),
         None => Ok(PlanFile::parse("curve", DEFAULT_PLAN)?.resolve(&overrides(&choice)?)?),

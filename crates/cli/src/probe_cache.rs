@@ -22,7 +22,7 @@ const TIMES_MEMORY: u64 = 2;
 
 pub(crate) fn probe_cache(args: &ProbeCacheArgs) -> anyhow::Result<Exit> {
     let targets = std::slice::from_ref(&args.target);
-    let output = check_output(args.kept.output.as_deref(), targets, &args.store, &args.form)?;
+    let output = check_output(args.kept.output.as_deref(), targets, &args.store, args.view.form())?;
     let store = open_store(&args.store)?;
     let array = array_of_run(None, targets, &store)?;
     let stop = stop_on_signals()?;
@@ -49,8 +49,8 @@ pub(crate) fn probe_cache(args: &ProbeCacheArgs) -> anyhow::Result<Exit> {
     let telling = Telling {
         label: args.kept.label.as_deref(),
         note: args.kept.note.as_deref(),
-        form: args.form.form(),
-        options: args.explain.options(),
+        form: args.view.form(),
+        options: args.view.options(),
     };
     let printed = tell(telling, &done, output.as_ref());
     done.end(printed)

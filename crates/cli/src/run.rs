@@ -20,7 +20,7 @@ use assay_spec::{Address, Overrides, Plan, PlanFile, without_secret};
 use assay_store::Store;
 use assay_target::{Caching, Durability};
 
-use crate::args::{Form, FormArgs, Io, IoArgs, RunArgs, StoreArgs};
+use crate::args::{Form, Io, IoArgs, RunArgs, StoreArgs};
 use crate::exit::{Exit, Failed};
 use crate::foreign::ForeignOrder;
 use crate::keep::Keeper;
@@ -55,8 +55,8 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     let telling = Telling {
         label: args.label.as_deref(),
         note: args.note.as_deref(),
-        form: args.form.form(),
-        options: args.explain.options(),
+        form: args.view.form(),
+        options: args.view.options(),
     };
     let printed = tell(telling, &done, output.as_ref());
     done.end(printed)
@@ -126,7 +126,7 @@ pub(crate) fn execute(
     let begun = begin(io, store, order.plan, &targets);
     let (awake, header) = match begun {
         Ok(begun) => begun,
-        // The targets may have been filled by now.
+        // The targets may have been filled in the meantime.
         Err(error) => {
             let _ = targets.close();
             return Err(Failed::new(Exit::Errors, error).into());
@@ -185,9 +185,9 @@ fn simulated_arrays(addresses: &[Address]) -> anyhow::Result<SimulatedArrays> {
 fn plan(args: &RunArgs, imported: Option<&ImportedPlan>) -> anyhow::Result<Plan> {
     let pace = if args.quick { StepLength::Quick } else { StepLength::AsWritten };
     let choice = Choice {
-        set: &args.set,
+        set: &args.choice.set,
         rate: args.rate,
-        only: &args.only,
+        only: &args.choice.only,
         size: args.size,
         seed: args.seed,
         pace,
@@ -271,7 +271,7 @@ fn addresses(targets: &[String]) -> anyhow::Result<Vec<Address>> {
 /// Refuses before the run what would fail after it, and targets and reports that would overwrite the store. Returns
 /// where the report goes.
 fn check_paths(args: &RunArgs, targets: &[String]) -> anyhow::Result<Option<Output>> {
-    check_output(args.output.as_deref(), targets, &args.store, &args.form)
+    check_output(args.output.as_deref(), targets, &args.store, args.view.form())
 }
 
 /// The same for any verb that runs a plan.
@@ -279,13 +279,13 @@ pub(crate) fn check_output(
     output: Option<&Path>,
     targets: &[String],
     store: &StoreArgs,
-    form: &FormArgs,
+    form: Form,
 ) -> anyhow::Result<Option<Output>> {
     let targets = addresses(targets)?;
     refuse_store(&targets, store)?;
     let Some(path) = output else { return Ok(None) };
     let output = Output::check_named(path, Kept::of(store, &targets), None)?;
-    if form.form() != Form::Text && output.is_stdout() {
+    if form != Form::Text && output.is_stdout() {
         bail!("-o - and the format both print to standard output; give the report a file");
     }
     Ok(Some(output))

@@ -109,7 +109,7 @@ pub(crate) fn run_step<T: Target>(
         stalls::tell_abandoned(context, &ends, emitter)?;
         let mut end = step_end(context, &control, jobs, ends, watched?);
         (end.paths, end.writes, end.workers) = (paths, writes, places);
-        // After everything else: also a gap over the end of the window has ended by now.
+        // After everything else: a gap over the end of the window has ended, too.
         let times = times(&control, &end);
         end.gaps = emitter.gaps().into_iter().map(|gap| gap.placed(times)).collect();
         Ok(end)
@@ -447,19 +447,7 @@ fn step_end(
         None if context.stop.is_set() => StepReason::Interrupted,
         None => StepReason::Done,
     };
-    let mut end = StepEnd {
-        step: context.id,
-        reason,
-        jobs,
-        cpu,
-        failures: Vec::new(),
-        mismatches: Vec::new(),
-        mismatch_count: 0,
-        paths: Vec::new(),
-        writes: Vec::new(),
-        workers: Vec::new(),
-        gaps: Vec::new(),
-    };
+    let mut end = StepEnd::new(context.id, reason, jobs, cpu);
     for worker in ends {
         end.failures.extend(worker.failures);
         end.mismatches.extend(worker.mismatches);

@@ -130,7 +130,7 @@ pub enum PrepareError {
     ForeignFile {
         /// The path.
         path: String,
-        /// "was not made by Assay" and the like.
+        /// "was not created by Assay" and the like.
         why: &'static str,
         /// The test that writes.
         test: String,
@@ -350,9 +350,7 @@ impl PrepareError {
 
     /// Of a file whose blocks carry no stamps; `name` is what `--overwrite` takes for it.
     pub(crate) fn unfilled_file(path: String, name: &str) -> Self {
-        let next = format!(
-            "choose another name, which is then filled, or allow this one to be lost: --overwrite {name}"
-        );
+        let next = format!("choose another name, or allow this file to be overwritten: --overwrite {name}");
         Self::VerifyUnfilled { path, next }
     }
 

@@ -231,7 +231,7 @@ impl Filling<'_> {
             (Some(why), _) => Err(format!("COMMIT: {why}")),
             (None, 0) => Ok(()),
             (None, writes) => Err(format!(
-                "the server restarted meanwhile, and {writes} writes that it had not committed may be lost; run again"
+                "the server restarted during the fill, and {writes} uncommitted writes may be lost; run again"
             )),
         }
     }

@@ -4,6 +4,8 @@
 use assay_spec::units::Bytes;
 use jiff::Timestamp;
 
+use crate::table::separated;
+
 /// Which unit a column of latencies is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TimeUnit {
@@ -45,7 +47,7 @@ pub(crate) fn column(values: &[Option<f64>]) -> Vec<String> {
     values.iter().map(|v| cell(*v, decimals)).collect()
 }
 
-/// One value with so many decimals, or a dash where there is none.
+/// One value with this many decimals, or a dash where there is none.
 pub(crate) fn cell(value: Option<f64>, decimals: usize) -> String {
     match value {
         Some(v) if v.is_finite() => format!("{v:.decimals$}"),
@@ -63,6 +65,11 @@ pub(crate) fn short(value: f64) -> String {
         v if v >= 0.01 => format!("{value:.2}"),
         _ => format!("{value:.1e}"),
     }
+}
+
+/// The same for a person, with its thousands separated.
+pub(crate) fn long(value: f64) -> String {
+    separated(&short(value))
 }
 
 /// A size as people say it: `7.8 GiB`.

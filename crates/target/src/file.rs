@@ -196,7 +196,7 @@ pub enum Removal {
     Removed,
     /// Assay did not create it, or somebody changed it since.
     NotOurs,
-    /// Its name leads to another file by now, or to none; nothing was removed.
+    /// Its name now refers to another file, or to none; nothing was removed.
     Elsewhere,
     /// Another run on this machine uses it; nothing was removed.
     InUse,

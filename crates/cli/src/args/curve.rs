@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use assay_spec::units::{Nanos, SizeSpec};
 use clap::Args;
 
-use super::{ExplainArgs, FormArgs, IoArgs, StoreArgs, label_text};
+use super::{ChoiceArgs, IoArgs, StoreArgs, ViewArgs, label_text};
 
 const CURVE_EXAMPLES: &str = "\
 Examples:
@@ -43,12 +43,8 @@ pub(crate) struct CurveArgs {
     /// Two seconds for each step instead.
     #[arg(long, conflicts_with = "run")]
     pub(crate) quick: bool,
-    /// Override a field of every test: size=8KiB, read=70, workers=2.
-    #[arg(long, value_name = "KEY=VALUE")]
-    pub(crate) set: Vec<String>,
-    /// Only the tests of the plan with this in their name.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) only: Vec<String>,
+    #[command(flatten)]
+    pub(crate) choice: ChoiceArgs,
     /// Seed of all random sequences.
     #[arg(long, value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
     pub(crate) seed: Option<u64>,
@@ -57,9 +53,7 @@ pub(crate) struct CurveArgs {
     #[command(flatten)]
     pub(crate) io: IoArgs,
     #[command(flatten)]
-    pub(crate) explain: ExplainArgs,
-    #[command(flatten)]
-    pub(crate) form: FormArgs,
+    pub(crate) view: ViewArgs,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
 }

@@ -3,7 +3,7 @@
 use assay_spec::units::{Bytes, Nanos, SizeSpec};
 use clap::Args;
 
-use super::{ExplainArgs, FormArgs, IoArgs, KeptArgs, StoreArgs};
+use super::{IoArgs, KeptArgs, StoreArgs, ViewArgs};
 
 /// Memory between the tester and the disks, as somebody who knows states it.
 #[derive(Debug, Args)]
@@ -56,9 +56,7 @@ pub(crate) struct ProbeCacheArgs {
     #[command(flatten)]
     pub(crate) io: IoArgs,
     #[command(flatten)]
-    pub(crate) explain: ExplainArgs,
-    #[command(flatten)]
-    pub(crate) form: FormArgs,
+    pub(crate) view: ViewArgs,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
 }

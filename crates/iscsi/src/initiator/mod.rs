@@ -138,7 +138,7 @@ pub struct Initiator<B: AsRef<[u8]> + AsMut<[u8]>> {
     last_block: LastBlock,
     stall: StallWatch,
     all_down_since: Option<Instant>,
-    /// Paths whose fenced writes the LUN reset in the air covers, and the path it was sent on.
+    /// Paths whose fenced writes the LUN reset in flight covers, and the path it was sent on.
     reset_in_air: Option<(u8, u64)>,
     lost: Option<Lost>,
 }
@@ -318,7 +318,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             return Err("offset and length must be multiples of the logical block, and the length not zero");
         }
         if command.offset_bytes.checked_add(data_bytes).is_none_or(|end| end > capacity.bytes()) {
-            return Err("the I/O reaches beyond the end of the unit");
+            return Err("the I/O extends beyond the end of the LUN");
         }
         let lba = command.offset_bytes / block_bytes;
         let blocks = command.data_bytes / capacity.block_bytes;
@@ -402,7 +402,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Drop for Initiator<B> {
         for path in &mut self.paths {
             let State::Online(connection) = &mut path.state else { continue };
             connection.session.logout();
-            // What is still in the air may not be carried out later: such a connection is reset, not closed.
+            // What is still in flight may not be carried out later: such a connection is reset, not closed.
             if busy || connection.pump(path.index, &mut self.slots, deadline).is_err() {
                 path.state = abandon(
                     std::mem::replace(&mut path.state, State::Down { retry_at: deadline }),

@@ -20,7 +20,7 @@ const READY_TRIES_MAX: u8 = 16;
 const PAGE_BYTES: u16 = 1024;
 /// Space for page 80.
 const SERIAL_BYTES: u16 = 255;
-const TOO_LARGE: &str = "the unit is too large for READ CAPACITY(10) and does not know the other form";
+const TOO_LARGE: &str = "the LUN is too large for READ CAPACITY(10) and does not support READ CAPACITY(16)";
 /// Space for the target port groups, bytes.
 const ANSWER_BYTES: u32 = 1024;
 
@@ -51,7 +51,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             ProbeStep::Groups => (cdb::report_target_port_groups(ANSWER_BYTES), ANSWER_BYTES),
         };
         let Some(user) = self.slots.take() else {
-            return self.lun_unusable(at, "no room for one more command".into(), now);
+            return self.lun_unusable(at, "no free slot for another command".into(), now);
         };
         let path = self.paths[at].index;
         let slot = self.slots.get_mut(user);
@@ -79,7 +79,11 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     }
 
     pub(super) fn probe_lost(&mut self, path: u8, now: Instant) {
-        self.lun_unusable(usize::from(path), "a command of the first look was aborted".into(), now);
+        self.lun_unusable(
+            usize::from(path),
+            "a command that reads the identity of the LUN was aborted".into(),
+            now,
+        );
     }
 
     fn lun_unusable(&mut self, at: usize, why: String, now: Instant) {
@@ -306,7 +310,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         self.log.push(now, Some(index), EventKind::PathUp { portal });
         if is_serial {
             let words =
-                "the command window of the target holds one command; Assay sends it one at a time".to_owned();
+                "the target's command window holds one command; Assay sends one command at a time".to_owned();
             self.log.push(now, Some(index), EventKind::Deviation(words));
         }
     }

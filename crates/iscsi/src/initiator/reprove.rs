@@ -135,7 +135,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     pub(super) fn remember(&mut self, user: u32) {
         let block_bytes = self.capacity().block_bytes;
         let lba = self.slots.get(user).lba;
-        // A later write to the same block may be in the air already.
+        // A later write to the same block may be in flight already.
         let overlaps = |(other, slot): (u32, &crate::slots::Slot<B>)| {
             other != user
                 && slot.direction == Direction::Write

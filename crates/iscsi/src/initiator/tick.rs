@@ -91,7 +91,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         self.fail_path(at, &PathError::TimedOut { what, portal, limit_ms: limit.as_millis() }, now);
     }
 
-    /// Aborts commands that are in the air for too long, one at a time per path.
+    /// Aborts commands that are in flight for too long, one at a time per path.
     fn abort_overdue(&mut self, now: Instant) {
         let timeouts = &self.config.timeouts;
         let limit = timeouts.command;
@@ -155,12 +155,12 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             return self.log.push(now, None, EventKind::AllPathsDown);
         };
         // Before the first path was up, `connect` has its own limit.
-        if now.duration_since(since) >= self.config.timeouts.no_path
-            && self.capacity.is_some()
-            && self.lost.is_none()
-        {
+        let away = now.duration_since(since);
+        let is_lost =
+            assay_tcp::is_lost(away, self.config.timeouts.no_path, || !self.overdue(now).is_empty());
+        if is_lost && self.capacity.is_some() && self.lost.is_none() {
             let last = self.paths.iter().find_map(|path| path.last_error.clone());
-            let waited_s = now.duration_since(since).as_secs();
+            let waited_s = away.as_secs();
             self.give_up(Lost::NoPath { waited_s, last: last.unwrap_or_else(|| "none".into()) });
         }
     }

@@ -69,10 +69,10 @@ pub(crate) struct Connection {
     pub received_at: Instant,
     /// Since when nothing came, of a path that gets no new commands for that.
     pub suspect_since: Option<Instant>,
-    /// The ping in the air.
+    /// The ping in flight.
     pub ping: Option<(u32, Instant)>,
     pub next_ping_at: Instant,
-    /// When the abort or reset in the air must be answered.
+    /// When the abort or reset in flight must be answered.
     pub manage_deadline: Option<Instant>,
     /// The target asked us to go; no more commands are started.
     pub is_leaving: bool,
@@ -157,7 +157,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Sends a ping, unless one is in the air.
+    /// Sends a ping, unless one is in flight.
     pub(crate) fn ask(&mut self, now: Instant) {
         if self.ping.is_none() && self.session.may_ping() {
             self.ping = Some((self.session.ping(), now));

@@ -59,7 +59,7 @@ pub(crate) struct Path {
     pub group: Option<u16>,
     /// ALUA group of the port, known after the probe.
     pub port_group: Option<u16>,
-    /// Commands in the air allowed; lowered by TASK SET FULL.
+    /// Commands in flight allowed; lowered by TASK SET FULL.
     pub depth_limit: u16,
     /// Good completions since the limit was lowered.
     pub good_since_full: u32,

@@ -119,7 +119,7 @@ fn a_path_that_leads_elsewhere_is_fenced_and_the_other_serves_on() {
         _ => None,
     });
     assert!(
-        cause.as_ref().is_some_and(|cause| cause.contains("it is another unit: its WWID is")),
+        cause.as_ref().is_some_and(|cause| cause.contains("it is a different unit: its WWID is")),
         "{cause:?}"
     );
     assert!(first.stage.disk.lock().unwrap().iter().all(|byte| *byte == FOREIGN));

@@ -60,7 +60,7 @@ fn a_silent_path_gets_no_commands_until_it_says_something() {
         *path == Some(0) && matches!(kind, EventKind::PathSilent { .. })
     });
     let held = initiator.stats()[0].outstanding;
-    assert!(held > 0, "what was in the air there stays there");
+    assert!(held > 0, "what was in flight there stays there");
     for tag in 0..100 {
         initiator.submit(command(Kind::Read, tag, tag, vec![1; 512])).unwrap();
     }

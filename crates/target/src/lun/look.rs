@@ -154,7 +154,7 @@ fn look_with(
     })
 }
 
-/// Lets the pings go their round; nothing else is in the air.
+/// Lets the pings go their round; nothing else is in flight.
 fn ping(initiator: &mut Initiator<Vec<u8>>) -> Result<(), String> {
     let until = Instant::now() + PING_FOR;
     let mut done = Vec::new();
@@ -228,7 +228,7 @@ impl LunReader<'_> {
                 let Some((offset_bytes, data_bytes)) = pieces.next() else { break };
                 let buf = vec![0; data_bytes as usize];
                 let command = Command { tag, kind: Kind::Read, offset_bytes, data_bytes, fua: Fua::Off, buf };
-                self.initiator.submit(command).map_err(|_| "the initiator takes no command".to_owned())?;
+                self.initiator.submit(command).map_err(|_| "the initiator accepts no command".to_owned())?;
                 *read = Some((offset_bytes, data_bytes));
             }
             let Some((offset_bytes, data_bytes)) = reads.iter().flatten().min() else {
