@@ -2,7 +2,7 @@
 //! costs.
 //!
 //! A cache of C bytes that holds the data used last answers a share min(1, C/W) of uniformly random reads over a
-//! working set of W bytes that has been read once. Hits and misses are told apart by their time, if the two lie well
+//! working set of W bytes that has been read once. Hits and misses are distinguished by their time, if the two lie well
 //! apart: a time T is looked for below which exactly that share of the reads lies, in every working set, with one C. A
 //! latency that merely grows with the working set (longer seeks, a busy neighbour) does not follow that law.
 

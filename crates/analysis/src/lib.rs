@@ -24,7 +24,9 @@ mod precision;
 mod rules;
 mod series;
 mod shape;
+mod steadiness;
 mod summary;
+mod timeline;
 mod verdict;
 
 pub use array_region::{ArrayRegion, array_region};
@@ -46,8 +48,10 @@ pub use rules::gaps::gap_in_fill;
 pub use rules::settings::{SlowSetting, slow_lun_settings, slow_nfs_settings};
 pub use rules::{disturbed_steps, findings, rule_name};
 pub use series::Point;
+pub use steadiness::{FiveParts, five_parts};
 pub use summary::{
     Cpu, DiskUse, HostView, JobSummary, Load, OpSummary, RunStatus, RunSummary, StepSummary, TcpPoint,
     TcpSummary,
 };
+pub use timeline::{HeatMap, Timeline, TimelineSample};
 pub use verdict::{Agreement, RunVerdict, Verdict};

@@ -93,8 +93,13 @@ fn plan(args: &CurveArgs) -> anyhow::Result<Plan> {
     if args.plan.is_none() && is_plan(&args.target) {
         bail!("on which target? For example: assay curve ./t.dat {}", args.target);
     }
-    let choice =
-        Choice { set: &args.choice.set, only: &args.choice.only, size: args.size, seed: args.seed, ..Choice::default() };
+    let choice = Choice {
+        set: &args.choice.set,
+        only: &args.choice.only,
+        size: args.size,
+        seed: args.seed,
+        ..Choice::default()
+    };
     match &args.plan {
         Some(name) => resolve(name, &choice),
         None => Ok(PlanFile::parse("curve", DEFAULT_PLAN)?.resolve(&overrides(&choice)?)?),

@@ -110,8 +110,8 @@ fn words(probe: &CacheProbe) -> Vec<String> {
         let largest = probe.working_sets.last().map_or(0, |set| set.bytes);
         let untouched = probe.working_sets.iter().filter(|s| s.touched.is_some_and(|t| t < 0.95)).count();
         words.push(format!(
-            "No cache was found between working sets of 64 MiB and {}: the share of fast reads does not fall as a cache \
-             of any size in between would make it. A cache larger than that would answer every read.",
+            "No cache was found between working sets of 64 MiB and {}: the share of fast reads does not fall as a \
+             cache of any size in between would make it. A cache larger than that would answer every read.",
             size(largest)
         ));
         if untouched > 0 {
@@ -138,8 +138,8 @@ fn write_words(probe: &CacheProbe) -> Vec<String> {
     if let Some(writes) = probe.absorption {
         words.push(match writes.drop {
             Some(drop) => format!(
-                "Random 64 KiB writes ran at {} MiB/s until second {:.0}, when {} had been written, and at {} MiB/s from \
-                 then on: a write cache took about {}, and drains at the later rate.",
+                "Random 64 KiB writes ran at {} MiB/s until second {:.0}, when {} had been written, and at {} MiB/s \
+                 from then on: a write cache took about {}, and drains at the later rate.",
                 number::short(writes.before_mib_per_s),
                 drop.at_s,
                 bytes(drop.bytes_until),
@@ -157,12 +157,12 @@ fn write_words(probe: &CacheProbe) -> Vec<String> {
     if let Some(flush) = &probe.flush {
         let means = match flush.meaning {
             FlushMeaning::FasterThanRotation => {
-                "less than half a revolution of the disk: a cache acknowledges them, and unless it is protected, a power \
-                 failure loses them"
+                "less than half a revolution of the disk: a cache acknowledges them, and unless it is protected, a \
+                 power failure loses them"
             }
             FlushMeaning::VolatileCacheAnswers => {
-                "durable writes cost nothing although the device reports a volatile write cache (write back): it answers \
-                 the flush itself. That is safe only if a battery or capacitors protect the cache"
+                "durable writes cost nothing although the device reports a volatile write cache (write back): it \
+                 answers the flush itself. That is safe only if a battery or capacitors protect the cache"
             }
             FlushMeaning::NoCost => {
                 "durable writes cost nothing: the target holds them in protected memory, or does not make them durable"

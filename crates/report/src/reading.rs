@@ -136,6 +136,7 @@ fn row(plan: &Plan, test: &Test) -> Row {
         // A document has no distributions, so nothing is known of the error of a percentile.
         p50_ms: test.total.response_us.p50.map(|us| Estimate::bare(us / 1e3)),
         p99_ms: test.total.response_us.p99.map(|us| Estimate::bare(us / 1e3)),
+        curve_ms: Vec::new(),
         seconds: test.series.iter().map(|s| s.iops).collect(),
         expected: test.expected.as_ref().map(|e| Bounds {
             lo: e.iops.lo,

@@ -22,7 +22,8 @@ const VALLEY_SHARE_MAX: f64 = 0.25;
 const MIXED: std::ops::RangeInclusive<f64> = 0.05..=0.95;
 /// Two caches differ in size by at least this factor.
 const SIZES_APART: f64 = 1.4;
-/// In a single distribution, modes are told apart only if they are this far apart: queues alone make a factor of two.
+/// In a single distribution, modes are distinguished only if they are this far apart: queues alone make a factor of
+/// two.
 const MODES_APART: f64 = 4.0;
 
 /// Returns the caches that random reads over working sets show: size of each working set in bytes, and the times of

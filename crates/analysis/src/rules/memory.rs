@@ -40,8 +40,8 @@ fn in_memory(run: Run<'_>, memory: u64, whose: &str, option: &str, next: &'stati
     Some(Fired {
         severity: Severity::Warning,
         says: format!(
-            "The test covers {:.2} GiB, less than twice {whose} ({:.2} GiB, {option}): memory may have answered half of \
-             the I/Os or more.",
+            "The test covers {:.2} GiB, less than twice {whose} ({:.2} GiB, {option}): memory may have answered half \
+             of the I/Os or more.",
             gib(span),
             gib(memory)
         ),
@@ -73,8 +73,8 @@ pub(super) fn hits(case: StepCase<'_>) -> Option<Fired> {
     Some(Fired {
         severity: Severity::Info,
         says: format!(
-            "{:.0} % of the random reads took about {}, the others about {}: a cache probably answered the fast ones. One \
-             that holds the data used last would have {held_gib:.2} GiB.",
+            "{:.0} % of the random reads took about {}, the others about {}: a cache probably answered the fast ones. \
+             One that holds the data used last would have {held_gib:.2} GiB.",
             share * 100.0,
             time(modes.fast_us),
             time(modes.slow_us)
@@ -104,8 +104,8 @@ pub(super) fn fast_flush(case: StepCase<'_>) -> Option<Fired> {
     (mean_us < HALF_REVOLUTION_US).then(|| Fired {
         severity: Severity::Warning,
         says: format!(
-            "Durable writes to a rotating disk took {} on average, less than half a revolution at 7200 rpm (4.17 ms): a \
-             cache acknowledged them. Unless a battery or capacitor protects it, a power failure loses them.",
+            "Durable writes to a rotating disk took {} on average, less than half a revolution at 7200 rpm (4.17 ms): \
+             a cache acknowledged them. Unless a battery or capacitor protects it, a power failure loses them.",
             time(mean_us)
         ),
         evidence: vec![

@@ -19,9 +19,9 @@ Examples:
   Queue depths 1 to 256 instead of offered loads:
     assay curve ./t.dat --qd
 
-The maximum is searched for with queue depths 1 to 256, 2 seconds each, as a run of its own. The curve is the next run: \
-the maximum as a closed loop, then 10 to 95 % of it as an open loop with random (Poisson) arrivals. Both are stored; \
-assay show, report, compare and export take them. The rules for writing are those of assay run.";
+The maximum is searched for with queue depths 1 to 256, 2 seconds each, as a run of its own. The curve is the next \
+run: the maximum as a closed loop, then 10 to 95 % of it as an open loop with random (Poisson) arrivals. Both are \
+stored; assay show, report, compare and export take them. The rules for writing are those of assay run.";
 
 #[derive(Debug, Args)]
 #[command(after_help = CURVE_EXAMPLES, override_usage = "assay curve [OPTIONS] TARGET [PLAN]")]

@@ -74,7 +74,7 @@ impl Axis {
 
     /// Shares of all I/Os so that each nine takes as much room: a value is -log10(1 - share).
     pub(crate) fn percentiles(title: &str, high: f64) -> Self {
-        let known = [(0.0, "0"), (0.5, "50"), (0.9, "90"), (0.99, "99"), (0.999, "99.9"), (0.9999, "99.99")];
+        let known = [(0.5, "50"), (0.9, "90"), (0.99, "99"), (0.999, "99.9"), (0.9999, "99.99")];
         let nines = |share: f64| -(1.0_f64 - share).log10();
         let ticks = known.map(|(share, name)| (nines(share), format!("{name} %")));
         let ticks = ticks.into_iter().filter(|(value, _)| *value <= high + 1e-9).collect();
