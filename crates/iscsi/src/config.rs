@@ -36,6 +36,19 @@ pub struct Config {
     pub fence: Fence,
     /// What the unit must be, shared by all initiators that drive it.
     pub proof: Arc<UnitProof>,
+    /// How closely the unit is watched once it was written.
+    pub watch: UnitWatch,
+}
+
+/// How closely a unit is watched while it is written, for targets that do not report that another one took its number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UnitWatch {
+    /// All the time: nothing is measured.
+    Closely,
+    /// Once a second.
+    Regularly,
+    /// Only when the target reports something.
+    OnNews,
 }
 
 impl Config {
@@ -56,6 +69,7 @@ impl Config {
             timeouts: Timeouts::default(),
             fence: Fence::ReinstatementOrReset,
             proof: Arc::default(),
+            watch: UnitWatch::Regularly,
         }
     }
 }

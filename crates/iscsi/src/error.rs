@@ -25,7 +25,7 @@ pub enum IoError {
         /// Bytes asked for.
         expected_bytes: u32,
     },
-    /// Given up after several tries.
+    /// Gave up after several attempts.
     #[error("gave up after {attempts} attempts; the last one failed: {last}")]
     GivenUp {
         /// How often it was sent.
@@ -115,7 +115,7 @@ pub enum PathError {
         /// What it may have wanted.
         hint: &'static str,
     },
-    /// The connection broke, or the target broke the protocol.
+    /// The connection failed, or the target violated the protocol.
     #[error("connection to {portal} ended: {why}")]
     Connection {
         /// Portal.

@@ -179,7 +179,7 @@ pub enum IoError {
     /// The server broke its word.
     #[error("{0}")]
     Broken(&'static str),
-    /// Given up after several tries.
+    /// Gave up after several attempts.
     #[error("gave up after {attempts} attempts; the last one failed: {last}")]
     GivenUp {
         /// How often it was sent.

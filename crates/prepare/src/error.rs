@@ -7,7 +7,7 @@ use assay_spec::units::Bytes;
 use assay_target::OpenError;
 use thiserror::Error;
 
-/// Why a target cannot be used. Whatever it says, nothing was written.
+/// Why a target cannot be used. Nothing was written, unless it is one of those of filling, or says what is left.
 #[derive(Debug, Error)]
 pub enum PrepareError {
     /// No target was given.
@@ -322,6 +322,14 @@ pub enum PrepareError {
         path: String,
         /// The system's words.
         source: io::Error,
+    },
+    /// Opening failed, and what it had changed could not be taken back.
+    #[error("{source}; what was done before could not be taken back: {left}")]
+    NotUndone {
+        /// What is left, a clause each.
+        left: String,
+        /// Why opening failed.
+        source: Box<PrepareError>,
     },
     /// Filling failed.
     #[error("filling {path} failed at {at}: {why}")]

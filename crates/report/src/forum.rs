@@ -4,8 +4,8 @@ use assay_analysis::{JobSummary, OpSummary, StepSummary};
 use assay_record::{Latency, PathEnd};
 
 use crate::network::PathUse;
-use crate::number::{self, TimeUnit};
-use crate::table::{Cell, Column, Decimals, Narrow, Row, Table, separated};
+use crate::number::{self, TimeUnit, separated};
+use crate::table::{Cell, Column, Decimals, Narrow, Row, Table};
 
 /// Names of tests keep this many columns where text is narrow: those of the forum's tests fit.
 const NAME_COLUMNS: usize = 24;

@@ -4,8 +4,6 @@
 use assay_spec::units::Bytes;
 use jiff::Timestamp;
 
-use crate::table::separated;
-
 /// Which unit a column of latencies is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TimeUnit {
@@ -67,7 +65,24 @@ pub(crate) fn short(value: f64) -> String {
     }
 }
 
-/// The same for a person, with its thousands separated.
+/// Returns a written number with its thousands separated: `12,345.6`. Numbers in exponent form stay as they are.
+pub(crate) fn separated(number: &str) -> String {
+    let (sign, digits) = number.strip_prefix('-').map_or(("", number), |rest| ("-", rest));
+    let whole = digits.split('.').next().unwrap_or_default();
+    if whole.len() <= 3 || !whole.bytes().all(|b| b.is_ascii_digit()) {
+        return number.to_owned();
+    }
+    let mut text = sign.to_owned();
+    for (index, digit) in whole.chars().enumerate() {
+        if index > 0 && (whole.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text + &digits[whole.len()..]
+}
+
+/// Returns what `short` writes, with its thousands separated.
 pub(crate) fn long(value: f64) -> String {
     separated(&short(value))
 }
@@ -110,6 +125,21 @@ fn stamp(unix_ms: u64, format: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn thousands_are_separated_in_whole_numbers_only() {
+        for (number, text) in [
+            ("0.12", "0.12"),
+            ("999", "999"),
+            ("1000", "1,000"),
+            ("-12345.67", "-12,345.67"),
+            ("1234567", "1,234,567"),
+            ("1.0e-5", "1.0e-5"),
+            ("-", "-"),
+        ] {
+            assert_eq!(separated(number), text);
+        }
+    }
 
     #[test]
     fn a_column_has_one_count_of_decimals() {

@@ -17,6 +17,7 @@ mod reprove;
 mod settle;
 mod silence;
 mod tick;
+mod watch;
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -36,6 +37,7 @@ use crate::stats::PathStatus;
 
 pub use control::Transfer;
 pub(crate) use recover::login_error;
+pub(crate) use watch::Check;
 
 /// Slots beyond the caller's depth, for control commands.
 const CONTROL_SLOTS: u32 = 4;
@@ -128,6 +130,10 @@ pub struct Initiator<B: AsRef<[u8]> + AsMut<[u8]>> {
     log: EventLog<EventKind>,
     tcp_facts: Option<TcpFactsReader>,
 
+    /// How often the unit was doubted when the paths looked at it last.
+    doubts: u64,
+    /// The buffer of the next check.
+    check_data: Vec<u8>,
     /// The next write that ends is remembered as a witness.
     is_sampling: bool,
     /// A path served I/O at any time.
@@ -196,6 +202,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             session_events: Vec::with_capacity(256),
             log: EventLog::default(),
             tcp_facts: TcpFactsReader::open().ok(),
+            doubts: config.proof.doubts(),
+            check_data: Vec::new(),
             is_sampling: false,
             has_served: false,
             wwid: None,

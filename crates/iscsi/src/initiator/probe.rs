@@ -65,7 +65,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         slot.place = CommandState::Bound { path };
         self.paths[at].pending.push_front(user);
         if let State::Online(connection) = &mut self.paths[at].state {
-            connection.probe = Some(user);
+            (connection.probe, connection.check) = (Some(user), None);
         }
     }
 
@@ -73,7 +73,11 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     pub(super) fn read_access_state(&mut self, at: usize, now: Instant) {
         let path = self.paths[at].index;
         let is_probe = |owner| matches!(owner, Owner::Probe { path: of } if of == path);
-        if self.paths[at].is_serving() && !self.slots.live().any(|(_, slot)| is_probe(slot.owner)) {
+        // A check gives way: it comes again.
+        let is_checking =
+            matches!(&self.paths[at].state, State::Online(connection) if connection.check.is_some());
+        let is_free = is_checking || !self.slots.live().any(|(_, slot)| is_probe(slot.owner));
+        if self.paths[at].is_serving() && is_free {
             self.send_probe(at, ProbeStep::Groups, now);
         }
     }
@@ -105,6 +109,9 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         // A question from before the look began anew.
         if connection.probe.take_if(|probe| *probe == user).is_none() {
             return;
+        }
+        if let Some(check) = connection.check.take() {
+            return self.checked(at, check, outcome, data, now);
         }
         let step = match connection.phase {
             Phase::Probing { step, .. } => step,

@@ -139,7 +139,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             self.read_access_state(at, now);
         }
         if known.tells_of_another_unit() {
-            self.reprove(at, now);
+            self.doubt(at, now);
         }
         match known.action() {
             SenseAction::Succeed => self.judge_length(user, outcome),
@@ -183,8 +183,15 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
                 path.depth_limit += 1;
             }
         }
-        if self.is_sampling && self.slots.get(user).direction == Direction::Write {
-            self.remember(user);
+        let slot = self.slots.get(user);
+        if slot.direction == Direction::Write && matches!(slot.owner, Owner::Caller { .. }) {
+            let is_first = !self.config.proof.is_written();
+            if self.is_sampling || is_first {
+                self.remember(user);
+            }
+            if is_first {
+                self.config.proof.written();
+            }
         }
         self.finish(user, Ok(bytes));
     }
@@ -287,7 +294,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
                 let words = known.map_or_else(|| "asynchronous event".to_owned(), |s| s.to_string());
                 self.log.push(now, Some(path), EventKind::TargetSays(words));
                 if known.is_some_and(|sense| sense.tells_of_another_unit()) {
-                    self.reprove(at, now);
+                    self.doubt(at, now);
                 }
             }
             SessionEvent::Rejected { reason, opcode } => {

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use assay_tcp::Blocking;
 
+use crate::initiator::Check;
 use crate::login::Negotiated;
 use crate::pdu::{Bhs, Response};
 use crate::proof::{UnitIdentity, Witness};
@@ -55,6 +56,8 @@ pub(crate) struct Connection {
     pub phase: Phase,
     /// The command of the current step.
     pub probe: Option<u32>,
+    /// What that command is, where it is none of a step.
+    pub check: Option<Check>,
     /// What the unit said of itself so far.
     pub identity: UnitIdentity,
     /// Blocks by which it proves itself.
@@ -92,6 +95,7 @@ impl Connection {
             session: Session::new(agreed, lun, depth),
             phase,
             probe: None,
+            check: None,
             identity: UnitIdentity::default(),
             witnesses: Vec::new(),
             attentions: 0,

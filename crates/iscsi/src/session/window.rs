@@ -8,7 +8,7 @@ use crate::serial::{at_or_before, before};
 const REPEATED_MAX: u32 = 1024;
 /// The most responses that may be late at a time: as many threads of a target may send on one connection.
 const LATE_MAX: u32 = 16;
-/// A late response comes within so many others; as many commands as a path has in the air by default.
+/// A late response comes within so many others; as many commands as a path has in flight by default.
 const LATE_RESPONSES_MAX: u32 = 128;
 
 /// Command window and status number.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use assay_iscsi::chap::{Account, ChapConfig, Secret};
 use assay_iscsi::pdu::Bhs;
 use assay_iscsi::scsi::AccessState;
-use assay_iscsi::{Completion, Config, EventKind, FencedBy, Initiator, IoError, Kind, Timeouts};
+use assay_iscsi::{Completion, Config, EventKind, FencedBy, Initiator, IoError, Kind, Timeouts, UnitWatch};
 
 use crate::scripted::{Answer, BLOCKS, Scripted};
 use crate::work::{Buffer, command};
@@ -32,6 +32,8 @@ fn connect(targets: &[&Scripted]) -> Initiator<Buffer> {
     let portals = targets.iter().map(|target| target.portal.clone()).collect();
     Initiator::connect(Config {
         timeouts: quick(),
+        // The targets have disks of their own.
+        watch: UnitWatch::OnNews,
         ..Config::new(portals, "iqn.2026-11.example:scripted", 0)
     })
     .unwrap()
@@ -157,12 +159,25 @@ fn a_command_without_an_answer_is_aborted_and_sent_again() {
     );
 }
 
+/// The first write of a run goes alone.
+fn write_first(initiator: &mut Initiator<Buffer>) {
+    initiator.submit(command(Kind::Write, 99, 99, vec![9; 512])).unwrap();
+    let mut done = Vec::new();
+    while done.is_empty() {
+        initiator.poll(Some(Duration::from_secs(1)), &mut done).unwrap();
+    }
+}
+
 #[test]
 fn writes_of_a_dead_path_wait_for_a_reset_where_nothing_else_can_fence_them() {
     // The portals are in different groups, so that no login elsewhere can reinstate the dead session.
-    let mut first = Some(Scripted::start(1, 1, |_, _| Answer::Never));
+    let mut first = Some(Scripted::start(1, 1, |_, count| match count {
+        0 => Answer::Good,
+        _ => Answer::Never,
+    }));
     let second = Scripted::start(2, 1, |_, _| Answer::Good);
     let mut initiator = connect(&[first.as_ref().unwrap(), &second]);
+    write_first(&mut initiator);
     for tag in 0..8 {
         initiator.submit(command(Kind::Write, tag, tag, vec![9; 512])).unwrap();
     }

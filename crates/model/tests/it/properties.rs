@@ -206,10 +206,11 @@ fn a_thousand_random_arrays_keep_their_bounds_and_both_engines_agree() {
     }
     println!("IOPS apart {iops_apart}, mean apart {mean_apart}, worst {worst:?}");
     assert!(beyond.is_empty(), "{}:\n{}", beyond.len(), beyond.join("\n"));
-    // A formula of mean queues errs in three ways, none of them a fault of an array. Two I/Os over two equal stations of
-    // constant service never meet, but the formula lets each wait for a part of the other: 23 % too low, at most one of
-    // 1.33. Visits that run side by side wait for the slowest, which it takes as half of an exponential's: 20 % either
-    // way. And it drains a cache through all dies at once, where as many destages as dies leave 1/e of them idle.
+    // A formula of mean queues errs in three ways, none of them a fault of an array. Two I/Os over two equal stations
+    // of constant service never meet, but the formula lets each wait for a part of the other: 23 % too low, at most
+    // one of 1.33. Visits that run side by side wait for the slowest, which it takes as half of an exponential's: 20 %
+    // either way. And it drains a cache through all dies at once, where as many destages as dies leave 1/e of them
+    // idle.
     let most = 1.0 / (1.0 - (-1.0_f64).exp());
     assert!(1.0 / 1.33 < worst[0] && worst[1] < most, "{worst:?}");
     // All three need one or two I/Os in flight, or a full cache over flash: 56 and 60 of these arrays.

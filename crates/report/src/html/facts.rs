@@ -44,7 +44,8 @@ pub(super) fn all(header: &RunHeader, summary: &RunSummary) -> String {
         text.push_str("</ul>\n");
     }
     text.push_str(&format!(
-        "<p class=\"note\">Made by assay {} from the stored events of run {}.</p>\n",
+        "<p class=\"note\">Written by assay {} from the stored events of run {}.</p>
+",
         escape(&header.version),
         escape(&header.run)
     ));

@@ -26,7 +26,7 @@ use crate::{
 };
 
 pub use assay_iscsi::login::Negotiated;
-pub use assay_iscsi::{DiscoveredPortal, DiscoveredTarget, UnitProof, resolve};
+pub use assay_iscsi::{DiscoveredPortal, DiscoveredTarget, UnitProof, UnitWatch, resolve};
 pub use hold::hold;
 pub(crate) use hold::hold_name;
 pub use identity::{LunIdentity, confirm};
@@ -66,6 +66,8 @@ pub struct LunMember {
     pub proof: Arc<UnitProof>,
     /// The unit that was looked at, which every login must lead to; `None`: whichever is there.
     pub looked: Option<LunIdentity>,
+    /// How closely it is watched while it is written.
+    pub watch: UnitWatch,
     /// What it must hold at every login.
     pub head: HeadCheck,
 }
@@ -139,7 +141,7 @@ impl LunTarget {
             return Err(OpenError::LunDepth { lun: member.address.to_string(), depth, most: DEPTH_MAX });
         }
         let mut config = config(&member.address, member.credentials.as_ref(), depth);
-        config.proof = Arc::clone(&member.proof);
+        (config.proof, config.watch) = (Arc::clone(&member.proof), member.watch);
         let mut initiator = Initiator::connect(config)
             .map_err(|e| OpenError::Lun { lun: member.address.to_string(), why: e.to_string() })?;
         identity::check(member, &mut initiator)?;
