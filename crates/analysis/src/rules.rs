@@ -14,6 +14,7 @@ mod host;
 mod identity;
 mod link;
 mod load;
+mod memory;
 mod network;
 mod nfs;
 mod pairs;

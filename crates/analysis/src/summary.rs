@@ -8,6 +8,7 @@ use assay_spec::{Pacing, units::MIB};
 use serde::{Deserialize, Serialize};
 
 use crate::series::Point;
+use crate::timeline::{HeatMap, Timeline};
 
 /// A whole run, or what there is of it so far.
 #[derive(Debug, Clone)]
@@ -119,6 +120,10 @@ pub struct StepSummary {
     pub gaps: Vec<Gap>,
     /// Second by second.
     pub series: Vec<Point>,
+    /// Latencies second by second; empty where there is no result.
+    pub heat: HeatMap,
+    /// Phases and host samples around the window.
+    pub timeline: Timeline,
     /// Host samples of the step.
     pub host: HostView,
     /// The tester's own loop.

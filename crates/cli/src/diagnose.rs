@@ -11,7 +11,7 @@ use assay_analysis::diagnose::{
 };
 use assay_engine::{RunTargets, StopSignal};
 use assay_host::{CpuSnapshot, cpu_snapshot};
-use assay_record::{DiagnosisFacts, RunHeader, StepId};
+use assay_record::{DiagnosisFacts, RunHeader, StatedMemory, StepId};
 use assay_report::text::wrap;
 use assay_report::{Meta, diagnosis};
 use assay_spec::suites::SUITES;
@@ -58,6 +58,7 @@ pub(crate) fn diagnose(args: &DiagnoseArgs) -> anyhow::Result<Exit> {
         label: args.label.as_deref(),
         note: None,
         array: None,
+        stated: StatedMemory::default(),
         too_small: too_small(args.size),
         diagnosis: Some(Budget { seconds: budget_s, load: name, writes }),
     };

@@ -83,6 +83,7 @@ impl ImportedResult {
             targets: self.targets.iter().map(target).collect(),
             host: HostFacts::default(),
             array: None,
+            stated: Default::default(),
             imported: Some(self.from.clone()),
             diagnosis: None,
         };
@@ -191,6 +192,8 @@ impl ResultRow {
 impl RowJob {
     fn plan(&self) -> Job {
         Job {
+            span: None,
+            sync: false,
             name: self.name.clone(),
             targets: Vec::new(),
             mix: self.mix.clone(),
@@ -199,7 +202,6 @@ impl RowJob {
             pacing: Pacing::Closed,
             reconnect_every: None,
             data: Data::Unique,
-            span: None,
         }
     }
 }

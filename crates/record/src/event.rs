@@ -72,12 +72,34 @@ pub struct RunHeader {
     /// one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub array: Option<String>,
+    /// Memory between the tester and the disks, as stated on the command line.
+    #[serde(default, skip_serializing_if = "StatedMemory::is_unknown")]
+    pub stated: StatedMemory,
     /// Where the results come from, if another tool measured them; `None` for a run of Assay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
     /// What the tests of the plan are, if they are the experiments of a diagnosis; `None` for every other run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diagnosis: Option<DiagnosisFacts>,
+}
+
+/// Memory that may answer in place of the disks, as somebody stated it. A run cannot see it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct StatedMemory {
+    /// Of the storage: server RAM, controller cache, bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub storage_bytes: Option<u64>,
+    /// Of the host that the tester is a guest of, bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_bytes: Option<u64>,
+}
+
+impl StatedMemory {
+    /// Whether nobody stated anything.
+    #[must_use]
+    pub fn is_unknown(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// Where results come from that another tool measured.

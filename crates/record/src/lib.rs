@@ -22,7 +22,7 @@ pub use connection::{Agreed, LunFacts, PathFacts, PingFacts, TcpPathFacts};
 pub use diagnosis::{DiagnosisFacts, Experiment};
 pub use event::{
     Event, Failure, Imported, JobEnd, Mismatch, Outcome, PathEnd, Phase, PlacementReason, RunEvent,
-    RunHeader, Stamp, StepCpu, StepEnd, StepId, StepReason, Warning, WorkerPlacement,
+    RunHeader, Stamp, StatedMemory, StepCpu, StepEnd, StepId, StepReason, Warning, WorkerPlacement,
 };
 pub use gap::{Gap, GapKind, GapPlace, StepTimes};
 pub use host::{

@@ -6,7 +6,9 @@
 //! Architecture invariant: bytes out, no I/O, no clock; the same run gives the same bytes.
 #![forbid(unsafe_code)]
 
+mod cache_probe;
 pub mod compare;
+mod curve;
 pub mod diagnosis;
 pub mod escape;
 pub mod expected;

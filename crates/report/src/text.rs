@@ -34,6 +34,8 @@ pub fn table_with(
     text.push_str(&rows(&summary.steps, options));
     text.push_str(&network_text(header, summary, options));
     text.push_str(&crate::diagnosis::text(header, summary, options).unwrap_or_default());
+    text.push_str(&crate::cache_probe::text(header, summary, options.width, options.prose()));
+    text.push_str(&crate::curve::text(header, summary, options.width, options.prose()));
     match options.detail {
         Detail::Full => {
             text.push_str(&self::findings(findings, options));

@@ -15,6 +15,8 @@ pub const WORKERS_MAX: u64 = 256;
 /// The most I/Os in flight per worker; an io_uring holds 32,768 completions.
 pub const OUTSTANDING_MAX: u64 = 4096;
 
+/// The largest share of its rate that a job may offer, percent: overload is worth a look, nonsense is not.
+const LOAD_PERCENT_MAX: f64 = 1000.0;
 /// The most targets that a job may use.
 const TARGETS_MAX: u32 = 10_000;
 
@@ -59,13 +61,16 @@ pub(crate) struct Settings {
     pub(crate) targets: Option<Vec<u32>>,
     /// Only the first this many of them; said by a sweep, never in a file.
     pub(crate) targets_count: Option<u32>,
+    pub(crate) span: Option<Bytes>,
     pub(crate) workers: Option<u32>,
     pub(crate) outstanding: Option<u32>,
     pub(crate) pace: Option<PacingFile>,
     pub(crate) rate: Option<PerSecond>,
+    /// Share of the rate that is offered, percent.
+    pub(crate) load: Option<f64>,
     pub(crate) reconnect_every: Option<u32>,
     pub(crate) data: Option<Data>,
-    pub(crate) span: Option<Bytes>,
+    pub(crate) sync: Option<bool>,
     pub(crate) run: Option<Nanos>,
     pub(crate) bytes: Option<Bytes>,
     pub(crate) ops: Option<u64>,
@@ -108,16 +113,22 @@ pub(crate) enum SweepKey {
     Workers,
     Read,
     Rate,
+    /// A share of the rate.
+    Load,
+    /// How much of each target.
+    Span,
 }
 
 impl SweepKey {
-    pub(crate) const ALL: [(&'static str, Self); 6] = [
+    pub(crate) const ALL: [(&'static str, Self); 8] = [
         ("targets", Self::Targets),
         ("size", Self::Size),
         ("outstanding", Self::Outstanding),
         ("workers", Self::Workers),
         ("read", Self::Read),
         ("rate", Self::Rate),
+        ("load", Self::Load),
+        ("span", Self::Span),
     ];
 
     pub(crate) fn name(self) -> &'static str {
@@ -238,13 +249,15 @@ fn job_settings_of(table: &Table<'_>) -> Result<Settings, PlanError> {
     Ok(Settings {
         access: table.get("access").map(|v| access(&v)).transpose()?,
         targets: table.get("targets").map(|v| targets(&v)).transpose()?,
+        span: span(table)?,
         workers: small(table, "workers", 1, WORKERS_MAX)?,
         outstanding: small(table, "outstanding", 1, OUTSTANDING_MAX)?,
         pace: table.get("pace").map(|v| pace(&v)).transpose()?,
         rate: table.parsed("rate")?,
+        load: table.get("load").map(|v| load(&v)).transpose()?,
         reconnect_every: small(table, "reconnect_every", 0, u64::from(u32::MAX))?,
         data: table.get("data").map(|v| data(&v)).transpose()?,
-        span: span(table)?,
+        sync: table.get("sync").map(|v| v.boolean()).transpose()?,
         ..Settings::default()
     })
 }
@@ -252,9 +265,20 @@ fn job_settings_of(table: &Table<'_>) -> Result<Settings, PlanError> {
 fn span(table: &Table<'_>) -> Result<Option<Bytes>, PlanError> {
     let Some(value) = table.get("span") else { return Ok(None) };
     match value.parsed()? {
-        Bytes(0) => Err(value.complain("must not be 0")),
+        Bytes(0) => Err(value.complain("must be more than zero")),
         span => Ok(Some(span)),
     }
+}
+
+/// A share of the rate: `"50%"`, or a number of percent.
+fn load(value: &Value<'_>) -> Result<f64, PlanError> {
+    let text = value.scalar()?;
+    let percent = text.trim().trim_end_matches('%').trim_end().parse::<f64>().ok();
+    percent.filter(|percent| *percent > 0.0 && *percent <= LOAD_PERCENT_MAX).ok_or_else(|| {
+        value.complain(format!(
+            "`{text}` must be a share of the rate, like \"50%\", up to {LOAD_PERCENT_MAX} %"
+        ))
+    })
 }
 
 fn access(value: &Value<'_>) -> Result<Vec<AccessFile>, PlanError> {
@@ -457,6 +481,8 @@ impl Settings {
             SweepKey::Outstanding => self.outstanding.is_some(),
             SweepKey::Workers => self.workers.is_some(),
             SweepKey::Rate => self.rate.is_some() || self.pace.is_some(),
+            SweepKey::Load => self.load.is_some(),
+            SweepKey::Span => self.span.is_some(),
         }
     }
 
@@ -474,8 +500,8 @@ impl Settings {
     }
 
     fn merge_into(&self, below: &mut Self) {
-        lay_over!(self, below: access, targets, targets_count, workers, outstanding, pace, rate);
-        lay_over!(self, below: reconnect_every, data, span);
+        lay_over!(self, below: access, targets, targets_count, span, workers, outstanding);
+        lay_over!(self, below: pace, rate, load, reconnect_every, data, sync);
         lay_over!(self, below: run, bytes, ops, warmup, error_limit, verify);
         self.line.lay_over(&mut below.line);
     }

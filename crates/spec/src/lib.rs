@@ -10,12 +10,14 @@
 mod address;
 mod address_part;
 mod address_word;
+pub mod curve;
 mod engine;
 mod file;
 mod iscsi_address;
 pub mod limits;
 mod nfs_address;
 mod plan;
+pub mod probe;
 pub mod reader;
 mod resolve;
 mod secret;

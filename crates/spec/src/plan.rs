@@ -100,7 +100,7 @@ impl Step {
 /// One swept value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Swept {
-    /// What is swept: size, outstanding, workers, read or rate.
+    /// What is swept: size, span, outstanding, workers, read, rate, load or targets.
     pub key: String,
     /// The value, as text with its unit.
     pub value: String,
@@ -124,6 +124,9 @@ pub struct Job {
     pub name: String,
     /// Which of the run's targets the job uses; empty means all of them.
     pub targets: Vec<u32>,
+    /// How much of each target the job uses, from its start, bytes; `None`: all that the run uses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub span: Option<Bytes>,
     /// What an I/O looks like; never empty.
     pub mix: Vec<Access>,
     /// Threads, each issuing its own I/O. In [1, 256].
@@ -136,9 +139,9 @@ pub struct Job {
     pub reconnect_every: Option<u32>,
     /// What writes write.
     pub data: Data,
-    /// How much of each target the job uses, from its start; `None`: all that the plan uses.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub span: Option<Bytes>,
+    /// Whether each write waits until it is durable, also without `--sync`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sync: bool,
 }
 
 impl Job {

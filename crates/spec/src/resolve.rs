@@ -327,13 +327,14 @@ fn resolve_job(
             "needs `access`, for example access = [{ size = \"8KiB\", read = 70, random = 100 }]",
         ));
     };
-    let pacing = match (settings.pace.unwrap_or(PacingFile::Closed), settings.rate) {
+    let full = match (settings.pace.unwrap_or(PacingFile::Closed), settings.rate) {
         (PacingFile::Closed, None) => Pacing::Closed,
         (PacingFile::Closed, Some(rate))
         | (PacingFile::Throttled(_), Some(rate))
         | (PacingFile::Throttled(rate), None) => Pacing::Throttled { rate },
         (PacingFile::Open(rate, arrivals), over) => Pacing::Open { rate: over.unwrap_or(rate), arrivals },
     };
+    let pacing = settings.load.map_or(Ok(full), |percent| partial(full, percent, place))?;
     if semantics == Semantics::Iometer && pacing != Pacing::Closed {
         return Err(complain(
             place,
@@ -347,14 +348,29 @@ fn resolve_job(
     Ok(Job {
         name,
         targets: resolve_targets(settings),
+        span: settings.span,
         mix: resolve_mix(place, lines, &settings.line, semantics)?,
         workers: settings.workers.unwrap_or(1),
         outstanding: settings.outstanding.unwrap_or(1),
         pacing,
         reconnect_every: settings.reconnect_every.filter(|n| *n > 0),
         data: settings.data.unwrap_or(default_data),
-        span: settings.span,
+        sync: settings.sync.unwrap_or(false),
     })
+}
+
+/// A share of a rate, percent.
+fn partial(full: Pacing, percent: f64, place: &str) -> Result<Pacing, PlanError> {
+    let share = |rate: PerSecond| PerSecond(rate.0 * percent / 100.0);
+    match full {
+        Pacing::Closed => Err(complain(
+            place,
+            "load: is a share of a rate; give the rate too, for example pace = { rate = \"2000/s\", arrivals = \
+             \"poisson\" }",
+        )),
+        Pacing::Throttled { rate } => Ok(Pacing::Throttled { rate: share(rate) }),
+        Pacing::Open { rate, arrivals } => Ok(Pacing::Open { rate: share(rate), arrivals }),
+    }
 }
 
 /// The first of the listed targets, or of all, where a sweep says how many.

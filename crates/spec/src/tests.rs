@@ -269,5 +269,5 @@ fn a_job_may_use_a_part_of_the_span() {
     let plan = resolve(&format!("{SMALL}span = \"4MiB\"\n"), &Overrides::default()).unwrap();
     assert_eq!(plan.jobs().next().unwrap().span, Some(Bytes(4 << 20)));
     assert_eq!(resolve(SMALL, &Overrides::default()).unwrap().jobs().next().unwrap().span, None);
-    assert!(refused(&format!("{SMALL}span = \"0\"\n")).contains("must not be 0"));
+    assert!(refused(&format!("{SMALL}span = \"0\"\n")).contains("must be more than zero"));
 }

@@ -2,7 +2,7 @@
 
 use crate::lun::LunMember;
 use crate::nfs::{self, NfsMember};
-use crate::{FileMember, IoEngine, PsyncTarget, SimulatedMember};
+use crate::{Durability, FileMember, IoEngine, PsyncTarget, SimulatedMember};
 
 /// Block size of targets that have none of their own, bytes: the smallest sector there is.
 const SECTOR_BYTES: u32 = 512;
@@ -36,6 +36,32 @@ impl Member {
             Self::Lun(member) => member.span_bytes,
             Self::Nfs(member) => member.span_bytes,
         }
+    }
+
+    /// Returns the same member with its first `bytes` usable; never more than before.
+    #[must_use]
+    pub fn narrowed(mut self, bytes: u64) -> Self {
+        let span = match &mut self {
+            Self::Null { capacity_bytes } => capacity_bytes,
+            Self::Simulated(member) => &mut member.span_bytes,
+            Self::File(member) => &mut member.span_bytes,
+            Self::Lun(member) => &mut member.span_bytes,
+            Self::Nfs(member) => &mut member.span_bytes,
+        };
+        *span = bytes.min(*span);
+        self
+    }
+
+    /// Returns the same member with each write made durable before it completes.
+    #[must_use]
+    pub fn synced(mut self) -> Self {
+        match &mut self {
+            Self::Null { .. } | Self::Simulated(_) => {}
+            Self::File(member) => member.durability = Durability::Sync,
+            Self::Lun(member) => member.durability = Durability::Sync,
+            Self::Nfs(member) => member.durability = Durability::Sync,
+        }
+        self
     }
 
     /// Returns what offsets and sizes must be multiples of, bytes.

@@ -69,6 +69,7 @@ pub fn header(plan: Plan) -> RunHeader {
             ..HostFacts::default()
         },
         array: None,
+        stated: Default::default(),
         imported: None,
         diagnosis: None,
     }

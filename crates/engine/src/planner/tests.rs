@@ -21,6 +21,8 @@ fn access(size: u64, read: f64, random: f64) -> Access {
 
 fn job(mix: Vec<Access>) -> Job {
     Job {
+        span: None,
+        sync: false,
         name: "t".into(),
         targets: vec![],
         mix,
@@ -29,7 +31,6 @@ fn job(mix: Vec<Access>) -> Job {
         pacing: Pacing::Closed,
         reconnect_every: None,
         data: Data::Unique,
-        span: None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a reader needs to judge or repeat the run: targets, host, plan, seed, versions, notes.
 
-use assay_analysis::Ceiling;
+use assay_analysis::{Ceiling, RunSummary};
 use assay_record::{Content, MemberFacts, PathFacts, RunHeader, TargetFacts};
 use assay_spec::{Access, Job, Pacing, Semantics, Span, Step};
 
@@ -10,7 +10,7 @@ use crate::svg::escape;
 type Fact = (String, String);
 
 /// Everything, as tables.
-pub(super) fn all(header: &RunHeader) -> String {
+pub(super) fn all(header: &RunHeader, summary: &RunSummary) -> String {
     let mut text = String::from("<h2>What was measured, where and how</h2>\n");
     for target in &header.targets {
         text.push_str(&format!(
@@ -37,9 +37,15 @@ pub(super) fn all(header: &RunHeader) -> String {
         header.plan.notes.iter().for_each(|n| text.push_str(&format!("<li>{}</li>\n", escape(n))));
         text.push_str("</ul>\n");
     }
+    if !summary.warnings.is_empty() {
+        text.push_str("<h3>Warnings before and during the run</h3>\n<ul>\n");
+        let item = |says: &str| format!("<li>{}</li>\n", escape(says));
+        summary.warnings.iter().for_each(|warning| text.push_str(&item(&warning.says)));
+        text.push_str("</ul>\n");
+    }
     text.push_str(&format!(
-        "<p class=\"note\">Written by assay {} from the stored events of run {}. What each number means: \
-         docs/method.md.</p>\n",
+        "<p class=\"note\">Written by assay {} from the stored events of run {}.</p>
+",
         escape(&header.version),
         escape(&header.run)
     ));
