@@ -28,6 +28,7 @@ pub(super) fn iocost(args: &CalibrateArgs, target: &String) -> anyhow::Result<Ex
         label: Some("iocost"),
         note: None,
         array: None,
+        diagnosis: None,
         too_small: too_small(args.size),
     };
     let mut done = execute(order, &args.io, &store, &stop)?;
