@@ -19,6 +19,7 @@ mod number;
 mod options;
 pub mod prediction;
 pub mod reading;
+pub mod series;
 mod svg;
 pub mod table;
 pub mod text;
