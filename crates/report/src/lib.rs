@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod compare;
+mod crystaldiskmark;
 pub mod escape;
 pub mod expected;
 mod forum;

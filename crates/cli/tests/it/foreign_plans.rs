@@ -147,3 +147,19 @@ fn profiles_of_diskspd_and_parameter_files_of_vdbench_run() {
         assert!(run.err.starts_with(&format!("{file}: {words}")), "{}", run.err);
     }
 }
+
+#[test]
+fn crystaldiskmark_prints_its_block_with_the_median() {
+    let story = Story::new();
+    let run =
+        story.assay(&["run", "crystaldiskmark", "null:", "--set", "run=1ms", "--set", "warmup=0"]).ends(DONE);
+    assert!(run.out.contains("[Read]") && run.out.contains("best of 3"), "{}", run.out);
+    assert_eq!(
+        run.out.lines().filter(|line| line.contains("MiB (Q=") || line.contains("KiB (Q=")).count(),
+        8
+    );
+    let once =
+        ["run", "crystaldiskmark", "null:", "--set", "run=1ms", "--set", "warmup=0", "--set", "repeat=1"];
+    let once = story.assay(&once).ends(DONE);
+    assert!(!once.out.contains("best of") && once.out.contains("SEQ    1MiB (Q=  8, T= 1):"), "{}", once.out);
+}
