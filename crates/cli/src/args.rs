@@ -166,18 +166,12 @@ pub(crate) struct RunArgs {
     /// Shorten every step (2 min become 5 s); the result says so.
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Override a field of every test: outstanding=32, run=20s, size=8KiB, workers=2; several values sweep:
-    /// size=4KiB,64KiB.
-    #[arg(long, value_name = "KEY=VALUE")]
-    pub(crate) set: Vec<String>,
+    #[command(flatten)]
+    pub(crate) choice: ChoiceArgs,
     /// Issue I/Os at this rate, at random times and whatever has completed (an open loop): 5000/s. Each job has the
     /// rate.
     #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
     pub(crate) rate: Option<PerSecond>,
-    /// Run only tests with this in their name (upper and lower case alike), or steps of a sweep (size=64KiB); a full
-    /// name means that one alone.
-    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
-    pub(crate) only: Vec<String>,
     /// Seed of all random sequences, 0 to 2^63-1; the same seed repeats the same I/O. [default: the plan's, else 1]
     #[arg(long, value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
     pub(crate) seed: Option<u64>,
@@ -200,15 +194,26 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) io: IoArgs,
     #[command(flatten)]
-    pub(crate) explain: ExplainArgs,
-    #[command(flatten)]
-    pub(crate) form: FormArgs,
+    pub(crate) view: ViewArgs,
     /// Also write a report here, by its ending: .html (with charts), .csv, .md, .bbcode, .json or .txt; `-` writes
     /// HTML to standard output and the table to standard error.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
+}
+
+/// Which part of a plan, with which fields changed.
+#[derive(Debug, Args)]
+pub(crate) struct ChoiceArgs {
+    /// Override a field of every test: outstanding=32, run=20s, size=8KiB, workers=2; several values sweep:
+    /// size=4KiB,64KiB.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Take only tests with this in their name (upper and lower case alike), or steps of a sweep (size=64KiB); a full
+    /// name means that one alone.
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) only: Vec<String>,
 }
 
 /// A label that finds its run again; an empty one takes a label away.
@@ -284,9 +289,22 @@ pub(crate) enum Io {
 
 #[derive(Debug, Args)]
 pub(crate) struct StoreArgs {
-    /// Where runs are kept. [default: assay/runs.sqlite in the XDG data folder]
-    #[arg(long, global = true, value_name = "FILE", env = "ASSAY_STORE", hide_env_values = true)]
-    pub(crate) store: Option<PathBuf>,
+    /// Where runs are kept. [env: ASSAY_STORE] [default: assay/runs.sqlite in the XDG data folder]
+    #[arg(long, global = true, value_name = "FILE")]
+    store: Option<PathBuf>,
+}
+
+impl StoreArgs {
+    /// Without an option on the command line.
+    pub(crate) fn of_environment() -> Self {
+        Self { store: None }
+    }
+
+    /// The store that is named on the command line or, unless it is empty, in the environment.
+    pub(crate) fn named(&self) -> Option<PathBuf> {
+        let of_environment = || std::env::var_os("ASSAY_STORE").filter(|value| !value.is_empty());
+        self.store.clone().or_else(|| of_environment().map(PathBuf::from))
+    }
 }
 
 #[derive(Debug, Args)]
@@ -294,9 +312,8 @@ pub(crate) struct StoreArgs {
 pub(crate) struct SuitesArgs {
     #[command(subcommand)]
     pub(crate) verb: Option<SuitesVerb>,
-    /// Print a JSON list.
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) form: JsonArgs,
 }
 
 #[derive(Debug, Subcommand)]
@@ -313,9 +330,8 @@ pub(crate) struct CheckArgs {
     /// A file, a directory, a block device, iscsi://… or nfs://….
     #[arg(required = true, value_name = "TARGET")]
     pub(crate) targets: Vec<String>,
-    /// Print a JSON document (a list where several targets are given).
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) form: JsonArgs,
 }
 
 const CONVERT_EXAMPLES: &str = "\
@@ -342,7 +358,6 @@ pub(crate) struct OverheadArgs {
     /// How long to measure each depth.
     #[arg(long, default_value = "1s", value_name = "TIME")]
     pub(crate) run: assay_spec::units::Nanos,
-    /// Print a JSON document.
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) form: JsonArgs,
 }

@@ -36,7 +36,7 @@ pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<Exit> {
             return Ok(Exit::Done);
         }
     }
-    say(&comparison.printed(args.form.form(), args.explain.options()))?;
+    say(&comparison.printed(args.view.form(), args.view.options()))?;
     Ok(Exit::Done)
 }
 

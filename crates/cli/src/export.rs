@@ -218,8 +218,9 @@ fn understood(path: &Path) -> anyhow::Result<Import> {
     let text = assay_interop::decode(&name, &bytes)?;
     let Some(result) = results::import(&name, &text)? else {
         bail!(
-            "{name} is no file of assay export, and no results of fio (--output-format=json+), Iometer (CSV), DiskSpd, \
-             SQLIO, CrystalDiskMark, dd or iostat -x; a table needs the titles system,test,MiB/s,IOPS,avg ms,max ms"
+            "{name} is neither a file of assay export nor results of fio (--output-format=json+), Iometer (CSV), \
+             DiskSpd, SQLIO, CrystalDiskMark, dd or iostat -x; a table needs the titles system,test,MiB/s,IOPS,avg \
+             ms,max ms"
         );
     };
     Ok(Import::Result(Box::new(result)))
@@ -278,7 +279,7 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Exported> {
     let name = path.display();
     let file = input::open(path, EXPORT)?;
     if !is_export(path) {
-        bail!("{name} is no file of assay export");
+        bail!("{name} is not a file of assay export");
     }
     let mut lines = BufReader::new(file.take(EXPORT.bytes_max)).lines();
     let first = lines.next().transpose().with_context(|| format!("cannot read {name}"))?.unwrap_or_default();

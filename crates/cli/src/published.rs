@@ -17,7 +17,7 @@ use crate::terminal::{note, say, text_options};
 
 pub(crate) fn published(args: &PublishedArgs) -> anyhow::Result<Exit> {
     let tables = published::all()?;
-    if args.json {
+    if args.form.json {
         let list = tables.iter().map(
             |t| json!({ "published": t.name, "system": t.system, "source": t.source, "rows": t.rows.len() }),
         );

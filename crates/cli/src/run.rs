@@ -1,6 +1,7 @@
 //! `assay run`: from the command line to a stored and printed result.
 
 use std::collections::HashMap;
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
@@ -17,7 +18,7 @@ use assay_spec::suites::suite;
 use assay_spec::units::{PerSecond, SizeSpec};
 use assay_spec::{Address, Overrides, Plan, PlanFile, without_secret};
 use assay_store::Store;
-use assay_target::{Caching, Durability};
+use assay_target::{Caching, Durability, STOP_LIMIT, StopPatience};
 
 use crate::args::{Form, Io, IoArgs, RunArgs, StoreArgs};
 use crate::exit::{Exit, Failed};
@@ -28,7 +29,7 @@ use crate::open_store::open_store;
 use crate::output::{Kept, Output};
 use crate::progress::Progress;
 use crate::render::{Page, Rendered as _};
-use crate::signals::{stop_on_signals, terminal_is_closed};
+use crate::signals::{Stage, enter, stop_on_signals, terminal_is_closed};
 use crate::suites::plan_file;
 use crate::targets::array_of_run;
 use crate::terminal::{error_options, note, say};
@@ -112,11 +113,13 @@ pub(crate) fn execute(
     let addresses = addresses(order.targets)?;
     let simulated = simulated_arrays(&addresses)?;
     let mut progress = Progress::new(&order.plan);
+    enter(Stage::Inspecting);
     let mut targets = prepare(io, &order, &addresses, stop, &mut progress)?;
+    enter(Stage::Running);
     let begun = begin(io, store, order.plan, &targets);
     let (awake, header) = match begun {
         Ok(begun) => begun,
-        // The targets may have been filled by now.
+        // The targets may have been filled in the meantime.
         Err(error) => {
             let _ = targets.close();
             return Err(Failed::new(Exit::Errors, error).into());
@@ -128,13 +131,37 @@ pub(crate) fn execute(
         measure(keeper, &header, &mut targets, &simulated, (stop.clone(), io), progress);
     drop(awake);
     // A target that fails now must not keep the results from being printed.
-    let closed = targets.close().map_err(|error| {
-        anyhow::Error::new(error)
-            .context("the run is over, but the next one refuses the file or fills it again")
-    });
+    let closed = close(targets, stop);
     let tidied = closed.and_then(|closed| tidy(closed, io));
     failures.extend(tidied.err().map(|error| Failed::new(Exit::Errors, error).into()));
     Ok(Done { header, collector, truths: simulated.truths(), failures, is_stored })
+}
+
+/// Closes the targets. Once somebody asked to stop, one that does not answer is left as it is.
+fn close(targets: PreparedTargets, stop: &StopSignal) -> anyhow::Result<Closed> {
+    const UNCLOSED: &str = "the run is over, but the next one refuses the file or fills it again";
+    let (sender, closed) = std::sync::mpsc::channel();
+    let closing = std::thread::Builder::new().name("close".into());
+    let began = closing.spawn(move || sender.send(targets.close())).context("cannot start a thread")?;
+    let patience = StopPatience::default();
+    loop {
+        match closed.recv_timeout(Duration::from_millis(20)) {
+            Ok(closed) => return closed.context(UNCLOSED),
+            Err(RecvTimeoutError::Timeout) if !patience.is_over(stop.is_set()) => {}
+            Err(RecvTimeoutError::Timeout) => {
+                let s = STOP_LIMIT.as_secs();
+                note!("warning: a target did not answer within {s} s when it was to be closed: {UNCLOSED}");
+                return Ok(Closed::default());
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                // It panicked, and so does this thread.
+                return match began.join() {
+                    Err(panic) => std::panic::resume_unwind(panic),
+                    Ok(_) => Err(anyhow::Error::msg("closing ended without a result").context(UNCLOSED)),
+                };
+            }
+        }
+    }
 }
 
 /// What comes between filling and measuring.
@@ -175,9 +202,9 @@ fn simulated_arrays(addresses: &[Address]) -> anyhow::Result<SimulatedArrays> {
 fn plan(args: &RunArgs, imported: Option<&ImportedPlan>) -> anyhow::Result<Plan> {
     let pace = if args.quick { StepLength::Quick } else { StepLength::AsWritten };
     let choice = Choice {
-        set: &args.set,
+        set: &args.choice.set,
         rate: args.rate,
-        only: &args.only,
+        only: &args.choice.only,
         size: args.size,
         seed: args.seed,
         pace,
@@ -261,7 +288,7 @@ fn check_paths(args: &RunArgs, targets: &[String]) -> anyhow::Result<Option<Outp
     refuse_store(&targets, &args.store)?;
     let Some(path) = &args.output else { return Ok(None) };
     let output = Output::check_named(path, Kept::of(&args.store, &targets), None)?;
-    if args.form.form() != Form::Text && output.is_stdout() {
+    if args.view.form() != Form::Text && output.is_stdout() {
         bail!("-o - and the format both print to standard output; give the report a file");
     }
     Ok(Some(output))
@@ -300,11 +327,15 @@ fn prepare(
         too_small: order.too_small,
     };
     let host = assay_host::host_facts();
-    let open = assay_prepare::open(&order.plan, addresses, &options, &host)?;
+    let open = assay_prepare::open(&order.plan, addresses, &options, &host).map_err(|error| match error {
+        error @ PrepareError::NotUndone { .. } => Failed::new(Exit::Errors, error).into(),
+        error => anyhow::Error::new(error),
+    })?;
     if let Err(misfit) = assay_engine::check_fit(&order.plan, &run_targets(open.targets())) {
         open.abandon();
         return Err(misfit.into());
     }
+    enter(Stage::Filling);
     let watch = Sampler::start(Watched::default(), Instant::now(), Duration::from_secs(1));
     let filled = open.fill(&|| stop.is_set(), &mut |p| progress.fill(p)).map(|mut targets| {
         targets.warnings.extend(gap_in_fill(&watch.gaps()));
@@ -410,7 +441,7 @@ fn tell(args: &RunArgs, done: &Done, output: Option<&Output>) -> anyhow::Result<
     let page = Page { header, summary: &summary, findings: &findings, meta };
     // A report that cannot be written must not cost the result on the terminal.
     let written = output.map_or(Ok(()), |output| page.write(output, "report"));
-    match args.form.form() {
+    match args.view.form() {
         Form::Json => {
             let mut document = page.document();
             if !truths.is_empty() {
@@ -419,7 +450,7 @@ fn tell(args: &RunArgs, done: &Done, output: Option<&Output>) -> anyhow::Result<
             say(&format!("{document:#}\n"))?;
         }
         form => {
-            let mut text = page.printed(form, args.explain.options());
+            let mut text = page.printed(form, args.view.options());
             if form == Form::Text {
                 text.push_str(&truth::text(header, &summary, truths));
             }

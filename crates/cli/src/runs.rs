@@ -20,7 +20,7 @@ use crate::run::judged;
 use crate::terminal::{note, say, text_options};
 
 pub(crate) fn runs(args: &RunsArgs) -> anyhow::Result<Exit> {
-    let is_first_use = args.store.store.is_none() && !store_path(&args.store)?.exists();
+    let is_first_use = args.store.named().is_none() && !store_path(&args.store)?.exists();
     let all = if is_first_use { Vec::new() } else { existing_store(&args.store)?.runs()? };
     let listings: Vec<RunListing<'_>> = chosen(args, &all).map(listing).collect();
     let format = match args.form.form() {
@@ -173,13 +173,13 @@ fn summary_of(header: &RunHeader, events: &[Event]) -> RunSummary {
 
 pub(crate) fn show(args: &ShowArgs) -> anyhow::Result<Exit> {
     if let Some(name) = args.run.strip_prefix("published:") {
-        return crate::published::show(name, args.form.form());
+        return crate::published::show(name, args.view.form());
     }
     let stored = Stored::named(&args.store, &args.run)?;
     if let Some(every) = args.series {
         return show_series(&stored, every, args);
     }
-    say(&stored.page().printed(args.form.form(), args.explain.options()))?;
+    say(&stored.page().printed(args.view.form(), args.view.options()))?;
     Ok(Exit::Done)
 }
 
@@ -190,8 +190,8 @@ fn show_series(stored: &Stored, every: assay_spec::units::Nanos, args: &ShowArgs
         bail!("--series {every}: results are kept for each second; give 1s or more");
     }
     let table = assay_report::series::table(&stored.summary.steps, every_s);
-    let format = match args.form.form() {
-        Form::Text => Format::Text(args.explain.options().width),
+    let format = match args.view.form() {
+        Form::Text => Format::Text(args.view.options().width),
         Form::Csv => Format::Csv,
         Form::Md => Format::Markdown,
         Form::Bbcode => Format::BbCode,

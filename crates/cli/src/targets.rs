@@ -29,13 +29,13 @@ pub(crate) fn target(args: &TargetArgs) -> anyhow::Result<Exit> {
             open_store(&args.store)?.set_target_array(&key(target), Some(&text))?;
             note!("{target} is on {}; every run on it now shows expected beside measured", parsed.title);
         }
-        TargetVerb::List { json } => {
+        TargetVerb::List { form } => {
             let store = store_if_any(&args.store)?;
             let known = store.map_or(Ok(Vec::new()), |store| store.target_arrays())?;
             let title = |text: &str| {
                 assay_model::array::parse("store", text).map_or_else(|e| e.to_string(), |a| a.title)
             };
-            if *json {
+            if form.json {
                 let list =
                     known.iter().map(|(target, text)| json!({ "target": target, "array": title(text) }));
                 say(&format!("{:#}\n", list.collect::<serde_json::Value>()))?;

@@ -81,7 +81,7 @@ enum Part {
     Reply,
 }
 
-/// Where random I/Os of one kind may begin: at `start` and at so many places after it, one alignment apart.
+/// Where random I/Os of one kind may begin: at `start` and at this many places after it, one alignment apart.
 struct Places {
     start: u64,
     count: u64,

@@ -221,20 +221,9 @@ impl ResultRow {
                 push(start_ns + from_ns, RunEvent::Interval(Box::new(slice)));
             }
         }
-        let end = StepEnd {
-            step,
-            reason: StepReason::Done,
-            jobs: self.jobs.iter().map(|job| JobEnd { measured_ns: job.measured_ns, due: None }).collect(),
-            cpu: StepCpu { host_busy: self.cpu_busy.unwrap_or(0.0), ..StepCpu::default() },
-            failures: Vec::new(),
-            mismatches: Vec::new(),
-            mismatch_count: 0,
-            paths: Vec::new(),
-            flushes: Vec::new(),
-            writes: Vec::new(),
-            workers: Vec::new(),
-            gaps: Vec::new(),
-        };
+        let jobs = self.jobs.iter().map(|job| JobEnd { measured_ns: job.measured_ns, due: None });
+        let cpu = StepCpu { host_busy: self.cpu_busy.unwrap_or(0.0), ..StepCpu::default() };
+        let end = StepEnd::new(step, StepReason::Done, jobs.collect(), cpu);
         push(end_ns, RunEvent::StepEnded(Box::new(end)));
         end_ns
     }

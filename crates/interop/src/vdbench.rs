@@ -102,10 +102,8 @@ pub fn import(
     settle(origin, options.strictness, refused, &mut notes)?;
     notes.dedup();
     let targets = TargetNames::of(origin, &used, options, &mut notes)?;
-    let mut user = 0;
-    for job in tests.iter_mut().flat_map(|test| &mut test.jobs) {
+    for (user, job) in tests.iter_mut().flat_map(|test| &mut test.jobs).enumerate() {
         job.targets = targets.of_user(user, usize::MAX);
-        user += 1;
     }
     let sizes = storages.iter().map(|sd| sd.read("size", bytes)).collect::<Result<Vec<_>, _>>()?;
     let draft = Draft {

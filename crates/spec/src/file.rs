@@ -58,7 +58,7 @@ pub(crate) struct JobFile {
 pub(crate) struct Settings {
     pub(crate) access: Option<Vec<AccessFile>>,
     pub(crate) targets: Option<Vec<u32>>,
-    /// Only the first so many of them; said by a sweep, never in a file.
+    /// Only the first this many of them; said by a sweep, never in a file.
     pub(crate) targets_count: Option<u32>,
     pub(crate) workers: Option<u32>,
     pub(crate) outstanding: Option<u32>,

@@ -114,7 +114,7 @@ pub struct Stop {
     pub time: Nanos,
     /// When each job has moved so much; `None`: however much.
     pub bytes: Option<Bytes>,
-    /// When each job has completed so many I/Os; `None`: however many.
+    /// When each job has completed this many I/Os; `None`: however many.
     pub ops: Option<u64>,
 }
 
@@ -133,7 +133,7 @@ pub struct Job {
     pub outstanding: u32,
     /// When I/Os are issued.
     pub pacing: Pacing,
-    /// Drain, reopen and rewind a member every so many I/Os (Iometer's test connection rate).
+    /// Drain, reopen and rewind a member every this many I/Os (Iometer's test connection rate).
     pub reconnect_every: Option<u32>,
     /// What writes write.
     pub data: Data,
@@ -241,7 +241,7 @@ pub struct Access {
     pub delay: Nanos,
     /// Consecutive I/Os drawn with this line once it is chosen. At least 1.
     pub burst: u32,
-    /// After each I/O one of so many bytes the other way; 0: none.
+    /// After each I/O one of this many bytes the other way; 0: none.
     pub reply: Bytes,
     /// How random positions are spread.
     #[serde(default, skip_serializing_if = "Distribution::is_uniform")]

@@ -25,7 +25,7 @@ const QUICK_DIVISOR: u64 = 24;
 const QUICK_RUN_MIN: Nanos = Nanos::from_secs(2);
 const QUICK_RUN_MAX: Nanos = Nanos::from_secs(10);
 const QUICK_WARMUP_MAX: Nanos = Nanos::from_secs(1);
-/// Verify mode stamps each so many bytes.
+/// Verify mode stamps each this many bytes.
 const STAMP_BYTES: u64 = 512;
 
 /// What the command line says over a plan.

@@ -8,10 +8,12 @@ pub const STALL: Duration = Duration::from_secs(2);
 /// A stall that began or ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StallNews {
-    /// The oldest I/O has waited so long.
+    /// I/Os wait, the oldest of them since so long.
     Began {
         /// Age of the oldest I/O.
         waited: Duration,
+        /// Number of I/Os that have not ended.
+        ios: u32,
     },
     /// The last stalled I/O has ended.
     Ended {
@@ -28,11 +30,17 @@ pub struct StallWatch {
 }
 
 impl StallWatch {
-    /// Looks at the oldest I/O that has not ended; returns what is new. Each stall is reported once.
-    pub fn look(&mut self, oldest: Option<Instant>, now: Instant) -> Option<StallNews> {
-        let age = oldest.map(|since| now.saturating_duration_since(since)).filter(|age| *age >= STALL);
+    /// Looks at the I/Os that have not ended, each given by its time of submission. Returns a stall that began or ended
+    /// since the last look; each is reported once.
+    pub fn look(&mut self, submitted_at: impl Iterator<Item = Instant>, now: Instant) -> Option<StallNews> {
+        let (mut oldest, mut ios) = (now, 0_u32);
+        for at in submitted_at {
+            oldest = oldest.min(at);
+            ios += 1;
+        }
+        let age = Some(now.saturating_duration_since(oldest)).filter(|age| *age >= STALL);
         match (std::mem::replace(&mut self.waited, age), age) {
-            (None, Some(waited)) => Some(StallNews::Began { waited }),
+            (None, Some(waited)) => Some(StallNews::Began { waited, ios }),
             (Some(waited), None) => Some(StallNews::Ended { waited }),
             _ => None,
         }
@@ -65,16 +73,15 @@ mod tests {
     fn a_stall_is_reported_when_it_begins_and_when_it_ends() {
         let (start, second) = (Instant::now(), Duration::from_secs(1));
         let mut watch = StallWatch::default();
-        assert_eq!(watch.look(None, start), None);
-        assert_eq!(watch.look(Some(start), start + second), None);
-        let waited = 2 * second;
-        assert_eq!(watch.look(Some(start), start + 2 * second), Some(StallNews::Began { waited }));
-        assert_eq!(watch.look(Some(start), start + 5 * second), None, "once");
-        let waited = 5 * second;
-        assert_eq!(
-            watch.look(Some(start + 5 * second), start + 6 * second),
-            Some(StallNews::Ended { waited })
-        );
-        assert_eq!(watch.look(None, start + 9 * second), None);
+        // I/Os submitted this many seconds after the start, seen after this many.
+        let mut look = |submitted: &[u32], seen: u32| {
+            watch.look(submitted.iter().map(|s| start + *s * second), start + seen * second)
+        };
+        assert_eq!(look(&[], 0), None);
+        assert_eq!(look(&[0], 1), None);
+        assert_eq!(look(&[1, 0], 2), Some(StallNews::Began { waited: 2 * second, ios: 2 }));
+        assert_eq!(look(&[0], 5), None, "once");
+        assert_eq!(look(&[5], 6), Some(StallNews::Ended { waited: 5 * second }));
+        assert_eq!(look(&[], 9), None);
     }
 }

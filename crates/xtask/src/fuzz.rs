@@ -80,7 +80,7 @@ fn options(args: &[String]) -> anyhow::Result<Options> {
                 options.seconds = value.parse().with_context(|| format!("--seconds {value}"))?;
             }
             name if !name.starts_with('-') => options.names.push(name.to_owned()),
-            other => bail!("{other} is no option of fuzz; give --seconds N and names of targets"),
+            other => bail!("{other} is not an option of fuzz; give --seconds N and names of targets"),
         }
     }
     Ok(options)

@@ -42,7 +42,8 @@ type Io = (bool, u64, u64);
 
 #[test]
 fn ten_job_files_give_the_reads_sizes_and_positions_of_fio() {
-    if !need::programs(&["fio"]) {
+    // A million I/Os each.
+    if !need::slow() || !need::programs(&["fio"]) {
         return;
     }
     for (name, text) in JOBS {
@@ -158,7 +159,11 @@ fn logged(text: &str) -> Vec<Io> {
 fn under_assay(name: &str, text: &str, theirs: &[Vec<Io>]) -> Vec<Vec<Io>> {
     let surroundings = Surroundings { include: &|_| Err("none".to_owned()), variable: &|_| None };
     let options = ImportOptions { targets_given: Some(1), strictness: Strictness::Strict };
-    let imported = import("job.fio", text, &surroundings, &options).unwrap_or_else(|e| panic!("{name}: {e}"));
+    // Rates give a mix other shares, and the job of fio runs without them too.
+    let text: String =
+        text.lines().filter(|line| !line.starts_with("rate_iops")).map(|line| format!("{line}\n")).collect();
+    let imported =
+        import("job.fio", &text, &surroundings, &options).unwrap_or_else(|e| panic!("{name}: {e}"));
     let file = PlanFile::parse("job.fio", &imported.plan).unwrap();
     let mut plan = file.resolve(&Overrides::default()).unwrap_or_else(|e| panic!("{name}: {e}"));
     let mut all = Vec::new();

@@ -41,7 +41,7 @@ fn every_io_on_the_next_path_and_a_thousand_in_a_row_are_counted_once() {
     for share in numbers(&each["paths"], "ops_share") {
         assert!((share - 0.25).abs() < 0.001, "every I/O on the next path: {share}: {each:#}");
     }
-    // Turns of 1000 among so many I/Os: no path has a turn more than another, and each has one.
+    // Turns of 1000 among this many I/Os: no path has a turn more than another, and each has one.
     let ops = numbers(&thousand["paths"], "ops");
     let spread = ops.iter().copied().fold(f64::MIN, f64::max) - ops.iter().copied().fold(f64::MAX, f64::min);
     assert!(ops.iter().all(|ops| *ops > 0.0) && spread <= 1064.0, "{ops:?}: {thousand:#}");

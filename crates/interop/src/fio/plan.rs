@@ -145,7 +145,7 @@ fn test(
         if !is_equal {
             notes.push(Note::new(
                 first.line,
-                format!("{what} of the jobs that run beside each other differ; the largest is used for all."),
+                format!("{what} of the jobs that run side by side differ; the largest is used for all."),
             ));
         }
     };

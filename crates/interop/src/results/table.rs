@@ -54,7 +54,7 @@ fn separator(titles: &str) -> char {
 /// Reads a table. `origin` is the file's name in messages.
 ///
 /// # Errors
-/// When the text has no column of tests, no rate, or a cell that is no number.
+/// When the text has no column of tests, no rate, or a cell that is not a number.
 pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
     let all = all_cells(origin, text)?;
     let has_mean = all.iter().any(|row| row.mean_ms.is_some());
@@ -130,7 +130,7 @@ fn cells(
                 Err(complain(
                     origin,
                     line,
-                    format!("`{short}` is no number, or out of range; write it like 1234.5"),
+                    format!("`{short}` is not a number, or out of range; write it like 1234.5"),
                 ))
             }
         },
@@ -240,7 +240,7 @@ fn all_cells(origin: &str, text: &str) -> Result<Vec<Cells>, ImportError> {
         rows.push(cells(origin, index + 1, line, by, &columns)?);
     }
     if rows.is_empty() {
-        return Err(complain(origin, first + 1, "has no row below its titles"));
+        return Err(complain(origin, first + 1, "has no row below its header"));
     }
     Ok(rows)
 }

@@ -19,7 +19,7 @@ enum Due {
 impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     pub(super) fn look_at_timers(&mut self, now: Instant) {
         self.stamp_submitted(now);
-        self.is_sampling = true;
+        self.is_sampling |= self.config.proof.wants_witness();
         self.resume_paused(now);
         for at in 0..self.paths.len() {
             match self.due(at, now) {
@@ -29,6 +29,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
                 Due::Left => self.left(at, now),
             }
         }
+        self.check_content(now);
         self.watch_silence(now);
         self.abort_overdue(now);
         self.drop_closed_windows(now);
@@ -91,7 +92,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         self.fail_path(at, &PathError::TimedOut { what, portal, limit_ms: limit.as_millis() }, now);
     }
 
-    /// Aborts commands that are in the air for too long, one at a time per path.
+    /// Aborts commands that are in flight for too long, one at a time per path.
     fn abort_overdue(&mut self, now: Instant) {
         let timeouts = &self.config.timeouts;
         let limit = timeouts.command;

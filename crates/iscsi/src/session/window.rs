@@ -4,11 +4,11 @@ use super::SessionError;
 use crate::pdu::{Numbers, Response};
 use crate::serial::{at_or_before, before};
 
-/// The most repeated numbers that make up for a later jump: the commands that a path can have in the air.
+/// The most repeated numbers that make up for a later jump: the commands that a path can have in flight.
 const REPEATED_MAX: u32 = 1024;
 /// The most responses that may be late at a time: as many threads of a target may send on one connection.
 const LATE_MAX: u32 = 16;
-/// A late response comes within so many others; as many commands as a path has in the air by default.
+/// A late response comes within so many others; as many commands as a path has in flight by default.
 const LATE_RESPONSES_MAX: u32 = 128;
 
 /// Command window and status number.

@@ -107,8 +107,8 @@ fn a_target_that_reads_only_data_after_its_r2t_gets_one_command_at_a_time() {
     let config = Config::new(vec![target.portal.clone()], "iqn.2026-11.example:scripted", 0);
     let mut initiator = Initiator::connect(Config { timeouts, ..config }).unwrap();
     write_and_verify(&mut initiator, 64, 16_384, 8, 1);
-    let said =
-        |kind: &EventKind| matches!(kind, EventKind::Deviation(words) if words.contains("one at a time"));
+    let is_it = |words: &str| words.contains("one command at a time");
+    let said = |kind: &EventKind| matches!(kind, EventKind::Deviation(words) if is_it(words));
     assert!(initiator.events().iter().any(|event| said(&event.kind)));
     assert_eq!(initiator.stats()[0].stats.failures, 0);
 }

@@ -52,7 +52,10 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
                 if pinged_at.is_some_and(|sent| now.saturating_duration_since(sent) > timeouts.ping)
                     && silence > timeouts.ping
                 {
-                    return Due::TimedOut(format!("the server was silent for {} s", timeouts.ping.as_secs()));
+                    return Due::TimedOut(format!(
+                        "the server sent nothing for {} s",
+                        timeouts.ping.as_secs()
+                    ));
                 }
                 if let Some(limit) = self.overdue_limit(path.index, now) {
                     return Due::TimedOut(format!("a call was not answered within {} s", limit.as_secs()));
@@ -251,7 +254,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
     /// No answer came: everything fails, and the file stays lost.
     fn give_up(&mut self, waited_s: u64, now: Instant) {
         let last = self.paths.iter().find_map(|path| path.last_error.clone());
-        let last = last.unwrap_or_else(|| "none; the server takes connections and says nothing".into());
+        let last = last.unwrap_or_else(|| "none; the server accepts connections but does not respond".into());
         self.lost = Some(Lost { waited_s, last });
         let calls: Vec<u32> = self.tables.live().map(|(index, _)| index).collect();
         for call in calls {

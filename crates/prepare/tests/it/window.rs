@@ -246,7 +246,7 @@ fn a_worker_does_not_use_a_lun_that_is_another_disk() {
     let disk = disk_of(&tgt, "as-large");
     remap(&mut tgt, &disk);
     let error = open_worker(&prepared).err().unwrap().to_string();
-    assert!(error.contains("it is another unit"), "{error}");
+    assert!(error.contains("it is a different unit"), "{error}");
 }
 
 fn nfs_address(server: &Ganesha, name: &str) -> String {
