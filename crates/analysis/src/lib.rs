@@ -13,6 +13,7 @@ mod array_region;
 mod case;
 mod collector;
 pub mod compare;
+pub mod diagnose;
 pub mod estimate;
 mod expected;
 mod finding;

@@ -49,6 +49,7 @@ pub(crate) fn calibrate(args: &CalibrateArgs) -> anyhow::Result<Exit> {
             note: None,
             array: None,
             too_small: too_small(args.size),
+            diagnosis: None,
         };
         let mut done = execute(order, &args.io, &store, &stop)?;
         done.failures.pop().map_or(Ok(done), Err)

@@ -11,6 +11,7 @@ mod check;
 mod check_lun;
 mod check_nfs;
 mod compare;
+mod diagnose;
 mod discovery;
 mod exit;
 mod export;
@@ -78,6 +79,7 @@ fn verb(verb: &Verb) -> anyhow::Result<Exit> {
     match verb {
         Verb::Run(args) => run::run(args),
         Verb::Suites(args) => suites::suites(args),
+        Verb::Diagnose(args) => diagnose::diagnose(args),
         Verb::Check(args) => check::check(args),
         Verb::Overhead(args) => overhead::overhead(args),
         Verb::Runs(args) => runs::runs(args),

@@ -117,6 +117,7 @@ impl ImportedResult {
             host: HostFacts::default(),
             array: None,
             imported: Some(self.from.clone()),
+            diagnosis: None,
         };
         let mut events = vec![Event { at_ns: 0, what: RunEvent::Started(Box::new(header.clone())) }];
         events.push(Event { at_ns: 0, what: RunEvent::Warning(self.warning()) });

@@ -72,6 +72,7 @@ pub(crate) struct Settings {
     pub(crate) start_delay: Option<Nanos>,
     /// How often each load point runs, one after another.
     pub(crate) repeat: Option<u32>,
+    pub(crate) span: Option<Bytes>,
     pub(crate) run: Option<Nanos>,
     pub(crate) bytes: Option<Bytes>,
     pub(crate) ops: Option<u64>,
@@ -265,8 +266,17 @@ fn job_settings_of(table: &Table<'_>) -> Result<Settings, PlanError> {
         window: table.get("window").map(|v| window(&v)).transpose()?,
         flush: table.get("flush").map(|v| flush(&v)).transpose()?,
         start_delay: table.parsed("start_delay")?,
+        span: span(table)?,
         ..Settings::default()
     })
+}
+
+fn span(table: &Table<'_>) -> Result<Option<Bytes>, PlanError> {
+    let Some(value) = table.get("span") else { return Ok(None) };
+    match value.parsed()? {
+        Bytes(0) => Err(value.complain("must not be 0")),
+        span => Ok(Some(span)),
+    }
 }
 
 fn access(value: &Value<'_>) -> Result<Vec<AccessFile>, PlanError> {
@@ -581,8 +591,8 @@ impl Settings {
     }
 
     fn merge_into(&self, below: &mut Self) {
-        lay_over!(self, below: access, targets, targets_count, workers, outstanding, pace, rate, reconnect_every, data);
-        lay_over!(self, below: window, flush, start_delay, repeat);
+        lay_over!(self, below: access, targets, targets_count, workers, outstanding, pace, rate);
+        lay_over!(self, below: reconnect_every, data, span, window, flush, start_delay, repeat);
         lay_over!(self, below: run, bytes, ops, warmup, error_limit, verify);
         self.line.lay_over(&mut below.line);
     }

@@ -137,7 +137,10 @@ pub struct Job {
     pub reconnect_every: Option<u32>,
     /// What writes write.
     pub data: Data,
-    /// Which part of each target the job uses.
+    /// How much of each target the job uses, from its start; `None`: all that the plan uses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub span: Option<Bytes>,
+    /// Which part of that the job uses.
     #[serde(default, skip_serializing_if = "Window::is_whole")]
     pub window: Window,
     /// Flushes between writes; `None`: never.
@@ -184,6 +187,7 @@ impl Default for Job {
             pacing: Pacing::Closed,
             reconnect_every: None,
             data: Data::Unique,
+            span: None,
             window: Window::WHOLE,
             flush: None,
             start_delay: Nanos(0),

@@ -400,6 +400,7 @@ fn resolve_job(
         window: settings.window.unwrap_or_default(),
         flush: settings.flush.flatten(),
         start_delay: settings.start_delay.unwrap_or_default(),
+        span: settings.span,
     })
 }
 

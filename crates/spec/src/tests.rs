@@ -306,3 +306,11 @@ fn places_flushes_and_trims_are_read_with_their_units() {
     let trimming = plan("access = [{ size = 4096, read = 50, change = \"trim\" }]").unwrap();
     assert!(trimming.trims() && trimming.writes() && trimming.notes.len() == 2, "{:?}", trimming.notes);
 }
+
+#[test]
+fn a_job_may_use_a_part_of_the_span() {
+    let plan = resolve(&format!("{SMALL}span = \"4MiB\"\n"), &Overrides::default()).unwrap();
+    assert_eq!(plan.jobs().next().unwrap().span, Some(Bytes(4 << 20)));
+    assert_eq!(resolve(SMALL, &Overrides::default()).unwrap().jobs().next().unwrap().span, None);
+    assert!(refused(&format!("{SMALL}span = \"0\"\n")).contains("must not be 0"));
+}

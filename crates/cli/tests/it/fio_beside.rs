@@ -200,6 +200,7 @@ fn run(plan: &assay_spec::Plan) -> Vec<Io> {
         host: HostFacts::default(),
         array: None,
         imported: None,
+        diagnosis: None,
     };
     let request =
         RunRequest { header, targets: &targets, warnings: vec![], stop: StopSignal::default(), cpus: vec![] };
