@@ -71,6 +71,8 @@ pub(crate) enum Verb {
     Convert(ConvertArgs),
     /// Predict a suite's table for an array before anything is measured: rates, bottleneck, effect of changes.
     Predict(PredictArgs),
+    /// Answer a sizing question: how many disks, which array, what is left when one fails.
+    Size(SizeArgs),
     /// List the array descriptions that ship with Assay, or print one.
     Arrays(ArraysArgs),
     /// Record which array a target is on, so that every run on it shows expected beside measured.

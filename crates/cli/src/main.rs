@@ -30,6 +30,7 @@ mod run;
 mod runs;
 mod secret;
 mod signals;
+mod size;
 mod suites;
 mod targets;
 mod terminal;
@@ -92,6 +93,7 @@ fn verb(verb: &Verb) -> anyhow::Result<Exit> {
         Verb::Import(args) => export::import(args),
         Verb::Convert(args) => foreign::convert(args),
         Verb::Predict(args) => predict::predict(args),
+        Verb::Size(args) => size::size(args),
         Verb::Arrays(args) => arrays::arrays(args),
         Verb::Published(args) => published::published(args),
         Verb::Calibrate(args) => calibrate::calibrate(args),

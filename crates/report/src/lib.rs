@@ -22,6 +22,7 @@ mod options;
 pub mod prediction;
 pub mod reading;
 pub mod series;
+pub mod sizing;
 mod svg;
 pub mod table;
 pub mod text;
