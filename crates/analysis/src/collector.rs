@@ -166,11 +166,11 @@ impl Collector {
     }
 
     fn interval(&mut self, interval: &Interval) {
-        let is_imported = self.header.imported.is_some();
+        let is_one_sum = self.header.imported.as_ref().is_some_and(|imported| !imported.has_series);
         let state = self.step(StepId { test: interval.test, step: interval.step });
         let sum = interval.sum();
         // Another tool's sum over a window says nothing of its seconds.
-        if !is_imported {
+        if !is_one_sum {
             state.series.add(interval, &sum.total());
         }
         let job = state.jobs.entry(interval.job as usize).or_default();
@@ -257,6 +257,7 @@ impl Collector {
         let seconds = end.map_or(whole_ns, |e| e.measured_ns) as f64 / 1e9;
         let total = OpSummary::over(&counted.stats.total(), seconds);
         let in_flight_s = total.service.sum_ns() as f64 / 1e9;
+        let flushes = state.end.as_ref().and_then(|e| e.flushes.iter().find(|f| f.job as usize == index));
         JobSummary {
             name: job.name.clone(),
             load: Load::from(job.pacing),
@@ -267,6 +268,7 @@ impl Collector {
             outstanding_asked: self.outstanding_asked(job),
             due: end.and_then(|e| e.due),
             reconnects: counted.reconnects,
+            flush: flushes.map(|flushes| OpSummary::over(&flushes.stats, seconds)),
             total,
         }
     }
@@ -387,6 +389,7 @@ fn cpu(state: &StepState, ops: u64) -> Cpu {
         host_busy_max: host.busy_max,
         steal: host.steal_ns / length,
         tester_ns: host.tester_ns,
+        tester_system: None,
     });
     // Another tool's file that does not say it has all zeros, which no measurement has.
     let ended = state.end.as_ref().map(|e| e.cpu).filter(|cpu| *cpu != StepCpu::default());

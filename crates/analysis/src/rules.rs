@@ -9,6 +9,7 @@
 mod cache;
 pub(crate) mod catalogue;
 mod cost;
+mod flush;
 pub(crate) mod gaps;
 mod host;
 mod identity;

@@ -162,6 +162,8 @@ pub struct JobSummary {
     pub due: Option<u64>,
     /// Drains followed by a reopen.
     pub reconnects: u64,
+    /// Flushes between writes, where the job makes them; in no other number.
+    pub flush: Option<OpSummary>,
 }
 
 /// The TCP connections to one portal during the measured window, from samples of about a second.

@@ -129,6 +129,8 @@ impl RunTargets {
             name: names.join(", "),
             depth_max: members().map(|member| member.depth_max(self.io)).min().unwrap_or(u32::MAX),
             memory_bytes: self.memory_bytes,
+            flush_refusal: members().find_map(Member::flush_refusal),
+            trim_refusal: members().find_map(Member::trim_refusal),
         }
     }
 

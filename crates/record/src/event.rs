@@ -111,6 +111,9 @@ pub struct Imported {
     pub file: String,
     /// What the file does not say.
     pub missing: Vec<String>,
+    /// True if its intervals are a series of the tool, not one sum over the window.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_series: bool,
 }
 
 /// A step of a plan, by position.
@@ -170,12 +173,24 @@ pub struct StepEnd {
     /// Durability of writes, for targets that may hold them in memory.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub writes: Vec<crate::WriteEnd>,
+    /// Flushes between writes, for jobs that make them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flushes: Vec<FlushEnd>,
     /// On which CPU each worker ran, in the order of the jobs; empty in records of earlier versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workers: Vec<WorkerPlacement>,
     /// Times since the step before in which the tester did not run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gaps: Vec<crate::Gap>,
+}
+
+/// The flushes of a job in the measured window.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FlushEnd {
+    /// Index of the job in the step.
+    pub job: u32,
+    /// From issue to completion; no bytes. They are in no rate and no latency of reads and writes.
+    pub stats: crate::OpStats,
 }
 
 /// On which CPU a worker ran, and why there.
@@ -291,6 +306,7 @@ impl StepEnd {
             mismatches: Vec::new(),
             mismatch_count: 0,
             paths: Vec::new(),
+            flushes: Vec::new(),
             writes: Vec::new(),
             workers: Vec::new(),
             gaps: Vec::new(),
@@ -333,6 +349,9 @@ pub struct StepCpu {
     pub steal: f64,
     /// CPU time of the tester, ns.
     pub tester_ns: u64,
+    /// Share of it that the kernel used on the tester's behalf, in [0, 1]; `None` where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tester_system: Option<f64>,
 }
 
 /// One I/O that failed.

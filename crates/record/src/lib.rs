@@ -21,7 +21,7 @@ mod version;
 pub use connection::{Agreed, LunFacts, PathFacts, PingFacts, TcpPathFacts};
 pub use diagnosis::{DiagnosisFacts, Experiment};
 pub use event::{
-    Event, Failure, Imported, JobEnd, Mismatch, Outcome, PathEnd, Phase, PlacementReason, RunEvent,
+    Event, Failure, FlushEnd, Imported, JobEnd, Mismatch, Outcome, PathEnd, Phase, PlacementReason, RunEvent,
     RunHeader, Stamp, StatedMemory, StepCpu, StepEnd, StepId, StepReason, Warning, WorkerPlacement,
 };
 pub use gap::{Gap, GapKind, GapPlace, StepTimes};

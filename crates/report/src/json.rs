@@ -174,7 +174,7 @@ fn jobs(step: &StepSummary, judgement: Option<&Judgement>) -> Vec<Value> {
 }
 
 fn job(job: &JobSummary, expected: &Value, verdict: &Value) -> Value {
-    json!({
+    let mut document = json!({
         "name": job.name,
         "load": job.load,
         "seconds": rounded(job.seconds),
@@ -187,7 +187,12 @@ fn job(job: &JobSummary, expected: &Value, verdict: &Value) -> Value {
         "reconnects": job.reconnects,
         "expected": expected,
         "verdict": verdict,
-    })
+    });
+    // Only of jobs that flush: most never do.
+    if let Some(flush) = &job.flush {
+        document["flush"] = ops(flush);
+    }
+    document
 }
 
 fn ops(ops: &OpSummary) -> Value {

@@ -8,6 +8,7 @@
 
 mod cache_probe;
 pub mod compare;
+mod crystaldiskmark;
 mod curve;
 pub mod diagnosis;
 pub mod escape;
@@ -22,6 +23,7 @@ mod number;
 mod options;
 pub mod prediction;
 pub mod reading;
+pub mod series;
 pub mod sizing;
 mod svg;
 pub mod table;

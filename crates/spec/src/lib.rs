@@ -16,6 +16,7 @@ mod file;
 mod iscsi_address;
 pub mod limits;
 mod nfs_address;
+mod place;
 mod plan;
 pub mod probe;
 pub mod reader;
@@ -29,7 +30,11 @@ pub use engine::Engine;
 pub use file::{IO_BYTES_MAX, OUTSTANDING_MAX, PlanFile, WORKERS_MAX};
 pub use iscsi_address::{IscsiAddress, IscsiAddressError, IscsiPortal, PathPolicy};
 pub use nfs_address::{NfsAddress, NfsAddressError, NfsSync};
-pub use plan::{Access, Arrivals, Data, Job, Pacing, Plan, Semantics, Span, Step, Stop, Swept, Test};
+pub use place::{Distribution, Extent, Window, Zone};
+pub use plan::{
+    Access, Arrivals, Change, Data, Flush, Flushes, Job, Pacing, Plan, Semantics, Span, Step, Stop, Swept,
+    Test,
+};
 pub use reader::{PlanError, nearest, suggest};
 pub use resolve::Overrides;
 pub use secret::{has_secret, without_secret};

@@ -84,6 +84,30 @@ impl Member {
         }
     }
 
+    /// Returns why it cannot be flushed between writes; `None` where it can.
+    #[must_use]
+    pub fn flush_refusal(&self) -> Option<&'static str> {
+        match self {
+            Self::Nfs(_) => {
+                Some("Assay's NFS client sends COMMIT once, after the step; --sync makes each write durable")
+            }
+            Self::Null { .. } | Self::Simulated(_) | Self::File(_) | Self::Lun(_) => None,
+        }
+    }
+
+    /// Returns why its blocks cannot be trimmed; `None` where they can, or only the kernel knows.
+    #[must_use]
+    pub fn trim_refusal(&self) -> Option<&'static str> {
+        match self {
+            Self::Nfs(_) => Some("NFSv3 has no call for it"),
+            Self::Lun(_) => {
+                Some("Assay's iSCSI client does not send UNMAP; attach the LUN with the kernel's initiator")
+            }
+            Self::Simulated(_) => Some("the simulated array has no thin provisioning"),
+            Self::Null { .. } | Self::File(_) => None,
+        }
+    }
+
     /// Returns the most I/Os that one worker can have in flight on it.
     #[must_use]
     pub fn depth_max(&self, engine: IoEngine) -> u32 {

@@ -360,6 +360,10 @@ pub fn load_facets(step: &Step) -> Vec<Facet> {
         add("workers", job.workers.to_string(), Breaks);
         add("pace", pace(job.pacing), Breaks);
         add("reconnect every", job.reconnect_every.map_or("never".to_owned(), |n| n.to_string()), Breaks);
+        let particulars = job.particulars();
+        if !particulars.is_empty() {
+            add("where and when", particulars.trim_start_matches(", ").to_owned(), Breaks);
+        }
         if job.writes() {
             add("write data", data(job), Breaks);
         }
@@ -389,6 +393,7 @@ fn access(access: &Access) -> String {
     if access.reply.0 > 0 {
         text.push_str(&format!(", reply {}", access.reply));
     }
+    text.push_str(&access.particulars());
     text
 }
 

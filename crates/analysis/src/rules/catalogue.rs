@@ -2,8 +2,8 @@
 
 use super::{Fired, Run, StepCase};
 use super::{
-    cache, cost, gaps, host, identity, link, load, memory, network, nfs, pairs, queue, run, serial, settings,
-    shape, target,
+    cache, cost, flush, gaps, host, identity, link, load, memory, network, nfs, pairs, queue, run, serial,
+    settings, shape, target,
 };
 use crate::case::Case;
 
@@ -70,7 +70,7 @@ use Check::{Load, Loads, Pair, Step};
 use Effect::{Compares, Disturbs, NamesLimit, Serialises, ShowsCache};
 
 /// Every rule.
-pub(crate) const RULES: [Rule; 56] = [
+pub(crate) const RULES: [Rule; 57] = [
     Rule::new("partial", Check::Run(run::partial)),
     Rule::new("quick", Check::Run(run::quick)),
     Rule::new("changed", Check::Run(run::changed)),
@@ -111,6 +111,7 @@ pub(crate) const RULES: [Rule; 56] = [
     Rule::new("foreign-io", Step(host::foreign_io)).with(Disturbs),
     Rule::new("retransmits", Step(network::retransmits)).with(Disturbs),
     Rule::new("link-errors", Step(network::link_errors)).with(Disturbs),
+    Rule::new("flush-latency", Step(flush::flush_latency)),
     Rule::new("unstable-writes", Step(nfs::unstable_writes)),
     Rule::new("stable-anyway", Step(nfs::stable_anyway)),
     Rule::new("unit-mismatch", Load(identity::unit)).formerly("UNIT"),

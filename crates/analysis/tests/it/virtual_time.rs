@@ -78,6 +78,7 @@ fn interval(id: StepId, stats: AccessStats, start_ns: u64, measured_ns: u64) -> 
 
 fn step_end(step: StepId, end: JobEnd) -> StepEnd {
     StepEnd {
+        flushes: Vec::new(),
         step,
         reason: StepReason::Done,
         jobs: vec![end],

@@ -17,6 +17,7 @@ mod exchange;
 mod exits;
 mod faults;
 mod files;
+mod fio_beside;
 mod first_contact;
 mod foreign_plans;
 mod foreign_results;

@@ -8,6 +8,8 @@
 mod lines;
 mod options;
 mod plan;
+mod rate;
+mod spread;
 #[cfg(test)]
 mod tests;
 mod value;

@@ -213,10 +213,16 @@ fn job_text(job: &Job, is_named: bool) -> String {
     };
     let reconnect = job.reconnect_every.map(|n| format!(", reopened every {n} I/Os")).unwrap_or_default();
     let workers = if job.workers == 1 { "1 worker".to_owned() } else { format!("{} workers", job.workers) };
-    format!("{name}{}; {workers}, {} outstanding{pace}{reconnect}", mix.join(" + "), job.outstanding)
+    let particulars = job.particulars();
+    format!(
+        "{name}{}; {workers}, {} outstanding{pace}{reconnect}{particulars}",
+        mix.join(" + "),
+        job.outstanding
+    )
 }
 
 fn access_text(access: &Access, is_weighted: bool) -> String {
     let weight = if is_weighted { format!("{} of ", access.weight) } else { String::new() };
-    format!("{weight}{}, {} % read, {} % random", access.size, access.read, access.random)
+    let particulars = access.particulars();
+    format!("{weight}{}, {} % read, {} % random{particulars}", access.size, access.read, access.random)
 }
