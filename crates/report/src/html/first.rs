@@ -7,7 +7,6 @@ use assay_record::{RunHeader, StepId};
 use crate::Meta;
 use crate::number::{self, TimeUnit};
 use crate::svg::{BarRow, Doubt, Rows, escape};
-use crate::table::separated;
 
 /// More rows than this are no glance; of sweeps, only the best step is then shown.
 const ROWS_MAX: usize = 20;
@@ -130,7 +129,7 @@ fn bar(row: &Shown<'_>, estimate: Estimate, disturbed: &[StepId]) -> BarRow {
         name: row.name.clone(),
         value: estimate.value,
         ends: estimate.ends(),
-        text: separated(&number::short(estimate.value)),
+        text: number::long(estimate.value),
         doubt,
     }
 }
