@@ -130,7 +130,7 @@ fn bar(row: &Shown<'_>, estimate: Estimate, disturbed: &[StepId]) -> BarRow {
         name: row.name.clone(),
         value: estimate.value,
         ends: estimate.ends(),
-        text: separated(&number::short(estimate.value)),
+        text: number::long(estimate.value),
         doubt,
     }
 }
