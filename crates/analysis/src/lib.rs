@@ -15,6 +15,7 @@ mod collector;
 pub mod compare;
 pub mod estimate;
 mod expected;
+mod figures;
 mod finding;
 mod limit;
 mod network;

@@ -5,7 +5,7 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
-use assay_analysis::{Collector, Finding, Judgement, RunStatus, RunSummary, findings, gap_in_fill};
+use assay_analysis::{Collector, RunStatus, RunSummary, gap_in_fill};
 use assay_engine::{RunRequest, RunTargets, StopSignal};
 use assay_host::{AwakeGuard, Sampler, Watched};
 use assay_interop::ImportedPlan;
@@ -30,6 +30,7 @@ use crate::output::{Kept, Output};
 use crate::progress::Progress;
 use crate::render::{Page, Rendered as _};
 use crate::signals::{Stage, enter, stop_on_signals, terminal_is_closed};
+use crate::stored::judged;
 use crate::suites::plan_file;
 use crate::targets::array_of_run;
 use crate::terminal::{error_options, note, say};
@@ -465,18 +466,6 @@ fn tell(args: &RunArgs, done: &Done, output: Option<&Output>) -> anyhow::Result<
         }
     }
     written.map(|()| exit_of(&summary)).map_err(|error| Failed::new(Exit::Errors, error).into())
-}
-
-/// Returns every finding, the most severe first, and the judgement by the array in the header.
-pub(crate) fn judged(
-    header: &RunHeader,
-    summary: &RunSummary,
-) -> anyhow::Result<(Vec<Finding>, Option<Judgement>)> {
-    let judgement = assay_analysis::judge(header, summary)?;
-    let mut all = findings(header, summary);
-    all.extend(judgement.iter().flat_map(|j| j.findings.clone()));
-    all.sort_by_key(|f| std::cmp::Reverse(f.severity));
-    Ok((all, judgement))
 }
 
 /// Returns the exit code of a run.

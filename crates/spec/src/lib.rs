@@ -11,10 +11,12 @@ mod address;
 mod address_part;
 mod address_word;
 mod engine;
+mod extent;
 mod file;
 mod iscsi_address;
 pub mod limits;
 mod nfs_address;
+mod overrides;
 mod plan;
 pub mod reader;
 mod resolve;
@@ -27,9 +29,9 @@ pub use engine::Engine;
 pub use file::{IO_BYTES_MAX, OUTSTANDING_MAX, PlanFile, WORKERS_MAX};
 pub use iscsi_address::{IscsiAddress, IscsiAddressError, IscsiPortal, PathPolicy};
 pub use nfs_address::{NfsAddress, NfsAddressError, NfsSync};
+pub use overrides::Overrides;
 pub use plan::{Access, Arrivals, Data, Job, Pacing, Plan, Semantics, Span, Step, Stop, Swept, Test};
 pub use reader::{PlanError, nearest, suggest};
-pub use resolve::Overrides;
 pub use secret::{has_secret, without_secret};
 
 #[cfg(test)]
