@@ -10,6 +10,7 @@ mod calibrate;
 mod check;
 mod check_lun;
 mod check_nfs;
+mod check_text;
 mod compare;
 mod discovery;
 mod exit;
