@@ -3,7 +3,7 @@
 //! A [`Collector`] goes through a run's events, live or from the store, and gives a [`RunSummary`] at any time:
 //! steps, their jobs, rates and distributions. [`findings`] judges a summary: each [`Finding`] is an observation with
 //! its evidence and the next step. [`ceiling`] and [`path_faults`] judge the network of a path; [`compare`] compares
-//! several results.
+//! several results; [`sizing`] answers what carries a load.
 //!
 //! Architecture invariant: pure functions of their arguments, no I/O and no clock. What cannot be judged is not judged:
 //! a rule that lacks a fact stays silent.
@@ -13,6 +13,7 @@ mod array_region;
 mod case;
 mod collector;
 pub mod compare;
+pub mod diagnose;
 pub mod estimate;
 mod expected;
 mod figures;
@@ -23,6 +24,7 @@ mod precision;
 mod rules;
 mod series;
 mod shape;
+pub mod sizing;
 mod summary;
 mod verdict;
 

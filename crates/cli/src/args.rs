@@ -6,9 +6,11 @@ use assay_spec::units::{PerSecond, SizeSpec};
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+mod diagnose;
 mod model;
 mod results;
 
+pub(crate) use diagnose::*;
 pub(crate) use model::*;
 pub(crate) use results::*;
 
@@ -41,6 +43,8 @@ pub(crate) enum ColorChoice {
 pub(crate) enum Verb {
     /// Run a suite or a plan on one or several targets.
     Run(RunArgs),
+    /// Find out what limits a load: experiments that each change one thing, until one explanation is probable enough.
+    Diagnose(DiagnoseArgs),
     /// List the suites that ship with Assay, or print one.
     Suites(SuitesArgs),
     /// Show what targets are, and whether they can be written to, without any load.
@@ -67,6 +71,8 @@ pub(crate) enum Verb {
     Convert(ConvertArgs),
     /// Predict a suite's table for an array before anything is measured: rates, bottleneck, effect of changes.
     Predict(PredictArgs),
+    /// Answer a sizing question: how many disks, which array, what is left when one fails.
+    Size(SizeArgs),
     /// List the array descriptions that ship with Assay, or print one.
     Arrays(ArraysArgs),
     /// Record which array a target is on, so that every run on it shows expected beside measured.
@@ -75,7 +81,7 @@ pub(crate) enum Verb {
     Calibrate(CalibrateArgs),
     /// List the measured tables of articles that ship with Assay; `assay show published:NAME` prints one.
     Published(PublishedArgs),
-    /// Compare the model with every published row, as a document.
+    /// Compare the model with every published row, or diagnoses with planted causes, as a document.
     Validate(ValidateArgs),
     /// Print a completion script for a shell.
     Completions(CompletionsArgs),

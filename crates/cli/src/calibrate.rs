@@ -1,5 +1,8 @@
 //! `assay calibrate`: fits the numbers that no data sheet has to seven small tests on the real target.
 
+mod from_rows;
+mod iocost;
+
 use std::path::Path;
 use std::time::Duration;
 
@@ -36,12 +39,21 @@ const WITHIN: f64 = 0.10;
 const OTHERS: &str = include_str!("calibrate/others.toml");
 
 pub(crate) fn calibrate(args: &CalibrateArgs) -> anyhow::Result<Exit> {
-    let output = place(args)?;
-    let base = array(&args.array)?;
+    if let (true, Some(target)) = (args.iocost, &args.target) {
+        return iocost::iocost(args, target);
+    }
+    let (Some(array_name), Some(path)) = (&args.array, &args.output) else {
+        bail!("calibrating needs --array and -o; assay calibrate --help has examples");
+    };
+    let output = place(args, path)?;
+    let Some(target) = args.target.as_ref().filter(|_| args.from.is_empty()) else {
+        return from_rows::from_rows(args, array_name, &output);
+    };
+    let base = array(array_name)?;
     let store = open_store(&args.store)?;
     let stop = stop_on_signals()?;
     let run = |text: &str, label: &str| {
-        let targets = std::slice::from_ref(&args.target);
+        let targets = std::slice::from_ref(target);
         let order = Order {
             plan: plan(args, text)?,
             targets,
@@ -49,6 +61,7 @@ pub(crate) fn calibrate(args: &CalibrateArgs) -> anyhow::Result<Exit> {
             note: None,
             array: None,
             too_small: too_small(args.size),
+            diagnosis: None,
         };
         let mut done = execute(order, &args.io, &store, &stop)?;
         done.failures.pop().map_or(Ok(done), Err)
@@ -73,7 +86,7 @@ pub(crate) fn calibrate(args: &CalibrateArgs) -> anyhow::Result<Exit> {
     let mut tables = Tables::default();
     let (calibration, steadiness) = calibrate_rounds(&base, &micro, &mut tables)?;
     output.write(&calibration.to_toml(), None).map_err(|error| Failed::new(Exit::Errors, error))?;
-    say(&text_of(&calibration, &args.output))?;
+    say(&text_of(&calibration, path))?;
     if !others.is_empty() {
         let rows = beside(&others, &base, &calibration.array, &mut tables);
         say(&beside_text(&rows, steadiness))?;
@@ -83,12 +96,11 @@ pub(crate) fn calibrate(args: &CalibrateArgs) -> anyhow::Result<Exit> {
 
 /// Returns where the array file goes: under a new name, or with `--replace` over an array file of an earlier
 /// calibration.
-fn place(args: &CalibrateArgs) -> anyhow::Result<Output> {
-    let path = &args.output;
+fn place(args: &CalibrateArgs, path: &Path) -> anyhow::Result<Output> {
     if path == Path::new("-") {
         bail!("-o -: the array file needs a name, as assay predict reads it from there");
     }
-    let targets: Vec<Address> = args.target.parse().into_iter().collect();
+    let targets: Vec<Address> = args.target.iter().filter_map(|target| target.parse().ok()).collect();
     refuse_store(&targets, &args.store)?;
     let output = Output::check(path, OutputKind::Array, Kept::of(&args.store, &targets), None)?;
     if path.exists() && !args.replace {

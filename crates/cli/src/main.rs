@@ -12,6 +12,7 @@ mod check_lun;
 mod check_nfs;
 mod check_text;
 mod compare;
+mod diagnose;
 mod discovery;
 mod exit;
 mod export;
@@ -31,6 +32,7 @@ mod run_file;
 mod runs;
 mod secret;
 mod signals;
+mod size;
 mod stored;
 mod suites;
 mod targets;
@@ -81,6 +83,7 @@ fn verb(verb: &Verb) -> anyhow::Result<Exit> {
     match verb {
         Verb::Run(args) => run::run(args),
         Verb::Suites(args) => suites::suites(args),
+        Verb::Diagnose(args) => diagnose::diagnose(args),
         Verb::Check(args) => check::check(args),
         Verb::Overhead(args) => overhead::overhead(args),
         Verb::Runs(args) => runs::runs(args),
@@ -93,6 +96,7 @@ fn verb(verb: &Verb) -> anyhow::Result<Exit> {
         Verb::Import(args) => export::import(args),
         Verb::Convert(args) => foreign::convert(args),
         Verb::Predict(args) => predict::predict(args),
+        Verb::Size(args) => size::size(args),
         Verb::Arrays(args) => arrays::arrays(args),
         Verb::Published(args) => published::published(args),
         Verb::Calibrate(args) => calibrate::calibrate(args),

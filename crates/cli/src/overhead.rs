@@ -84,6 +84,7 @@ fn measure(plan: &Plan) -> anyhow::Result<Vec<Cost>> {
         host,
         array: None,
         imported: None,
+        diagnosis: None,
     };
     let mut collector = Collector::new(&header);
     let request = RunRequest { header, targets: &targets, warnings: Vec::new(), stop, cpus: Vec::new() };

@@ -2,11 +2,12 @@
 
 use anyhow::bail;
 use assay_analysis::compare::Comparison;
+use assay_analysis::sizing::Answer;
 use assay_analysis::{Finding, RunSummary};
 use assay_record::RunHeader;
 use assay_report::table::Format;
 use assay_report::text::TextOptions;
-use assay_report::{Meta, compare, html, json, prediction, text};
+use assay_report::{Meta, compare, html, json, prediction, sizing, text};
 
 use crate::args::Form;
 use crate::exit::{Exit, Failed};
@@ -129,6 +130,24 @@ impl Rendered for prediction::Page<'_> {
 
     fn document(&self) -> serde_json::Value {
         prediction::document(*self)
+    }
+
+    fn page(&self) -> Option<String> {
+        None
+    }
+}
+
+impl Rendered for Answer {
+    fn text(&self, options: TextOptions) -> String {
+        sizing::page(self, options)
+    }
+
+    fn table(&self, format: Format) -> String {
+        sizing::rendered(self, format)
+    }
+
+    fn document(&self) -> serde_json::Value {
+        sizing::document(self)
     }
 
     fn page(&self) -> Option<String> {

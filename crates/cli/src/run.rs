@@ -1,11 +1,12 @@
 //! `assay run`: from the command line to a stored and printed result.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
-use assay_analysis::{Collector, RunStatus, RunSummary, gap_in_fill};
+use assay_analysis::{Certainty, Collector, RunStatus, RunSummary, StepLimit, gap_in_fill, limits};
 use assay_engine::{RunRequest, RunTargets, StopSignal};
 use assay_host::{AwakeGuard, Sampler, Watched};
 use assay_interop::ImportedPlan;
@@ -21,6 +22,7 @@ use assay_store::Store;
 use assay_target::{Caching, Durability, STOP_LIMIT, StopPatience};
 
 use crate::args::{Form, Io, IoArgs, RunArgs, StoreArgs};
+use crate::diagnose::{Budget, Chooser};
 use crate::exit::{Exit, Failed};
 use crate::foreign::{ForeignOrder, is_foreign};
 use crate::keep::Keeper;
@@ -46,6 +48,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
         note: args.note.as_deref(),
         array: None,
         too_small: too_small(args.size),
+        diagnosis: None,
     };
     let store = open_store(&args.store)?;
     let output = check_paths(args, &targets)?;
@@ -71,6 +74,8 @@ pub(crate) struct Order<'o> {
     pub(crate) array: Option<String>,
     /// What to do if a target is smaller than the plan asks for.
     pub(crate) too_small: TooSmall,
+    /// Time for a diagnosis of the plan's only step; `None`: the plan is run as it is.
+    pub(crate) diagnosis: Option<Budget>,
 }
 
 /// A run that has ended.
@@ -88,7 +93,7 @@ pub(crate) struct Done {
 
 impl Done {
     /// Reports the failures, and returns the exit code of the run: that of `printed` where the result could be printed.
-    fn end(mut self, printed: anyhow::Result<Exit>) -> anyhow::Result<Exit> {
+    pub(crate) fn end(mut self, printed: anyhow::Result<Exit>) -> anyhow::Result<Exit> {
         let exit = match printed {
             Ok(exit) => exit,
             // Nobody is there to read the result; it is stored, and so is the reason.
@@ -118,7 +123,7 @@ pub(crate) fn execute(
     let mut targets = prepare(io, &order, &addresses, stop, &mut progress)?;
     enter(Stage::Running);
     let begun = begin(io, store, order.plan, &targets);
-    let (awake, header) = match begun {
+    let (awake, mut header) = match begun {
         Ok(begun) => begun,
         // The targets may have been filled in the meantime.
         Err(error) => {
@@ -126,10 +131,17 @@ pub(crate) fn execute(
             return Err(Failed::new(Exit::Errors, error).into());
         }
     };
-    let header = RunHeader { array: order.array, ..header };
+    header.array = order.array;
+    let ready = match order.diagnosis {
+        Some(budget) => budget.ready(&mut header, run_targets(&targets)),
+        None => run_targets(&targets),
+    };
+    if let Some(facts) = &header.diagnosis {
+        progress = Progress::of_diagnosis(&header.plan, facts.budget_s);
+    }
     let keeper = Keeper::begin(store, &header, order.label, order.note);
     let Measured { collector, mut failures, is_stored } =
-        measure(keeper, &header, &mut targets, &simulated, (stop.clone(), io), progress);
+        measure(keeper, &header, (&mut targets, &ready), &simulated, (stop.clone(), io), progress);
     drop(awake);
     // A target that fails now must not keep the results from being printed.
     let closed = close(targets, stop);
@@ -369,6 +381,7 @@ fn header(store: &Store, plan: Plan, targets: &PreparedTargets) -> anyhow::Resul
         host: assay_host::host_facts(),
         array: None,
         imported: None,
+        diagnosis: None,
     })
 }
 
@@ -384,13 +397,14 @@ struct Measured {
 fn measure(
     mut keeper: Keeper,
     header: &RunHeader,
-    targets: &mut PreparedTargets,
+    (targets, ready): (&mut PreparedTargets, &RunTargets),
     simulated: &SimulatedArrays,
     (stop, io): (StopSignal, &IoArgs),
     mut progress: Progress,
 ) -> Measured {
-    let mut collector = Collector::new(header);
+    let collector = RefCell::new(Collector::new(header));
     let mut take = |event: &Event| {
+        let mut collector = collector.borrow_mut();
         collector.add(event);
         progress.event(event, &collector);
         keeper.append(event);
@@ -405,14 +419,21 @@ fn measure(
     let warnings = std::mem::take(&mut targets.warnings);
     let has_simulated = header.targets.iter().any(|t| t.member.kind == MemberKind::Simulated);
     let cpus = io.cpus.as_ref().map(|cpus| cpus.0.clone()).unwrap_or_default();
-    let targets = run_targets(targets);
-    let request = RunRequest { header: header.clone(), targets: &targets, warnings, stop, cpus };
+    let mut chooser = Chooser::new(header, &collector, stop.clone());
+    let request = RunRequest { header: header.clone(), targets: ready, warnings, stop, cpus };
     // Only runs that simulate pay for the choice between the two in every call.
-    let result = match has_simulated {
-        true => assay_engine::run_with(request, &|r| simulated.open(r), &mut sink),
-        false => assay_engine::run(request, &mut sink),
+    let result = match (has_simulated, header.diagnosis.is_some()) {
+        (true, true) => {
+            assay_engine::run_ordered(request, &|r| simulated.open(r), &mut || chooser.next(), &mut sink)
+        }
+        (false, true) => {
+            assay_engine::run_ordered(request, &assay_target::open, &mut || chooser.next(), &mut sink)
+        }
+        (true, false) => assay_engine::run_with(request, &|r| simulated.open(r), &mut sink),
+        (false, false) => assay_engine::run(request, &mut sink),
     };
     progress.finish();
+    let collector = collector.into_inner();
     let failed = result.err().map(anyhow::Error::new);
     let unkept = keeper.finish().map(anyhow::Error::msg);
     let is_stored = unkept.is_none();
@@ -463,9 +484,25 @@ fn tell(args: &RunArgs, done: &Done, output: Option<&Output>) -> anyhow::Result<
                 let says = format!("stored as run {}: assay show {0}, assay report {0}", header.run);
                 note!("{}", assay_report::text::wrap(&says, error_options().width, "  "));
             }
+            if let Some(command) = diagnosis_offered(args, header, &summary) {
+                note!("what limits it is not settled; experiments would tell: {command}");
+            }
         }
     }
     written.map(|()| exit_of(&summary)).map_err(|error| Failed::new(Exit::Errors, error).into())
+}
+
+/// Returns the command of the diagnosis of a step whose limit is not shown by a number of the run, or has a second
+/// suspect.
+fn diagnosis_offered(args: &RunArgs, header: &RunHeader, summary: &RunSummary) -> Option<String> {
+    let [target] = args.targets.as_slice() else { return None };
+    let limits = limits(header, summary)?;
+    let is_open = |l: &&StepLimit| l.certainty == Certainty::ByElimination || !l.second.is_empty();
+    let step = limits.steps.iter().find(is_open)?.step;
+    let test = header.plan.tests.get(step.test as usize)?;
+    // A step of a sweep is named by both.
+    let name = format!("{} {}", test.name, test.steps.get(step.step as usize)?.label());
+    Some(format!("assay diagnose {} {} --test \"{}\"", without_secret(target), args.plan, name.trim_end()))
 }
 
 /// Returns the exit code of a run.

@@ -84,6 +84,7 @@ impl ImportedResult {
             host: HostFacts::default(),
             array: None,
             imported: Some(self.from.clone()),
+            diagnosis: None,
         };
         let mut events = vec![Event { at_ns: 0, what: RunEvent::Started(Box::new(header.clone())) }];
         events.push(Event { at_ns: 0, what: RunEvent::Warning(self.warning()) });
@@ -198,6 +199,7 @@ impl RowJob {
             pacing: Pacing::Closed,
             reconnect_every: None,
             data: Data::Unique,
+            span: None,
         }
     }
 }

@@ -211,8 +211,8 @@ impl UnitProof {
         self.blocks[slot].store(lba, Ordering::Release);
     }
 
-    /// Returns by what a path proves itself: every block that is remembered, the oldest first, else what the unit held when it was
-    /// inspected and was not written since.
+    /// Returns by what a path proves itself: every block that is remembered, the oldest first, else what the unit held
+    /// when it was inspected and was not written since.
     pub(crate) fn witnesses(&self) -> Vec<Witness> {
         let mut slots: Vec<usize> = (0..WITNESSES).collect();
         slots.sort_by_key(|slot| self.age(*slot));

@@ -7,6 +7,7 @@
 //! on sheets, and fitting them would only hide what is wrong.
 
 mod rounds;
+mod rows;
 
 use serde::Serialize;
 use thiserror::Error;
@@ -22,6 +23,7 @@ use crate::wire;
 use crate::workload::Workload;
 
 pub use rounds::{STEADY_WITHIN, Steadiness, calibrate_rounds};
+pub use rows::{Factors, RowPoint, fit_rows};
 
 /// Random writes that gain less than this from 1 to 32 outstanding pass one at a time.
 const SERIAL_BELOW: f64 = 1.3;

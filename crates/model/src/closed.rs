@@ -16,9 +16,9 @@
 //!   X = N / (Z + sum R_k),  Q_k = X R_k
 //! ```
 
-use crate::demand::{link_speedup, member_demand_ns, members_queue};
+use crate::demand::{falls_on, link_speedup, member_demand, members_queue};
 use crate::num::share;
-use crate::raid::{Kind, Phase};
+use crate::raid::{Kind, Part, Phase};
 use crate::resolved::{Class, Media, ResolvedArray};
 use crate::workload::{Arrivals, LoadModel, Workload};
 use serde::Serialize;
@@ -57,7 +57,8 @@ struct Network {
     outer: [Station; 3],
     /// Inside the target, held by a worker: CPU, controller, serial writes, streaming.
     inner: [Station; 4],
-    members: Members,
+    /// One, or the group that lost a member and the others.
+    members: Vec<Members>,
 }
 
 /// The random visits of the members.
@@ -66,6 +67,8 @@ struct Members {
     count: f64,
     /// (share of I/Os, phase, response-time factor of visits that run side by side).
     phases: Vec<(f64, Phase, f64)>,
+    /// How much longer a visit takes for a rebuild.
+    slowed: f64,
     /// Rest of a destage that a visit finds in service, ns: destaging never lets a member idle.
     background_ns: f64,
 }
@@ -98,7 +101,7 @@ fn member_bytes_written(resolved: &ResolvedArray, classes: &[Class]) -> f64 {
         c.share * (random + stream)
     };
     let all: f64 = classes.iter().filter(|c| c.io_cost.kind == Kind::Write).map(of).sum();
-    all / f64::from(resolved.shape.members)
+    all / f64::from(resolved.shape.alive())
 }
 
 fn without_slc(resolved: &ResolvedArray, classes: &[Class], workload: &Workload) -> Outcome {
@@ -127,8 +130,8 @@ fn rate(resolved: &ResolvedArray, classes: &[Class], n: f64) -> f64 {
     let full = if classes.iter().any(|c| c.io_cost.buffered) {
         f64::INFINITY
     } else {
-        let demand = member_demand_ns(resolved, classes, members_queue(resolved, classes, n));
-        f64::from(resolved.shape.members) / demand * 1e9
+        let (demand, members) = member_demand(resolved, classes, members_queue(resolved, classes, n));
+        members / demand * 1e9
     };
     let all = solve(resolved, &network, n, Scope::All).min(full);
     if resolved.workers < n {
@@ -148,8 +151,8 @@ fn drain_limit(resolved: &ResolvedArray, classes: &[Class]) -> f64 {
         // A drive works on all that it is given at once.
         Media::Flash(_) => f64::INFINITY,
     };
-    let demand = member_demand_ns(resolved, classes, queue);
-    f64::from(resolved.shape.members) / demand * 1e9
+    let (demand, members) = member_demand(resolved, classes, queue);
+    members / demand * 1e9
 }
 
 /// While the write-back cache is not full: (rate, seconds until it is full). `t = C / (in - drain)`.
@@ -247,13 +250,9 @@ impl Network {
             servers: speedup,
         };
         let one = |demand_ns: f64| Station { demand_ns, servers: 1.0 };
-        let waits = |c: &Class| c.io_cost.serial_ns <= 0.0 && !c.io_cost.buffered;
-        let phases = classes
-            .iter()
-            .filter(|c| waits(c))
-            .flat_map(|c| c.io_cost.phases.iter().filter(|p| p.visits > 0).map(|p| (c.share * missed(c), *p)))
-            .map(|(share, phase)| (share, phase, resolved.fork_join(phase.visits)))
-            .collect();
+        let parts: &[Part] =
+            if resolved.shape.failed == 0 { &[Part::All] } else { &[Part::Degraded, Part::Sound] };
+        let parts = parts.iter().filter(|part| resolved.shape.range(**part).1 > 0);
         Self {
             // Below zero where the link and the members transfer at the same time.
             delay_ns: sum(&|c| {
@@ -266,11 +265,27 @@ impl Network {
                 one(sum(&|c| c.io_cost.serial_ns * missed(c))),
                 streaming(resolved, classes),
             ],
-            members: Members {
-                count: f64::from(resolved.shape.members),
-                phases,
-                background_ns: destage_rest(resolved, classes),
-            },
+            members: parts.map(|part| Members::of(resolved, classes, *part)).collect(),
+        }
+    }
+}
+
+impl Members {
+    fn of(resolved: &ResolvedArray, classes: &[Class], part: Part) -> Self {
+        let waits = |c: &&Class| c.io_cost.serial_ns <= 0.0 && !c.io_cost.buffered;
+        let shared = |c: &Class| c.share * (1.0 - c.io_cost.hit) * falls_on(resolved, c.io_cost.part, part);
+        let phases = classes
+            .iter()
+            .filter(waits)
+            .flat_map(|c| c.io_cost.phases.iter().filter(|p| p.visits > 0).map(|p| (shared(c), *p)))
+            .filter(|(share, _)| *share > 0.0)
+            .map(|(share, phase)| (share, phase, resolved.fork_join(phase.visits)))
+            .collect();
+        Self {
+            count: f64::from(resolved.shape.range(part).1),
+            phases,
+            slowed: resolved.slowed(part),
+            background_ns: destage_rest(resolved, classes),
         }
     }
 }
@@ -310,7 +325,8 @@ fn solve(resolved: &ResolvedArray, network: &Network, n: f64, scope: Scope) -> f
     let stations: Vec<Station> =
         network.inner.iter().chain(outer).copied().filter(|s| s.demand_ns > 0.0).collect();
     let mut queues = vec![n / (stations.len() + 1) as f64; stations.len()];
-    let mut at_member = n / network.members.count;
+    let members_count: f64 = network.members.iter().map(|m| m.count).sum();
+    let mut at_member = vec![n / members_count; network.members.len()];
     let delay = if scope == Scope::All { network.delay_ns } else { 0.0 };
     let mut x = 0.0_f64;
     for _ in 0..ROUNDS {
@@ -323,14 +339,18 @@ fn solve(resolved: &ResolvedArray, network: &Network, n: f64, scope: Scope) -> f
             total += r + station.demand_ns * (1.0 - 1.0 / station.servers);
             response.push(r);
         }
-        let (member_response, member_load) = members(resolved, &network.members, at_member, others);
-        total += member_response;
+        let at_members = network.members.iter().zip(&at_member);
+        let member_times: Vec<_> =
+            at_members.map(|(members, at)| at_members_ns(resolved, members, *at, others)).collect();
+        total += member_times.iter().map(|(response, _)| response).sum::<f64>();
         let next = n / total.max(1.0);
         // Half steps: queue-dependent service makes full ones oscillate.
         for (queue, r) in queues.iter_mut().zip(&response) {
             *queue += (next * r - *queue) / 2.0;
         }
-        at_member += (next * member_load - at_member) / 2.0;
+        for (at, (_, load)) in at_member.iter_mut().zip(&member_times) {
+            *at += (next * load - *at) / 2.0;
+        }
         let settled = (next - x).abs() <= 1e-7 * next;
         x = next;
         if settled {
@@ -342,11 +362,11 @@ fn solve(resolved: &ResolvedArray, network: &Network, n: f64, scope: Scope) -> f
 }
 
 /// (response time of an I/O at the members, time that visits of one I/O spend at one member), ns.
-fn members(resolved: &ResolvedArray, members: &Members, at_member: f64, others: f64) -> (f64, f64) {
+fn at_members_ns(resolved: &ResolvedArray, members: &Members, at_member: f64, others: f64) -> (f64, f64) {
     let seen = 1.0 + at_member * others;
     let (mut response, mut load) = (0.0, 0.0);
     for (share, phase, side_by_side) in &members.phases {
-        let each = seen * resolved.visit_ns(phase, seen) + members.background_ns;
+        let each = seen * resolved.visit_ns(phase, seen) * members.slowed + members.background_ns;
         response += share * each * side_by_side;
         load += share * each * f64::from(phase.visits) / members.count;
     }

@@ -5,7 +5,7 @@
 
 use crate::num::share;
 use crate::quantity::Bounds;
-use crate::raid::Kind;
+use crate::raid::{Kind, Part};
 use crate::resolved::{Class, Media, ResolvedArray};
 use crate::wire;
 use serde::Serialize;
@@ -93,8 +93,33 @@ impl DemandTable {
     }
 }
 
-/// Demand of the members per I/O, ns summed over members; `n` = requests a member can choose from.
-pub(crate) fn member_demand_ns(resolved: &ResolvedArray, classes: &[Class], n: f64) -> f64 {
+/// Demand of the members per I/O, ns summed over them, and how many they are: of the part that is full first.
+/// `n` = requests a member can choose from.
+pub(crate) fn member_demand(resolved: &ResolvedArray, classes: &[Class], n: f64) -> (f64, f64) {
+    let of = |part: Part| {
+        let (_, members) = resolved.shape.range(part);
+        (part_demand_ns(resolved, classes, n, part), f64::from(members))
+    };
+    if resolved.shape.failed == 0 {
+        return of(Part::All);
+    }
+    let [degraded, sound] = [of(Part::Degraded), of(Part::Sound)];
+    let busier = |(demand, members): (f64, f64)| if members > 0.0 { demand / members } else { 0.0 };
+    if busier(sound) > busier(degraded) { sound } else { degraded }
+}
+
+/// Share of an I/O's visits that fall on a part.
+pub(crate) fn falls_on(resolved: &ResolvedArray, io_part: Part, part: Part) -> f64 {
+    match (io_part, part) {
+        _ if io_part == part => 1.0,
+        (Part::All, _) => f64::from(resolved.shape.range(part).1) / f64::from(resolved.shape.alive()),
+        _ => 0.0,
+    }
+}
+
+fn part_demand_ns(resolved: &ResolvedArray, classes: &[Class], n: f64, part: Part) -> f64 {
+    let (_, members) = resolved.shape.range(part);
+    let slowed = resolved.slowed(part);
     let sum = |class: &Class| {
         let io_cost = &class.io_cost;
         let visits: f64 = io_cost
@@ -106,8 +131,10 @@ pub(crate) fn member_demand_ns(resolved: &ResolvedArray, classes: &[Class], n: f
                 f64::from(p.visits) * each
             })
             .sum();
+        let visits = visits * falls_on(resolved, io_cost.part, part);
         // Streaming keeps every member busy for the same time.
-        class.share * (1.0 - io_cost.hit) * (visits + io_cost.stream_ns * f64::from(resolved.shape.members))
+        let busy = (visits + io_cost.stream_ns * f64::from(members)) * slowed;
+        class.share * (1.0 - io_cost.hit) * busy
     };
     classes.iter().map(sum).sum()
 }
@@ -124,6 +151,7 @@ pub fn demand_table(resolved: &ResolvedArray, classes: &[Class], outstanding: f6
         Media::Disk(..) => members_queue(resolved, classes, outstanding),
         Media::Flash(_) => f64::INFINITY,
     };
+    let (members_ns, members) = member_demand(resolved, classes, n);
     let rows = [
         (ResourceKind::Host, per_io(&|c| c.io_cost.host_ns), 1.0),
         (ResourceKind::TargetCpu, per_io(&|c| c.io_cost.cpu_ns), resolved.cores),
@@ -131,7 +159,7 @@ pub fn demand_table(resolved: &ResolvedArray, classes: &[Class], outstanding: f6
         (ResourceKind::LinkRead, wire(Kind::Read), speedup),
         (ResourceKind::LinkWrite, wire(Kind::Write), speedup),
         (ResourceKind::SerialWrites, per_io(&|c| c.io_cost.serial_ns * missed(c)), 1.0),
-        (ResourceKind::Members, member_demand_ns(resolved, classes, n), f64::from(resolved.shape.members)),
+        (ResourceKind::Members, members_ns, members),
     ];
     let mut resources: Vec<Resource> = rows
         .into_iter()
@@ -178,7 +206,7 @@ pub(crate) fn unloaded_ns(resolved: &ResolvedArray, class: &Class) -> f64 {
         let phases = r.phases.iter().filter(|p| p.visits > 0);
         let stream =
             if resolved.streams_ahead() { 0.0 } else { r.stream_ns * resolved.stream_parallel(r.bytes) };
-        stream + phases.map(|p| resolved.visit_ns(p, 1.0)).sum::<f64>()
+        stream + phases.map(|p| resolved.visit_ns(p, 1.0)).sum::<f64>() * resolved.slowed(r.part)
     };
     let transfer = r.wire_ns - (1.0 - r.hit) * if r.buffered { 0.0 } else { r.overlap_ns };
     r.delay_ns + r.host_ns + r.cpu_ns + r.controller_ns + transfer + (1.0 - r.hit) * members
@@ -187,7 +215,7 @@ pub(crate) fn unloaded_ns(resolved: &ResolvedArray, class: &Class) -> f64 {
 /// Requests a member can choose from when N I/Os, each visiting w members at once, are spread over all m:
 /// `(N w + m - 1) / m`.
 pub(crate) fn members_queue(resolved: &ResolvedArray, classes: &[Class], outstanding: f64) -> f64 {
-    let m = f64::from(resolved.shape.members);
+    let m = f64::from(resolved.shape.alive());
     let at_once: f64 = classes
         .iter()
         .map(|c| c.share * f64::from(c.io_cost.phases.iter().map(|p| p.visits).max().unwrap_or(0).max(1)))

@@ -103,8 +103,8 @@ pub fn facts(array: &Array, workload: &Workload, tables: &mut Tables) -> Facts {
     };
     let drained = array.controller.write_back.is_some().then(|| {
         let resolved = ResolvedArray::new(&bare, Corner::Nominal, span, tables);
-        let demand = crate::demand::member_demand_ns(&resolved, &resolved.classes(&load), 1.5);
-        f64::from(resolved.shape.members) / demand * 1e9
+        let (demand, members) = crate::demand::member_demand(&resolved, &resolved.classes(&load), 1.5);
+        members / demand * 1e9
     });
     Facts {
         members: f64::from(resolved.shape.members),

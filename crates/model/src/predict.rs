@@ -204,16 +204,23 @@ pub fn predict(array: &Array, workload: &Workload, engines: Engines, tables: &mu
     };
     let mut iops = Bounds::spanning(nominal.iops, [slow.iops, fast.iops]);
     let mut mean_ms = Bounds::spanning(nominal.mean_ms, [slow.mean_ms, fast.mean_ms]);
+    let mut p99_ms = simulated.as_ref().map(|s| s.p99_ms);
     if let (Some(sim), Engines::Simulated { max_ios, .. }, LoadModel::Rate { .. }) =
         (&simulated, engines, workload.pace)
     {
         // How long I/Os wait for each other below the highest rate is a matter of chance: the closed form guesses it.
-        let ends = [0, 2].map(|end: usize| {
+        let [slow, fast] = [0, 2].map(|end: usize| {
             let (resolved, _, outcome) = &corners[end];
-            simulate_seeds(resolved, workload, outcome, 1, max_ios).mean_ms.value
+            simulate_seeds(resolved, workload, outcome, 1, max_ios)
         });
-        mean_ms =
-            Bounds::spanning(sim.mean_ms.value, [ends[0].max(sim.mean_ms.hi), ends[1].min(sim.mean_ms.lo)]);
+        let over = |of: fn(&Simulated) -> Bounds| {
+            Bounds::spanning(
+                of(sim).value,
+                [of(&slow).value.max(of(sim).hi), of(&fast).value.min(of(sim).lo)],
+            )
+        };
+        mean_ms = over(|s| s.mean_ms);
+        p99_ms = Some(over(|s| s.p99_ms));
     } else if let Some(sim) = &simulated {
         mean_ms =
             Bounds::spanning(mean_ms.value, [mean_ms.lo.min(sim.mean_ms.lo), mean_ms.hi.max(sim.mean_ms.hi)]);
@@ -232,7 +239,7 @@ pub fn predict(array: &Array, workload: &Workload, engines: Engines, tables: &mu
         iops,
         mib_s: iops.scaled(workload.mean_size() / MIB),
         mean_ms,
-        p99_ms: simulated.as_ref().map(|s| error.of_time(s.p99_ms)),
+        p99_ms: p99_ms.map(|p99_ms| error.of_time(p99_ms)),
         p99_reliability: reliability(resolved, classes),
         limit,
         caches_left_out: caches_left_out(array),

@@ -9,6 +9,10 @@
 //! raidz: a record is spread over all data disks of a vdev, so every read of a record visits all of them, and
 //! writes are gathered per transaction group into full stripes: they are sequential work.
 
+mod degraded;
+
+pub use degraded::{Case, Part};
+
 use crate::array::{Level, Raid};
 use crate::num::{small, whole};
 
@@ -54,6 +58,8 @@ pub struct Shape {
     pub chunk: f64,
     /// Sequential reads stream from both halves of a mirror.
     pub read_both: bool,
+    /// Members that have failed, all of one group.
+    pub failed: u32,
 }
 
 /// Smallest unit a raidz vdev writes to one member.
@@ -82,6 +88,7 @@ impl Shape {
             copies,
             chunk: raid.chunk.value,
             read_both: raid.read_both_mirrors,
+            failed: raid.failed.as_ref().map_or(0, |f| small(whole(f.value))),
         }
     }
 

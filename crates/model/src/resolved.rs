@@ -11,7 +11,7 @@ use crate::array::{Array, Device, Flash, FlashState, Hdd, ProtocolKind, Sorting}
 use crate::disk::{Disk, ServiceTable};
 use crate::num::share;
 use crate::quantity::{Corner, Quantity};
-use crate::raid::{Kind, Phase, Shape};
+use crate::raid::{Kind, Part, Phase, Shape};
 use crate::wire;
 use crate::workload::{Access, Region, Workload};
 
@@ -29,6 +29,8 @@ const UNKNOWN_SORTING: [f64; 3] = [0.0, 0.25, 1.0];
 /// nominal and fast. Greedy garbage collection gives 6 to 7 with 7 % of spare blocks, about 2.5 with 28 %
 /// (Desnoyers 2012).
 const WRITE_AMPLIFICATION: [f64; 3] = [10.0, 4.0, 1.5];
+/// Share of the stripes with a lost chunk that sequential reads read twice: slow, nominal and fast.
+const READ_TWICE: [f64; 3] = [1.0, 0.5, 0.0];
 /// A transfer goes through in pieces of this size, bytes: the next stage starts when the first piece is there.
 const PIECE: f64 = 262_144.0;
 
@@ -156,6 +158,8 @@ pub struct ResolvedArray {
     pub software: Software,
     /// The span, bytes.
     pub span_bytes: f64,
+    /// How much longer a visit of the group that is rebuilt takes; 1 = there is none.
+    pub rebuild_factor: f64,
     /// What a write waits for its commit to stable storage, ns; 0 = nothing to wait for.
     pub commit_ns: f64,
     array: Array,
@@ -189,6 +193,8 @@ pub struct IoCost {
     pub overlap_ns: f64,
     /// Visits of single members.
     pub phases: [Phase; 2],
+    /// Which members they go to.
+    pub part: Part,
     /// Probability that the read cache answers.
     pub hit: f64,
     /// Whether a write is answered when it is in the write-back cache.
@@ -238,7 +244,7 @@ impl ResolvedArray {
         Self {
             media,
             stream_bytes_s: [
-                member_bytes_s[0] * shape.read_streams(),
+                member_bytes_s[0] * shape.read_streams() * stream_left(&shape, corner),
                 member_bytes_s[1] * shape.write_streams(),
             ],
             shape,
@@ -250,6 +256,9 @@ impl ResolvedArray {
             queue_depth: unlimited(&array.initiator.queue_depth),
             software: software_of(array),
             span_bytes: region.span_bytes,
+            // The rebuild has the member for that part of the time, and an I/O waits for it.
+            rebuild_factor: 100.0
+                / (100.0 - array.raid.rebuild_pct.as_ref().map_or(0.0, |q| q.cost_at(corner))),
             commit_ns,
             array: array.clone(),
             corner,
@@ -286,12 +295,33 @@ impl ResolvedArray {
                             io_cost.serial_ns *= access.random_pct / 100.0;
                         }
                         io_cost.host_ns /= f64::from(workload.workers.max(1));
-                        classes.push(Class { share, io_cost });
+                        classes.extend(self.cases(share, &io_cost));
                     }
                 }
             }
         }
         classes
+    }
+
+    /// The cases that I/Os of a class meet, as classes of their own: one, unless members have failed.
+    #[must_use]
+    pub fn cases(&self, share: f64, io_cost: &IoCost) -> Vec<Class> {
+        if self.shape.failed == 0 || !io_cost.random {
+            return vec![Class { share, io_cost: io_cost.clone() }];
+        }
+        let cases = self.shape.cases(io_cost.kind, io_cost.bytes);
+        let of =
+            |case: &crate::raid::Case| IoCost { phases: case.phases, part: case.part, ..io_cost.clone() };
+        cases.iter().map(|case| Class { share: share * case.share, io_cost: of(case) }).collect()
+    }
+
+    /// How much longer a visit of that part takes for a rebuild.
+    #[must_use]
+    pub fn slowed(&self, part: Part) -> f64 {
+        match part {
+            Part::Sound => 1.0,
+            Part::All | Part::Degraded => self.rebuild_factor,
+        }
     }
 
     /// Probability of a read-cache hit after warm-up: `min(1, C / span)` for random reads; a sequential read
@@ -336,6 +366,7 @@ impl ResolvedArray {
             stream_ns: if streams { bytes / self.stream_bytes_s[by(kind)] * 1e9 } else { 0.0 },
             overlap_ns: self.overlap_ns(kind, bytes, wire_ns),
             phases,
+            part: Part::All,
             hit: 0.0,
             // Streams pass a write-back cache in front of disks: full stripes are flushed as they form.
             buffered: kind == Kind::Write
@@ -443,8 +474,12 @@ impl ResolvedArray {
     #[must_use]
     pub fn members_name(&self) -> String {
         let what = if matches!(self.media, Media::Disk(..)) { "disk" } else { "SSD" };
-        let n = self.shape.members;
-        if n == 1 { format!("the {what}") } else { format!("{n} {what}s") }
+        let (n, alive) = (self.shape.members, self.shape.alive());
+        match n {
+            1 => format!("the {what}"),
+            _ if alive < n => format!("{alive} of {n} {what}s"),
+            _ => format!("{n} {what}s"),
+        }
     }
 
     /// The array this was made from.
@@ -452,6 +487,19 @@ impl ResolvedArray {
     pub fn array(&self) -> &Array {
         &self.array
     }
+}
+
+/// What is left of the rate of sequential reads with failed members.
+///
+/// A stripe that lost a data chunk is read whole. Who keeps what was read needs nothing more; who does not reads the
+/// other chunks a second time: of n members with d data chunks in a stripe, d f / n of the stripes. Linux md did that.
+fn stream_left(shape: &Shape, corner: Corner) -> f64 {
+    if shape.failed == 0 || shape.parity == 0 || shape.spreads_records() {
+        return 1.0;
+    }
+    let data = f64::from(shape.group - shape.parity);
+    let lost = (data * f64::from(shape.failed) / f64::from(shape.group)).min(1.0);
+    1.0 / (1.0 + lost * at_corner(READ_TWICE, corner))
 }
 
 /// Rate of a member that streams through a region in pieces: between two of them it seeks a third of the region's

@@ -5,8 +5,10 @@
 //! on others; no row is predicted from itself.
 
 mod articles;
+mod degraded;
 mod folds;
 mod grid;
+mod leave_one;
 mod markdown;
 mod unseen;
 
@@ -22,7 +24,9 @@ use crate::resolved::Tables;
 use crate::unseen::Half;
 
 pub use articles::{Article, articles};
+pub use degraded::{DegradedRow, degraded};
 pub use grid::{Grid, grid};
+pub use leave_one::{LeftOut, leave_one_out};
 pub use markdown::to_markdown;
 pub use unseen::{UnseenHalf, UnseenRow, unseen_half};
 
@@ -94,6 +98,10 @@ pub struct Validation {
     pub articles: Vec<Article>,
     /// Systems that the model was not made from.
     pub unseen: Vec<UnseenHalf>,
+    /// Each row from the other rows of its system.
+    pub left_out: Vec<LeftOut>,
+    /// Arrays with a failed disk.
+    pub degraded: Vec<DegradedRow>,
 }
 
 impl Validation {
@@ -167,7 +175,9 @@ pub fn validate() -> Result<Validation, ValidateError> {
     let (cross, sweep) = folds::run(&published, &mut tables)?;
     let articles = articles(&mut tables)?;
     let unseen = vec![unseen_half(Half::Open, &mut tables)?, unseen_half(Half::HeldBack, &mut tables)?];
-    Ok(Validation { sheet, cross, sweep, not_modelled, articles, unseen })
+    let left_out = leave_one_out(&mut tables)?;
+    let degraded = degraded(&mut tables)?;
+    Ok(Validation { sheet, cross, sweep, not_modelled, articles, unseen, left_out, degraded })
 }
 
 fn reason(row: &Row) -> String {

@@ -10,6 +10,9 @@ use crate::workload::Workload;
 
 /// Points a sweep may have.
 const SWEEP_POINTS_MAX: u32 = 4096;
+/// Number of points up to which each point of a sweep is simulated, and of I/Os for each.
+const SIMULATED_POINTS_MAX: usize = 64;
+const SIMULATED_IOS: u64 = 30_000;
 /// A step pays while it brings at least this fraction of a proportional gain.
 const PAYS_ABOVE: f64 = 0.2;
 /// A change below this is none.
@@ -129,12 +132,16 @@ pub fn sweep(
     tables: &mut Tables,
 ) -> Result<Sweep, SweepError> {
     let (field, values) = parse_sweep(text)?;
+    let engines = match values.len() {
+        0..=SIMULATED_POINTS_MAX => Engines::Simulated { seeds: 1, max_ios: SIMULATED_IOS },
+        _ => Engines::Closed,
+    };
     let mut points = Vec::new();
     let mut refused = None;
     for value in values {
         let mut changed = array.clone();
         match set(&mut changed, &format!("{field}={value}")) {
-            Ok(()) => points.push((f64::from(value), predict(&changed, workload, Engines::Closed, tables))),
+            Ok(()) => points.push((f64::from(value), predict(&changed, workload, engines, tables))),
             Err(error) => refused = Some(error),
         }
     }

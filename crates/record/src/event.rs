@@ -5,6 +5,7 @@ use assay_spec::Plan;
 use serde::{Deserialize, Serialize};
 
 use crate::connection::TcpPathFacts;
+use crate::diagnosis::DiagnosisFacts;
 use crate::host::{HostFacts, HostSample, TargetFacts};
 use crate::latency::Latency;
 use crate::stats::Interval;
@@ -74,6 +75,9 @@ pub struct RunHeader {
     /// Where the results come from, if another tool measured them; `None` for a run of Assay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
+    /// What the tests of the plan are, if they are the experiments of a diagnosis; `None` for every other run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diagnosis: Option<DiagnosisFacts>,
 }
 
 /// Where results come from that another tool measured.

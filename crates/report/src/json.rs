@@ -1,5 +1,6 @@
 //! The document `assay run --json` prints: `docs/assay.run-1.schema.json`.
 
+use assay_analysis::diagnose::diagnose;
 use assay_analysis::estimate::Estimate;
 use assay_analysis::{
     DiskUse, Finding, JobSummary, Judgement, OpSummary, Point, Precision, RunSummary, StepSummary, limits,
@@ -40,6 +41,7 @@ pub fn document(header: &RunHeader, summary: &RunSummary, findings: &[Finding], 
         "findings": findings,
         "verdict": meta.judgement.and_then(|j| j.verdict.as_ref()),
         "limits": limits(header, summary),
+        "diagnosis": diagnose(header, summary),
     })
 }
 

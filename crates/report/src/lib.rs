@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod compare;
+pub mod diagnosis;
 pub mod escape;
 pub mod expected;
 mod forum;
@@ -19,6 +20,7 @@ mod number;
 mod options;
 pub mod prediction;
 pub mod reading;
+pub mod sizing;
 mod svg;
 pub mod table;
 pub mod text;

@@ -2,7 +2,7 @@
 
 use assay_model::array::Array;
 use assay_model::concurrent::{Concurrent, ConcurrentJob, ConcurrentWhatIf};
-use assay_model::demand::Resource;
+use assay_model::demand::{Resource, ResourceKind};
 use assay_model::from_plan::StepPrediction;
 use assay_model::predict::{Prediction, Simulated};
 use assay_model::quantity::Bounds;
@@ -20,7 +20,7 @@ pub const SCHEMA: &str = "assay.predict/1";
 /// Rows a curve of a sweep is drawn with; longer ones are thinned.
 const CURVE_ROWS: usize = 24;
 /// Columns of the longest bar of a curve.
-const BAR_COLUMNS: f64 = 40.0;
+const BAR_COLUMNS: f64 = 24.0;
 /// Sentences and tables are no wider than this, also in a wider terminal.
 const TEXT_COLUMNS: usize = 80;
 
@@ -327,12 +327,25 @@ fn curve(sweep: &Sweep, columns: usize) -> String {
             continue;
         }
         let length = (p.iops.value / highest * longest).round();
-        let bar: String = (0..40).take_while(|i| f64::from(*i) < length).map(|_| '#').collect();
+        let bar: String = (0..24).take_while(|i| f64::from(*i) < length).map(|_| '#').collect();
         let mark = if is_knee { "  <- flattens here" } else { "" };
-        text.push_str(&format!("{} {value:>6} {:>9} IOPS {bar}{mark}\n", sweep.field, long(p.iops.value)));
+        let p99 = p.p99_ms.map_or(String::new(), |ms| format!("  p99 {:>7} ms", long(ms.value)));
+        let (iops, room) = (long(p.iops.value), head_room(p));
+        text.push_str(&format!("{} {value:>6} {iops:>9} IOPS{p99}  {room:<15} {bar}{mark}\n", sweep.field));
     }
     text.push_str(&format!("{}.\n", wrap(&sweep.says, columns - 3, "  ")));
     text
+}
+
+/// How far the load is from the next limit: the rate of a paced load over what is full first, else the second suspect.
+fn head_room(p: &Prediction) -> String {
+    match (p.limit, p.table.first()) {
+        (ResourceKind::LoadModel, Some(first)) => {
+            format!("full at {}", long(first.ceiling_iops))
+        }
+        _ if p.table.distance() < 100.0 => format!("next at x{:.2}", p.table.distance()),
+        _ => String::new(),
+    }
 }
 
 /// The same as one JSON document; rates per second, times in ms.
@@ -377,7 +390,9 @@ fn row_json(row: &Expectation) -> Value {
             "points": s.points.iter().map(|(value, p)| json!({
                 "value": value,
                 "iops": interval_json(p.iops),
+                "p99_ms": p.p99_ms.map(interval_json),
                 "limit": p.limit_name(),
+                "second_distance": rounded(p.table.distance()),
             })).collect::<Vec<_>>(),
         })).collect::<Vec<_>>(),
         "left_out": row.left_out,

@@ -97,6 +97,7 @@ pub fn read(text: &str) -> Result<(ResultSet, Option<String>), String> {
         host: document.host,
         array: document.array.clone().flatten(),
         imported: None,
+        diagnosis: None,
     };
     let targets: Vec<&str> = header.targets.iter().map(|t| t.address.as_str()).collect();
     let mut facets = facets(&header);

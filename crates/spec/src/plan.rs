@@ -136,6 +136,9 @@ pub struct Job {
     pub reconnect_every: Option<u32>,
     /// What writes write.
     pub data: Data,
+    /// How much of each target the job uses, from its start; `None`: all that the plan uses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub span: Option<Bytes>,
 }
 
 impl Job {

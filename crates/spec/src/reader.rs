@@ -137,15 +137,26 @@ impl<'t> Table<'t> {
 
     /// Refuses every key that nobody asked for. Call it last.
     pub fn finish(self) -> Result<(), PlanError> {
+        self.strays().into_iter().next().map_or(Ok(()), Err)
+    }
+
+    /// Returns a complaint about each key that nobody asked for, in the order of the file. Call it last.
+    #[must_use]
+    pub fn strays(&self) -> Vec<PlanError> {
         let known = self.known.borrow();
         let stray = self.table.iter().filter(|(key, _)| !known.contains(&key.get_ref().as_ref()));
-        // The first in the file, not in the order of the map, is what the reader looks for first.
-        let Some((key, _)) = stray.min_by_key(|(key, _)| key.span().start) else { return Ok(()) };
-        let word = key.get_ref().as_ref();
-        Err(PlanError {
-            place: place(self.source, key.span().start, &join(&self.path, word)),
-            message: format!("there is no such field{}", suggest(word, &known)),
-        })
+        let mut keys: Vec<_> = stray.map(|(key, _)| key).collect();
+        // In the order of the file, not of the map: that is how a reader looks for them.
+        keys.sort_by_key(|key| key.span().start);
+        keys.into_iter()
+            .map(|key| {
+                let word = key.get_ref().as_ref();
+                PlanError {
+                    place: place(self.source, key.span().start, &join(&self.path, word)),
+                    message: format!("there is no such field{}", suggest(word, &known)),
+                }
+            })
+            .collect()
     }
 }
 

@@ -288,6 +288,7 @@ fn resolve_job(
         pacing,
         reconnect_every: settings.reconnect_every.filter(|n| *n > 0),
         data: settings.data.unwrap_or(default_data),
+        span: settings.span,
     })
 }
 

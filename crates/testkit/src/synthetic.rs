@@ -70,6 +70,7 @@ pub fn header(plan: Plan) -> RunHeader {
         },
         array: None,
         imported: None,
+        diagnosis: None,
     }
 }
 

@@ -110,7 +110,8 @@ fn list(program: &Path) -> anyhow::Result<Vec<Target>> {
         .with_context(|| format!("cannot start {}", program.display()))?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let target = |line: &str| {
-        let mut words = line.split(' ').map(str::to_owned);
+        // A target without folders ends with a blank; taken as a folder, it was the whole repository.
+        let mut words = line.split_whitespace().map(str::to_owned);
         Some(Target { name: words.next()?, bytes_max: words.next()?, seeds: words.collect() })
     };
     Ok(text.lines().filter_map(target).collect())

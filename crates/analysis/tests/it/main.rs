@@ -12,6 +12,7 @@ mod model_rules;
 mod network;
 mod precision;
 mod rules;
+mod sizing;
 mod summary;
 mod wording;
 

@@ -54,6 +54,95 @@ pub(crate) struct PredictArgs {
     pub(crate) output: Option<PathBuf>,
 }
 
+const SIZE_EXAMPLES: &str = "\
+Examples:
+  How many disks:
+    assay size \"2000 IOPS, 70% read, 8 KiB, p99 20 ms, 10 TB, RAID10, 7200 rpm\"
+  A load in the application's words, for any device; what is cheapest:
+    assay size \"500 sessions x 20 tps x 4 I/Os, p99 10 ms, 5 TB\" \\
+        --price 7200rpm=220 ssd=110 nvme=400
+  Which of these arrays carries it:
+    assay size \"3000 IOPS, p99 20 ms\" --array raid6-12bay allflash-10gbe my.toml
+  What a described array carries, and what is left when a disk has failed:
+    assay size \"70% read, p99 20 ms\" --array raid6-12bay
+  How many disks of a described array, also while one is rebuilt:
+    assay size \"how many disks for 1500 IOPS, p99 20 ms, rebuilding\" --array my.toml
+  What a faster link brings:
+    assay size \"what does 10 GbE bring, 100% read, 64 KiB\" --array nas-4bay
+
+The words: N IOPS, or N sessions x N tps x N I/Os; N % read, write, random or sequential; a size of I/Os; p99 or \
+mean with a time; an amount of data, and of it N active; N disks, the size of a disk (4 TB disks); a RAID level; \
+5400, 7200, 10000 or 15000 rpm, SSD, NVMe; N GbE or N GFC, iSCSI, NFS, FC; failed, rebuilding. I/Os arrive at \
+random times. Classes of devices have class values with wide ranges: name an array file for devices that you know.";
+
+#[derive(Debug, Args)]
+#[command(after_help = SIZE_EXAMPLES)]
+pub(crate) struct SizeArgs {
+    /// The question, in quotation marks or not; options below say the same, and come first.
+    #[arg(value_name = "QUESTION")]
+    pub(crate) question: Vec<String>,
+    /// I/Os per second.
+    #[arg(long, value_name = "RATE")]
+    pub(crate) iops: Option<String>,
+    /// Share of reads, %.
+    #[arg(long, value_name = "PERCENT")]
+    pub(crate) read: Option<String>,
+    /// Share of random positions, %.
+    #[arg(long, value_name = "PERCENT")]
+    pub(crate) random: Option<String>,
+    /// Size of an I/O: 8KiB.
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) block: Option<String>,
+    /// Limit on the 99th percentile of latency: 20ms.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) p99: Option<String>,
+    /// Limit on the mean latency: 5ms.
+    #[arg(long, value_name = "TIME", conflicts_with = "p99")]
+    pub(crate) mean: Option<String>,
+    /// Amount of data: 10TB.
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) data: Option<String>,
+    /// Part of the data that I/Os fall into: 500GB.
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) active: Option<String>,
+    /// RAID levels to choose from: 10, 5, raidz2.
+    #[arg(long, value_name = "LEVEL", num_args = 1..)]
+    pub(crate) raid: Vec<String>,
+    /// Classes of devices to choose from: 5400rpm, 7200rpm, 10k, 15k, ssd, nvme.
+    #[arg(long, value_name = "CLASS", num_args = 1..)]
+    pub(crate) device: Vec<String>,
+    /// Number of devices, where it is given.
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) disks: Option<String>,
+    /// Capacity of a device: 4TB.
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) disk_size: Option<String>,
+    /// Link in front of the array: 10GbE.
+    #[arg(long, value_name = "RATE")]
+    pub(crate) link: Option<String>,
+    /// Arrays that ship (see `assay arrays`) or array files to choose from, in place of classes of devices.
+    #[arg(long, value_name = "ARRAY", num_args = 1..)]
+    pub(crate) array: Vec<String>,
+    /// Show the effect of this change on the answer: link=10GbE, raid=10.
+    #[arg(long, value_name = "FIELD=VALUE", num_args = 1..)]
+    pub(crate) what_if: Vec<String>,
+    /// Price of a device of a class, of any device (disk=220), or of an array by its name; the cheapest is then the
+    /// best.
+    #[arg(long, value_name = "WHAT=AMOUNT", num_args = 1..)]
+    pub(crate) price: Vec<String>,
+    /// Only the closed form: faster, with limits on the mean and none on p99.
+    #[arg(long)]
+    pub(crate) closed_form: bool,
+    /// Write the answer as an array file, to predict it or to run on it (sim:FILE).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) write_array: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) view: ViewArgs,
+    /// Also write the answer here, by its ending: .csv, .md, .bbcode, .json or .txt.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct ArraysArgs {
@@ -105,9 +194,20 @@ pub(crate) struct PublishedArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ValidateArgs {
-    /// Write the document here instead of printing it: docs/model-validation.md.
+    /// Write the document here instead of printing it: docs/model-validation.md, docs/diagnosis-validation.md.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// Validate diagnoses instead of the model: set-ups with one planted cause each, simulated in virtual time.
+    #[arg(long)]
+    pub(crate) diagnosis: bool,
+    /// Number of set-ups in each half.
+    #[arg(
+        long,
+        value_name = "COUNT",
+        default_value_t = 2000,
+        value_parser = clap::value_parser!(u32).range(1..=100_000)
+    )]
+    pub(crate) set_ups: u32,
 }
 
 const CALIBRATE_EXAMPLES: &str = "\
@@ -120,6 +220,11 @@ Examples:
     assay calibrate iscsi://nas/iqn.2004-01.example:d/1 --overwrite SERIAL \\
         --array nas-4bay -o my-nas.toml
     assay calibrate nfs://nas/vol1/t.dat --array nas-4bay -o my-nas.toml
+  On two rows of an article; the others are then predicted:
+    assay calibrate --from published:ts140 --only \"sequential read\" \\
+        --array ts140-raid10 -o my-raid10.toml
+  The coefficients of the kernel's blk-iocost for a disk whose content is lost:
+    assay calibrate /dev/sdb --overwrite SERIAL --size 64GiB --run 30s --iocost
 
 Calibration takes about six minutes: three rounds of 39 steps and ten check loads, 2 seconds each. The rules for \
 writing are those of assay run. At most seven numbers are fitted; revolutions, seek times, rates and link efficiency \
@@ -129,13 +234,25 @@ come from data sheets and are not. If a step differs by more than 15 % between r
 #[command(after_help = CALIBRATE_EXAMPLES)]
 pub(crate) struct CalibrateArgs {
     /// Where I/O goes: a file (created if absent), a directory, a block device, iscsi://…, nfs://…, or sim:ARRAY.
-    pub(crate) target: String,
+    #[arg(required_unless_present = "from")]
+    pub(crate) target: Option<String>,
     /// The array it is on: one that ships (see `assay arrays`) or the path of an array file.
-    #[arg(long, value_name = "ARRAY")]
-    pub(crate) array: String,
+    #[arg(long, value_name = "ARRAY", required_unless_present = "iocost")]
+    pub(crate) array: Option<String>,
     /// Where to write the new array file.
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: PathBuf,
+    #[arg(short, long, value_name = "FILE", required_unless_present = "iocost")]
+    pub(crate) output: Option<PathBuf>,
+    /// Measure nothing: calibrate on the rows of a published table (published:NAME), of a stored run or of an exported
+    /// one, and predict the rows that --only leaves out.
+    #[arg(long, value_name = "RUN", conflicts_with = "target")]
+    pub(crate) from: Vec<String>,
+    /// With --from: calibrate on the rows with this in their name only.
+    #[arg(long, value_name = "NAME", requires = "from")]
+    pub(crate) only: Vec<String>,
+    /// Measure the six coefficients of the kernel's I/O controller blk-iocost in place of an array file, and print them
+    /// as io.cost.model takes them.
+    #[arg(long, conflicts_with_all = ["from", "array", "output", "replace", "rounds", "raw_link", "no_check"])]
+    pub(crate) iocost: bool,
     /// Replace that file, if an earlier calibration wrote it.
     #[arg(long)]
     pub(crate) replace: bool,

@@ -230,8 +230,8 @@ fn ctrl_c_is_bounded_while_a_server_does_not_answer() {
     });
 }
 
-/// A file system that is frozen holds every write in the kernel, where no signal reaches it. The threads that wait there
-/// held the program, and with it the result.
+/// A file system that is frozen holds every write in the kernel, where no signal reaches it. The threads that wait
+/// there held the program, and with it the result.
 #[test]
 fn a_disk_that_died_costs_neither_the_result_nor_the_exit_code() {
     let Some(mut device) = LoopDevice::new() else { return };

@@ -10,6 +10,7 @@ mod bounds;
 mod choices;
 mod compare;
 mod devices;
+mod diagnose;
 mod errors;
 mod exchange;
 mod exits;

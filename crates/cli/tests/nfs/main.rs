@@ -454,7 +454,7 @@ fn a_file_that_takes_the_place_of_the_measured_one_is_neither_marked_nor_removed
         std::fs::rename(&precious, &real).unwrap();
         running.signal("INT");
         let reported = running.end();
-        assert!(reported.err.contains("leads to another file"), "{name}: {}", reported.err);
+        assert!(reported.err.contains("now refers to another file"), "{name}: {}", reported.err);
         assert!(!removes || reported.err.contains("kept nfs://"), "{name}: {}", reported.err);
         // Nothing says that it is ours: it is not written to, and not removed.
         for more in [&[][..], &["--remove"]] {

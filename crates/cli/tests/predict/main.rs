@@ -1,6 +1,8 @@
 //! The verbs of the model, as a user meets them: the program itself, its output and its exit codes.
 #![expect(clippy::unwrap_used, reason = "a panic in a test is a failed test")]
 
+mod size;
+
 use std::path::Path;
 
 use assay_testkit::story::{BAD_INPUT, DONE, Story, is_slow_wanted};

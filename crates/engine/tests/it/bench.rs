@@ -145,6 +145,7 @@ pub fn run_on<T: Target>(
         host: HostFacts::default(),
         array: None,
         imported: None,
+        diagnosis: None,
     };
     let request =
         RunRequest { header, targets: &targets, warnings: vec![], stop: stop.clone(), cpus: vec![] };

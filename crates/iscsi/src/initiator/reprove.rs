@@ -118,8 +118,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         (cdb::read(lba, blocks, cdb::Fua::Off), self.capacity().block_bytes * blocks)
     }
 
-    /// One block that holds what was written there is proof, the oldest first; of what was inspected, each piece must be as it was.
-    /// Blocks that were written meanwhile, or cannot be read, say nothing.
+    /// One block that holds what was written there is proof, the oldest first; of what was inspected, each piece must
+    /// be as it was. Blocks that were written meanwhile, or cannot be read, say nothing.
     pub(super) fn witness_answer(
         &self,
         at: usize,

@@ -21,15 +21,14 @@ fn refuse(field: &'static str, says: String) -> Result<(), Contradiction> {
     Err(Contradiction { field, says })
 }
 
-/// Refuses arrays that cannot exist.
-pub(super) fn check(array: &Array) -> Result<(), Contradiction> {
-    if let Device::Hdd(hdd) = &array.device {
-        check_hdd(hdd)?;
-    }
-    check_flash(array)?;
-    check_raid(&array.raid)?;
-    check_caches(array)?;
-    check_transport(array)
+/// Returns why an array cannot exist: the first reason of each table, none if it can.
+pub(super) fn check(array: &Array) -> Vec<Contradiction> {
+    let device = match &array.device {
+        Device::Hdd(hdd) => check_hdd(hdd),
+        Device::Ssd(_) => check_flash(array),
+    };
+    let tables = [device, check_raid(&array.raid), check_caches(array), check_transport(array)];
+    tables.into_iter().filter_map(Result::err).collect()
 }
 
 fn check_hdd(hdd: &Hdd) -> Result<(), Contradiction> {
@@ -110,11 +109,39 @@ fn check_raid(raid: &Raid) -> Result<(), Contradiction> {
         return refuse("raid.disks", format!("RAID10 pairs its disks, and {per_group} is odd"));
     }
     check_width(raid)?;
+    check_failed(raid)?;
     if raid.chunk.value % 512.0 != 0.0 {
         return refuse(
             "raid.chunk",
             format!("a chunk of {} bytes is not a whole number of sectors", raid.chunk.value),
         );
+    }
+    Ok(())
+}
+
+/// Refuses more failed members than the level survives.
+fn check_failed(raid: &Raid) -> Result<(), Contradiction> {
+    let Some(failed) = raid.failed.as_ref().map(|f| f.value) else {
+        return match raid.rebuild_pct {
+            Some(_) => {
+                refuse("raid.rebuild_pct", "there is no failed member to rebuild; set `failed`".to_owned())
+            }
+            None => Ok(()),
+        };
+    };
+    let survives = match raid.level {
+        Level::Single | Level::Raid0 => 0.0,
+        Level::Raid1 => raid.disks.value - 1.0,
+        Level::Raid10 | Level::Raid5 | Level::Raid50 | Level::Raidz1 | Level::Draid1 => 1.0,
+        Level::Raid6 | Level::Raid60 | Level::Raidz2 | Level::Draid2 => 2.0,
+        Level::Raidz3 | Level::Draid3 => 3.0,
+    };
+    if failed > survives {
+        let level = raid.level.name();
+        let says = format!(
+            "{level} survives {survives} failed member(s) of a group, not {failed}: its data are lost"
+        );
+        return refuse("raid.failed", says);
     }
     Ok(())
 }

@@ -132,6 +132,8 @@ fn walk_raid<V: Visitor>(raid: &mut Raid, v: &mut V) {
     v.maybe("width", whole(2.0, 256.0), &mut raid.width);
     v.number("chunk", size(512.0, 64.0 * 1024.0 * KIB), &mut raid.chunk);
     v.flag("read_both_mirrors", &mut raid.read_both_mirrors);
+    v.maybe("failed", whole(1.0, 3.0), &mut raid.failed);
+    v.maybe("rebuild_pct", real(1.0, 95.0), &mut raid.rebuild_pct);
 }
 
 fn walk_controller<V: Visitor>(c: &mut Controller, v: &mut V) {

@@ -6,17 +6,20 @@
 //! single fields; all three walk the same list of fields (`fields.rs`), so that they cannot disagree.
 
 mod check;
+mod error;
 pub(crate) mod fields;
 mod keys;
 mod read;
 mod set;
 pub mod shipped;
 mod types;
+mod unmodelled;
 mod words;
 mod write;
 
+pub use error::ArrayError;
 pub use keys::{Key, keys};
-pub use read::{ArrayError, parse};
+pub use read::parse;
 pub use set::{SetError, set};
 pub use types::{
     Array, Controller, Device, Flash, FlashState, Hdd, Initiator, Level, Link, LinkRate, PathPolicy, Paths,

@@ -8,18 +8,17 @@ use assay_spec::units::Bytes;
 use assay_spec::{PlanError, suggest};
 
 use super::check;
+use super::error::ArrayError;
 use super::fields::{Limits, Unit, Visitor, walk};
 use super::types::{Array, Device, Flash, Hdd, LinkRate};
+use super::unmodelled;
 use super::words::Words;
 use crate::quantity::{Provenance, Quantity};
-
-/// Why an array file was refused: place, reason, remedy.
-pub type ArrayError = PlanError;
 
 /// Reads an array file. `file` is only used in messages.
 ///
 /// # Errors
-/// The first error in the file's order of fields.
+/// All errors, in the file's order.
 pub fn parse(file: &str, text: &str) -> Result<Array, ArrayError> {
     let source = Source::new(file, text);
     let root = source.parse()?;
@@ -27,12 +26,13 @@ pub fn parse(file: &str, text: &str) -> Result<Array, ArrayError> {
     let mut reader = Reader::new(Table::top(&source, &root));
     walk(&mut array, &mut reader);
     let lines = reader.finish()?;
-    check::check(&array).map_err(|found| {
+    let impossible = check::check(&array).into_iter().map(|found| {
         let line = lines.get(found.field).or_else(|| lines.get(found.table())).copied().unwrap_or(1);
         let place = format!("{file}:{line}: {}", found.field);
         PlanError { place, message: format!("impossible: {}", found.says) }
-    })?;
-    Ok(array)
+    });
+    let errors: Vec<PlanError> = impossible.collect();
+    if errors.is_empty() { Ok(array) } else { Err(ArrayError { errors }) }
 }
 
 struct Reader<'a> {
@@ -45,56 +45,62 @@ struct Reader<'a> {
     table_from: Option<Provenance>,
     /// Line of every field that was given, for the checks across fields.
     lines: BTreeMap<String, usize>,
-    error: Option<Refusal>,
-}
-
-/// Why the file is refused.
-enum Refusal {
-    /// Something required is absent.
-    Missing(PlanError),
-    /// Something is wrong.
-    Wrong(PlanError),
+    wrong: Vec<PlanError>,
+    /// What is required and absent: the key, and the error.
+    missing: Vec<(String, PlanError)>,
+    /// Whether the kind of device is unknown, so that no other field of it can be judged.
+    kindless: bool,
+    /// Whether a number of this table does not say where it comes from, and was answered.
+    sourceless: bool,
 }
 
 impl<'a> Reader<'a> {
     fn new(top: Table<'a>) -> Self {
-        Self { top, table: None, table_name: "", table_from: None, lines: BTreeMap::new(), error: None }
+        Self {
+            top,
+            table: None,
+            table_name: "",
+            table_from: None,
+            lines: BTreeMap::new(),
+            wrong: Vec::new(),
+            missing: Vec::new(),
+            kindless: false,
+            sourceless: false,
+        }
     }
 
-    /// Returns the lines of all fields, or the first error.
-    fn finish(mut self) -> Result<BTreeMap<String, usize>, PlanError> {
+    /// Returns the lines of all fields, or all errors.
+    fn finish(mut self) -> Result<BTreeMap<String, usize>, ArrayError> {
         self.finish_table();
         // A word at the top that says where everything comes from is allowed, as in the tables.
         self.top.get("from");
-        if let Err(error) = self.top.finish()
-            && !matches!(self.error, Some(Refusal::Wrong(_)))
-        {
-            return Err(error);
-        }
-        match self.error {
-            Some(Refusal::Missing(error) | Refusal::Wrong(error)) => Err(error),
-            None => Ok(self.lines),
-        }
+        let mut errors = self.wrong;
+        errors.extend(self.top.strays());
+        let mut errors: Vec<PlanError> = errors.into_iter().map(unmodelled::explained).collect();
+        // A misspelt key explains a missing one, and a misspelt table all of its keys.
+        let near = |key: &str| errors.iter().any(|e| e.message.contains(&format!("did you mean `{key}`")));
+        let table_near = |key: &str| key.split_once('.').is_some_and(|(table, _)| near(table));
+        let unexplained = self
+            .missing
+            .iter()
+            .filter(|(key, _)| !near(key.rsplit('.').next().unwrap_or(key)) && !table_near(key));
+        let unexplained: Vec<PlanError> = unexplained.map(|(_, error)| error.clone()).collect();
+        errors.extend(unexplained);
+        errors.sort_by_key(line_of);
+        if errors.is_empty() { Ok(self.lines) } else { Err(ArrayError { errors }) }
     }
 
-    /// Keeps the first error; later ones are often its consequences. But a misspelt key explains a missing one.
-    fn fail(&mut self, error: PlanError) {
-        if !matches!(self.error, Some(Refusal::Wrong(_))) {
-            self.error = Some(Refusal::Wrong(error));
-        }
-    }
-
-    /// The same for a word, where an absent field is no reason to overlook it.
+    /// Keeps an error; returns the value where there is none.
     fn note<T>(&mut self, read: Result<T, PlanError>) -> Option<T> {
-        match read {
-            Ok(value) => Some(value),
-            Err(error) => {
-                if self.error.is_none() {
-                    self.error = Some(Refusal::Wrong(error));
-                }
-                None
+        read.map_err(|error| {
+            // One word for its table mends all of them.
+            let sourceless = error.message.starts_with(SOURCELESS);
+            if !(sourceless && self.sourceless) {
+                self.wrong.push(error);
             }
-        }
+            self.sourceless |= sourceless;
+        })
+        .ok()
     }
 
     fn missing(&mut self, key: &str, needs: &str) {
@@ -104,8 +110,13 @@ impl<'a> Reader<'a> {
             None if self.table_name.is_empty() => self.top.lacks(key, message),
             None => self.top.lacks(&format!("{}.{key}", self.table_name), message),
         };
-        if self.error.is_none() {
-            self.error = Some(Refusal::Missing(error));
+        if !(self.kindless && self.table_name == "device" && key != "kind") {
+            let name = if self.table_name.is_empty() {
+                key.to_owned()
+            } else {
+                format!("{}.{key}", self.table_name)
+            };
+            self.missing.push((name, error));
         }
     }
 
@@ -125,10 +136,18 @@ impl<'a> Reader<'a> {
 
     /// Refuses the keys of the current table that no field claimed.
     fn finish_table(&mut self) {
-        if let Some(Err(error)) = self.table.take().map(Table::finish) {
-            self.fail(error);
+        if let Some(table) = self.table.take().filter(|_| !(self.kindless && self.table_name == "device")) {
+            self.wrong.extend(table.strays());
         }
     }
+}
+
+/// How the answer to a number without its source begins.
+const SOURCELESS: &str = "does not say where it comes from";
+
+/// The line that an error names; 0 if none.
+fn line_of(error: &PlanError) -> usize {
+    error.place.split(':').nth(1).and_then(|line| line.parse().ok()).unwrap_or(0)
 }
 
 fn provenance(value: &Value<'_>) -> Result<Provenance, PlanError> {
@@ -180,10 +199,10 @@ fn with_range(
     from: Option<Provenance>,
 ) -> Result<Quantity, PlanError> {
     let Some(from) = from else {
-        return Err(value.complain(
-            "does not say where it comes from; add `from = \"sheet\"` (or measured, calibrated, assumed) to the value \
-             or to its table",
-        ));
+        return Err(value.complain(format!(
+            "{SOURCELESS}; add `from = \"sheet\"` (or measured, calibrated, assumed) to the value or to its \
+                 table"
+        )));
     };
     let (lo, hi) = range.unwrap_or((number, number));
     if number < lo || number > hi {
@@ -230,6 +249,7 @@ impl Visitor for Reader<'_> {
         self.finish_table();
         self.table_name = name;
         self.table_from = None;
+        self.sourceless = false;
         if name.is_empty() {
             return;
         }
@@ -237,7 +257,9 @@ impl Visitor for Reader<'_> {
         self.lines.insert(name.to_owned(), found.line());
         self.table = self.note(found.table());
         let from = self.table.as_ref().and_then(|table| table.get("from"));
+        let given = from.is_some();
         self.table_from = from.and_then(|from| self.note(provenance(&from)));
+        self.sourceless = given && self.table_from.is_none();
     }
 
     fn number(&mut self, key: &'static str, limits: Limits, slot: &mut Quantity) {
@@ -281,6 +303,9 @@ impl Visitor for Reader<'_> {
         let Some(value) = self.take(key) else { return };
         let named = value.scalar().and_then(|text| {
             W::named(&text).ok_or_else(|| {
+                if let Some(says) = unmodelled::word(&text) {
+                    return value.complain(says);
+                }
                 let known: Vec<&str> = W::words().iter().map(|(word, _)| *word).collect();
                 value.complain(format!("`{text}` is not known{}", suggest(&W::usual(&text), &known)))
             })
@@ -297,12 +322,13 @@ impl Visitor for Reader<'_> {
         const KINDS: [(&str, Kind); 2] = [("hdd", Kind::Hdd), ("ssd", Kind::Ssd)];
         let Some(value) = self.take(key) else {
             self.missing(key, "write `kind = \"hdd\"` or `kind = \"ssd\"`");
+            self.kindless = true;
             return;
         };
         match self.note(value.word(&KINDS)) {
             Some(Kind::Hdd) => *slot = Device::Hdd(Hdd::default()),
             Some(Kind::Ssd) => *slot = Device::Ssd(Flash::default()),
-            None => {}
+            None => self.kindless = true,
         }
     }
 }

@@ -69,8 +69,9 @@ pub fn set(array: &mut Array, overrides: &str) -> Result<(), SetError> {
     for one in overrides.split([' ', ',', ';']).filter(|part| !part.is_empty()) {
         set_one(&mut changed, one)?;
     }
-    check::check(&changed)
-        .map_err(|found| SetError::Impossible { field: found.field.to_owned(), says: found.says })?;
+    if let Some(found) = check::check(&changed).into_iter().next() {
+        return Err(SetError::Impossible { field: found.field.to_owned(), says: found.says });
+    }
     *array = changed;
     Ok(())
 }

@@ -201,6 +201,10 @@ pub struct Raid {
     pub chunk: Quantity,
     /// Whether a sequential read streams from both halves of a mirror.
     pub read_both_mirrors: bool,
+    /// Members that have failed, all of one leg, vdev or mirror; absent = none.
+    pub failed: Option<Quantity>,
+    /// Time of the members that are left there which a rebuild takes, %; absent = there is none.
+    pub rebuild_pct: Option<Quantity>,
 }
 
 impl Default for Raid {
@@ -212,6 +216,8 @@ impl Default for Raid {
             width: None,
             chunk: Quantity::assumed(65_536.0),
             read_both_mirrors: false,
+            failed: None,
+            rebuild_pct: None,
         }
     }
 }

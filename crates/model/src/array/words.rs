@@ -147,7 +147,27 @@ impl LinkRate {
     }
 }
 
+impl ProtocolKind {
+    /// The word of an array file.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        word_of(self)
+    }
+}
+
 impl Level {
+    /// The level of a text as people write it: `RAID-10`, `raidz2`.
+    #[must_use]
+    pub fn named(text: &str) -> Option<Self> {
+        <Self as Words>::named(text)
+    }
+
+    /// The word of an array file.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        word_of(self)
+    }
+
     /// As people say it: `RAID5`, `raidz2`, `a single member`.
     #[must_use]
     pub fn name(self) -> String {

@@ -19,7 +19,7 @@ use std::collections::VecDeque;
 use super::disks::{Destage, Disks, NO_SLOT, Visit};
 use super::heap::{EventHeap, INDEX_LIMIT, Key};
 use crate::num::{index, small, whole};
-use crate::raid::{Kind, Phase};
+use crate::raid::{Kind, Phase, Shape};
 use crate::resolved::{IoCost, Media, ResolvedArray};
 use crate::rng::Rng;
 
@@ -70,6 +70,8 @@ struct Cost {
     stream_visits: u32,
     bytes: u64,
     phases: [Phase; 2],
+    /// First of the members that the visits go to, and how many.
+    among: (u64, u64),
     /// Of 2^32.
     hit: u64,
     buffered: bool,
@@ -100,8 +102,7 @@ pub(crate) enum Step {
 #[derive(Debug, Clone)]
 pub(crate) struct Core {
     costs: Vec<Cost>,
-    chunk: f64,
-    members: u32,
+    shape: Shape,
     cores: usize,
     write_back_bytes: u64,
     queue_depth: usize,
@@ -140,6 +141,8 @@ struct FlashMembers {
     controller_free_ns: Vec<u64>,
     /// SLC cache left on each member, bytes.
     slc_left: Vec<u64>,
+    /// How much longer each member takes for a rebuild.
+    slowed: Vec<f64>,
     /// Destages in flight.
     destaging: usize,
     /// Where the next streamed chunk goes.
@@ -150,16 +153,22 @@ impl Core {
     /// An idle array; `outstanding` is the most I/Os that will be in flight at once.
     pub(crate) fn new(resolved: &ResolvedArray, outstanding: usize, seed: u64) -> Self {
         let outstanding = outstanding.clamp(1, INDEX_LIMIT - 1);
-        let members = resolved.shape.members as usize;
+        let members = resolved.shape.alive() as usize;
         let bounded = |n: f64| if n.is_finite() { index(whole(n)) } else { usize::MAX };
-        let (disks, flash) = match &resolved.media {
+        let (mut disks, mut flash) = match &resolved.media {
             Media::Disk(disk, table) => (Some(Disks::new(disk, table, members, outstanding)), None),
             Media::Flash(flash) => (None, Some(FlashMembers::new(*flash, members))),
         };
+        let rebuilt = resolved.shape.survivors() as usize;
+        if let Some(disks) = &mut disks {
+            disks.slow_down(rebuilt, resolved.rebuild_factor);
+        }
+        if let Some(flash) = &mut flash {
+            flash.slowed[..rebuilt].fill(resolved.rebuild_factor);
+        }
         Self {
             costs: Vec::new(),
-            chunk: resolved.shape.chunk,
-            members: resolved.shape.members,
+            shape: resolved.shape,
             cores: bounded(resolved.cores).max(1),
             write_back_bytes: whole(resolved.write_back_bytes),
             queue_depth: bounded(resolved.queue_depth),
@@ -190,6 +199,7 @@ impl Core {
 
     /// Makes an I/O cost known and returns its index.
     pub(crate) fn add_recipe(&mut self, io_cost: &IoCost) -> u32 {
+        let (first, count) = self.shape.range(io_cost.part);
         self.costs.push(Cost {
             kind: io_cost.kind,
             host_ns: whole(io_cost.host_ns),
@@ -200,9 +210,11 @@ impl Core {
             serial_ns: whole(io_cost.serial_ns),
             controller_ns: whole(io_cost.controller_ns),
             stream_ns: whole(io_cost.stream_ns),
-            stream_visits: small(whole((io_cost.bytes / self.chunk).ceil())).clamp(1, self.members),
+            stream_visits: small(whole((io_cost.bytes / self.shape.chunk).ceil()))
+                .clamp(1, self.shape.alive()),
             bytes: whole(io_cost.bytes),
             phases: io_cost.phases,
+            among: (u64::from(first), u64::from(count)),
             hit: whole(io_cost.hit * (1_u64 << 32) as f64),
             buffered: io_cost.buffered,
             ios_per_turn: whole(io_cost.ios_per_turn).max(1),
@@ -432,7 +444,8 @@ impl Core {
             let mut done = self.now_ns;
             // Both phases are charged from now: work for the drives, but no I/O waits for their order.
             for phase in self.costs[io_cost as usize].phases.iter().filter(|p| p.visits > 0) {
-                done = done.max(flash.visit_all(phase, self.now_ns, &mut self.rng));
+                let among = self.costs[io_cost as usize].among;
+                done = done.max(flash.visit_all(phase, among, self.now_ns, &mut self.rng));
             }
             self.heap.push(Key::new(done, FLASH_DRAINED, io_cost as usize));
         }
@@ -442,10 +455,11 @@ impl Core {
     fn destage(&mut self, cost: &Cost) {
         let Some(disks) = &mut self.disks else { return };
         let visits: u32 = cost.phases.iter().map(|p| p.visits).sum();
-        let start = self.rng.below(disks.members() as u64);
+        let (first, count) = cost.among;
+        let start = self.rng.below(count);
         let width = cost.phases[1].visits.max(cost.phases[0].visits);
         for i in 0..visits {
-            let member = index(start + u64::from(i % width)) % disks.members();
+            let member = index(first + (start + u64::from(i % width)) % count);
             let freed =
                 cost.bytes / u64::from(visits) + u64::from(u64::from(i) < cost.bytes % u64::from(visits));
             let phase = if i < cost.phases[0].visits { &cost.phases[0] } else { &cost.phases[1] };
@@ -461,7 +475,8 @@ impl Core {
         let cost = self.cost(slot);
         let phase = cost.phases[self.slots[slot as usize].phase as usize];
         if let Some(flash) = &mut self.flash {
-            let done = flash.visit_all(&phase, t.saturating_sub(early(&cost)), &mut self.rng).max(t);
+            let done =
+                flash.visit_all(&phase, cost.among, t.saturating_sub(early(&cost)), &mut self.rng).max(t);
             let s = &mut self.slots[slot as usize];
             s.phase += 1;
             if usize::from(s.phase) < cost.phases.len() && cost.phases[usize::from(s.phase)].visits > 0 {
@@ -478,9 +493,10 @@ impl Core {
         let Some(disks) = &mut self.disks else { return };
         self.slots[slot as usize].pending = phase.visits;
         let transfer_ns = disks.transfer_ns(&phase);
-        let start = if disks.members() == 1 { 0 } else { self.rng.below(disks.members() as u64) };
+        let (first, count) = cost.among;
+        let start = if count == 1 { 0 } else { self.rng.below(count) };
         for i in 0..u64::from(phase.visits) {
-            let member = index((start + i) % disks.members() as u64);
+            let member = index(first + (start + i) % count);
             let visit = Visit { slot, transfer_ns, kind: phase.kind };
             if let Some(done) = disks.visit(member, visit, self.now_ns, &mut self.rng) {
                 self.heap.push(Key::new(done, MEMBER_DONE, member));
@@ -591,6 +607,7 @@ impl FlashMembers {
             die_free_ns: vec![0; dies * members],
             controller_free_ns: vec![0; members],
             slc_left: vec![whole(resolved.slc_bytes); members],
+            slowed: vec![1.0; members],
             destaging: 0,
             cursor: 0,
         }
@@ -626,19 +643,24 @@ impl FlashMembers {
     }
 
     /// Runs a phase's visits from `t`; returns when the last one is done.
-    fn visit_all(&mut self, phase: &Phase, t: u64, rng: &mut Rng) -> u64 {
+    fn visit_all(&mut self, phase: &Phase, (first, count): (u64, u64), t: u64, rng: &mut Rng) -> u64 {
         let controller = whole(self.resolved.controller_ns(phase.kind, phase.bytes));
         let transfer = whole(phase.bytes / self.resolved.bytes_s[1] * 1e9);
         let bytes = whole(phase.bytes);
         let die = whole(self.resolved.die_ns(phase.kind));
-        let members = self.controller_free_ns.len() as u64;
-        let start = if members == 1 { 0 } else { rng.below(members) };
+        let start = if count == 1 { 0 } else { rng.below(count) };
         let mut last = t;
         for i in 0..u64::from(phase.visits) {
-            let member = index((start + i) % members);
+            let member = index(first + (start + i) % count);
             let factor = self.slc_factor(phase.kind, member, bytes);
             let busy =
                 if factor == SLC_UNIT { controller } else { controller.max(transfer * factor / SLC_UNIT) };
+            let slowed = self.slowed[member];
+            let (busy, die) = if slowed > 1.0 {
+                (whole(busy as f64 * slowed), whole(die as f64 * slowed))
+            } else {
+                (busy, die)
+            };
             let passed = &mut self.controller_free_ns[member];
             *passed = (*passed).max(t) + busy;
             let place = member * self.dies + index(rng.below(self.dies as u64));

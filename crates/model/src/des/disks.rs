@@ -41,6 +41,8 @@ struct DiskQueue {
     waiting: Vec<Visit>,
     destaging: std::collections::VecDeque<Destage>,
     serving: Option<Visit>,
+    /// How much longer a visit takes for a rebuild.
+    slowed: f64,
     /// Foreground services since the last destage.
     passed: u32,
 }
@@ -73,6 +75,7 @@ impl Disks {
             waiting: Vec::with_capacity(outstanding.min(1024)),
             destaging: std::collections::VecDeque::new(),
             serving: None,
+            slowed: 1.0,
             passed: 0,
         };
         Self {
@@ -89,8 +92,9 @@ impl Disks {
         }
     }
 
-    pub(super) fn members(&self) -> usize {
-        self.members.len()
+    /// Makes the first `count` members slower by a factor: a rebuild takes the rest of their time.
+    pub(super) fn slow_down(&mut self, count: usize, factor: f64) {
+        self.members.iter_mut().take(count).for_each(|m| m.slowed = factor);
     }
 
     pub(super) fn transfer_ns(&self, phase: &Phase) -> u32 {
@@ -144,6 +148,6 @@ impl Disks {
         };
         let draw = self.draws[index(random) & (DRAWS - 1)];
         let service = mean_ns[queue.min(256)] * draw + transfer_ns;
-        Some(now_ns + whole(f64::from(service)))
+        Some(now_ns + whole(f64::from(service) * m.slowed))
     }
 }

@@ -8,10 +8,11 @@ use thiserror::Error;
 use super::core::{Core, Step};
 use super::heap::{INDEX_LIMIT, TIME_LIMIT_NS};
 use crate::array::Array;
-use crate::num::share;
+use crate::num::{share, whole};
 use crate::quantity::Corner;
 use crate::raid::Kind;
 use crate::resolved::{ResolvedArray, Tables};
+use crate::rng::Rng;
 use crate::workload::Region;
 
 /// Ends of recent I/Os per member: an I/O that starts at one of them is sequential.
@@ -78,7 +79,9 @@ pub struct Simulation {
     outstanding: usize,
 
     core: Core,
-    io_costs: HashMap<(Kind, Position, u64), u32>,
+    /// The costs of the cases that an I/O may meet, each with the cumulative share of 2^32.
+    io_costs: HashMap<(Kind, Position, u64), Vec<(u64, u32)>>,
+    rng: Rng,
     members: HashMap<u32, MemberHistory>,
     ready: VecDeque<VirtualCompletion>,
     next_id: u64,
@@ -102,6 +105,7 @@ impl Simulation {
             resolved,
             outstanding,
             io_costs: HashMap::new(),
+            rng: Rng::new(seed ^ 0xCA_5E5),
             members: HashMap::new(),
             ready: VecDeque::with_capacity(outstanding),
             next_id: 0,
@@ -182,9 +186,21 @@ impl Simulation {
     }
 
     fn io_cost(&mut self, kind: Kind, position: Position, size_bytes: u64) -> u32 {
-        if let Some(known) = self.io_costs.get(&(kind, position, size_bytes)) {
-            return *known;
+        if !self.io_costs.contains_key(&(kind, position, size_bytes)) {
+            let known = self.cases(kind, position, size_bytes);
+            self.io_costs.insert((kind, position, size_bytes), known);
         }
+        match self.io_costs[&(kind, position, size_bytes)].as_slice() {
+            [(_, only)] => *only,
+            cases => {
+                let draw = self.rng.next() >> 32;
+                cases.iter().find(|(below, _)| draw < *below).or(cases.last()).map_or(0, |case| case.1)
+            }
+        }
+    }
+
+    /// Makes the cases that an I/O may meet known: one, unless members have failed.
+    fn cases(&mut self, kind: Kind, position: Position, size_bytes: u64) -> Vec<(u64, u32)> {
         let mut io_cost = self.resolved.io_cost(kind, position == Position::Random, size_bytes as f64);
         if position == Position::Stream {
             io_cost.serial_ns = 0.0;
@@ -193,8 +209,12 @@ impl Simulation {
             let cached = share(self.resolved.read_cache_bytes, self.resolved.span_bytes);
             io_cost.hit = if position == Position::Random { cached } else { cached.floor() };
         }
-        let known = self.core.add_recipe(&io_cost);
-        self.io_costs.insert((kind, position, size_bytes), known);
+        let mut below = 0.0;
+        let mut known = Vec::new();
+        for case in self.resolved.cases(1.0, &io_cost) {
+            below += case.share;
+            known.push((whole(below * (1_u64 << 32) as f64), self.core.add_recipe(&case.io_cost)));
+        }
         known
     }
 }

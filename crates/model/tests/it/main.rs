@@ -2,8 +2,10 @@
 
 mod arrays;
 mod calibration;
+mod degraded;
 mod engines;
 mod laws;
+mod mistakes;
 mod physics;
 mod plans;
 mod properties;

@@ -43,7 +43,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         match &path.state {
             State::Down { retry_at } if now >= *retry_at => Due::Retry,
             State::Connecting { deadline, .. } if now >= *deadline => {
-                Due::TimedOut(format!("no connection within {} s", timeouts.connect.as_secs()))
+                Due::TimedOut(format!("no connection within {} s", timeouts.connect.as_secs_f64()))
             }
             State::Up(wire) => {
                 // A server that sends anything is alive, even if its answer waits behind much data.
@@ -54,11 +54,14 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
                 {
                     return Due::TimedOut(format!(
                         "the server sent nothing for {} s",
-                        timeouts.ping.as_secs()
+                        timeouts.ping.as_secs_f64()
                     ));
                 }
                 if let Some(limit) = self.overdue_limit(path.index, now) {
-                    return Due::TimedOut(format!("a call was not answered within {} s", limit.as_secs()));
+                    return Due::TimedOut(format!(
+                        "a call was not answered within {} s",
+                        limit.as_secs_f64()
+                    ));
                 }
                 if wire.ping.is_none() && now >= wire.next_ping_at { Due::Ping } else { Due::Nothing }
             }

@@ -261,7 +261,7 @@ fn a_file_on_a_server_that_changes_after_the_look_is_not_written() {
         if change.name.contains("set back") {
             continue;
         }
-        let says = if change.says.contains("replaced") { "leads to another file" } else { change.says };
+        let says = if change.says.contains("replaced") { "now refers to another file" } else { change.says };
         let address = nfs_address(&server, &format!("d{index}/t.dat"));
         let path = server.file(&format!("rw/d{index}/t.dat"));
         let folder = path.parent().unwrap().to_owned();

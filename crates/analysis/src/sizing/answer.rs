@@ -1,0 +1,455 @@
+//! The answer to a sizing question: candidates, each at the fewest devices that carry the load.
+
+use std::fmt;
+
+use assay_model::array::{Array, ArrayError, Level, LinkRate, ProtocolKind, SetError, set, shipped};
+use assay_model::resolved::Tables;
+use assay_spec::suggest;
+use serde::Serialize;
+
+use super::assess::quick;
+use super::{Assessment, CLASSES, Endure, Need, Precision, Prices, Question, assess};
+
+/// Devices that a proposal has at most.
+const DEVICES_MAX: u32 = 240;
+/// Disks of one RAID5 or RAID6 group that a proposal has at most: wider ones are rebuilt for days.
+const RAID5_MAX: u32 = 12;
+const RAID6_MAX: u32 = 16;
+/// Time of the disks that a rebuild takes, %: the default of common controllers.
+const REBUILD_PCT: u32 = 30;
+
+/// Why there is no answer. The message is complete.
+#[derive(Debug)]
+pub enum SizingError {
+    /// A change or a level does not fit an array.
+    Set(String, SetError),
+    /// A shipped array does not parse.
+    Array(ArrayError),
+    /// The question leaves out what it needs, or gives what cannot be.
+    Question(String),
+}
+
+impl fmt::Display for SizingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Set(name, error) => write!(f, "{name}: {error}"),
+            Self::Array(error) => write!(f, "{error}"),
+            Self::Question(says) => f.write_str(says),
+        }
+    }
+}
+
+impl std::error::Error for SizingError {}
+
+/// A state of the answer: healthy, with a failed device, under a rebuild.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct State {
+    /// Which.
+    pub state: Endure,
+    /// What it carries then.
+    pub assessment: Assessment,
+}
+
+/// The effect of a change.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Change {
+    /// The override.
+    pub change: String,
+    /// With it.
+    pub assessment: Assessment,
+}
+
+/// Something that may carry the load.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Candidate {
+    /// The array that was assessed.
+    pub array: Array,
+    /// What it is called in a sentence: `12 x 7200 rpm disks in RAID10`.
+    pub name: String,
+    /// Devices.
+    pub disks: u32,
+    /// What it carries.
+    pub assessment: Assessment,
+    /// The same with one step fewer devices, and how many these are; `None`: there is none, or it was not searched for.
+    pub less: Option<(u32, Assessment)>,
+    /// Fewest devices at the slow end of all ranges; `None`: not searched for, or more than a proposal has.
+    pub sure_disks: Option<u32>,
+    /// Money, where prices are given.
+    pub cost: Option<f64>,
+}
+
+/// The answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// The question.
+    pub question: Question,
+    /// All that was assessed, the best first: those that carry the load before those that do not, by cost or devices.
+    pub candidates: Vec<Candidate>,
+    /// The best one with a failed device and under a rebuild, where it survives that.
+    pub states: Vec<State>,
+    /// Effects of changes on the best one.
+    pub changes: Vec<Change>,
+}
+
+impl Answer {
+    /// The best candidate, if it carries the load.
+    #[must_use]
+    pub fn best(&self) -> Option<&Candidate> {
+        self.candidates.first().filter(|c| c.assessment.carries())
+    }
+}
+
+/// Answers a question. `arrays` are described ones; without them the question's classes and levels are tried.
+///
+/// # Errors
+/// See [`SizingError`].
+pub fn answer(
+    question: Question,
+    arrays: &[Array],
+    prices: &Prices,
+    precision: Precision,
+) -> Result<Answer, SizingError> {
+    let mut tables = Tables::default();
+    let mut question = question;
+    let mut candidates = Vec::new();
+    let series = match arrays {
+        [] => proposals(&mut question)?,
+        arrays => described(&question, arrays)?,
+    };
+    check_prices(prices, arrays)?;
+    for one in &series {
+        if let Some(candidate) = one.fewest(&question, prices, precision, &mut tables)? {
+            candidates.push(candidate);
+        }
+    }
+    candidates.sort_by(|a, b| rank(a).total_cmp(&rank(b)));
+    let mut answer = Answer { question, candidates, states: Vec::new(), changes: Vec::new() };
+    if let Some(best) = answer.candidates.first() {
+        let need = &answer.question.need;
+        answer.states = states(&best.array, need, precision, &mut tables);
+        answer.changes = changes(&best.array, &answer.question, precision, &mut tables)?;
+    }
+    Ok(answer)
+}
+
+/// Lower is better: what carries the load first, then by cost or devices; of those that do not, the fastest first.
+fn rank(candidate: &Candidate) -> f64 {
+    let assessment = &candidate.assessment;
+    if assessment.carries() {
+        candidate.cost.unwrap_or_else(|| f64::from(candidate.disks))
+    } else {
+        1e15 - assessment.most_iops
+    }
+}
+
+fn check_prices(prices: &Prices, arrays: &[Array]) -> Result<(), SizingError> {
+    let mut known: Vec<&str> = CLASSES.iter().map(|class| class.word).collect();
+    known.push("disk");
+    known.extend(arrays.iter().map(|a| a.name.as_str()));
+    match prices.keys().find(|name| !known.contains(&name.as_str())) {
+        None => Ok(()),
+        Some(name) => Err(SizingError::Question(format!(
+            "--price {name}: there is no such device or array here{}",
+            suggest(name, &known)
+        ))),
+    }
+}
+
+/// Arrays that differ in their number of devices only.
+struct Series {
+    array: Array,
+    /// What its devices are called; empty for described arrays.
+    devices: &'static str,
+    price_word: String,
+    /// Numbers of devices to choose from, rising.
+    counts: Vec<u32>,
+}
+
+/// The arrays as they are described, or with the numbers of devices that the question asks for.
+fn described(question: &Question, arrays: &[Array]) -> Result<Vec<Series>, SizingError> {
+    arrays
+        .iter()
+        .map(|array| {
+            let mut array = array.clone();
+            apply(&mut array, &common(question, false))?;
+            let counts = match question.disks {
+                Some(disks) => vec![disks],
+                None if question.how_many => counts(array.raid.level, array.raid.groups.value),
+                None => vec![count_of(&array)],
+            };
+            Ok(Series { price_word: array.name.clone(), array, devices: "", counts })
+        })
+        .collect()
+}
+
+fn count_of(array: &Array) -> u32 {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked: 1 to 4096")]
+    let disks = array.raid.disks.value as u32;
+    disks
+}
+
+/// Every class at every level of the question.
+fn proposals(question: &mut Question) -> Result<Vec<Series>, SizingError> {
+    if question.need.iops.is_none() && question.disks.is_none() {
+        return Err(SizingError::Question(
+            "say how many I/Os per second are needed (\"2000 IOPS\", or \"500 sessions x 20 tps x 4 I/Os\"), how many \
+             disks there are (\"12 disks\"), or name an array with --array"
+                .to_owned(),
+        ));
+    }
+    let classes = match &question.classes[..] {
+        [] => ["7200rpm", "ssd", "nvme"]
+            .iter()
+            .filter_map(|w| CLASSES.iter().find(|c| c.word == *w))
+            .copied()
+            .collect(),
+        given => given.to_vec(),
+    };
+    let levels = match &question.levels[..] {
+        [] => vec![Level::Raid10, Level::Raid5, Level::Raid6],
+        given => given.to_vec(),
+    };
+    if question.need.data.is_none() && question.need.active.is_none() {
+        question.assumed.push("I/Os fall into the whole array, as no amount of data was given.".to_owned());
+    }
+    let mut series = Vec::new();
+    for class in classes {
+        let base = shipped::named(class.array).ok_or_else(|| {
+            SizingError::Question(format!("no array `{}` ships with this build", class.array))
+        })?;
+        for level in &levels {
+            let mut array = base.clone().map_err(SizingError::Array)?;
+            let counts = question.disks.map_or_else(|| counts(*level, 0.0), |disks| vec![disks]);
+            let first = counts.first().copied().unwrap_or(1);
+            apply(&mut array, &format!("link.rate=none {}", resized(*level, first)))?;
+            apply(&mut array, &common(question, true))?;
+            series.push(Series { array, devices: class.name, price_word: class.word.to_owned(), counts });
+        }
+    }
+    Ok(series)
+}
+
+/// The overrides that a question asks for on every array.
+fn common(question: &Question, proposed: bool) -> String {
+    let mut set = Vec::new();
+    if let Some(size) = question.disk_size {
+        set.push(format!("device.capacity={}B", size.0));
+    }
+    let fibre = matches!(question.link, Some(LinkRate::FibreChannel(_)));
+    let protocol = question.protocol.or(match question.link {
+        Some(_) if !proposed => None,
+        Some(_) if fibre => Some(ProtocolKind::FibreChannel),
+        Some(_) => Some(ProtocolKind::Iscsi),
+        None => None,
+    });
+    let link = question.link.or(match protocol {
+        Some(ProtocolKind::FibreChannel) if proposed => Some(LinkRate::FibreChannel(16)),
+        Some(ProtocolKind::Iscsi | ProtocolKind::Nfs) if proposed => Some(LinkRate::Ethernet(10.0)),
+        _ => None,
+    });
+    set.extend(link.map(|link| format!("link.rate={}", link.name())));
+    set.extend(protocol.map(|protocol| format!("protocol.kind={}", protocol.word())));
+    set.join(" ")
+}
+
+/// The overrides for a level with this many devices.
+fn resized(level: Level, disks: u32) -> String {
+    let leg = leg_of(level);
+    let groups = leg.map_or(1, |leg| (disks / leg).max(1));
+    let records = matches!(level, Level::Raidz1 | Level::Raidz2 | Level::Raidz3);
+    let chunk = if records { " raid.chunk=128KiB" } else { "" };
+    format!("raid.level={} raid.groups={groups} raid.disks={disks}{chunk}", level.word())
+}
+
+/// Devices of a leg or vdev that proposals are made of; `None` where one group grows.
+fn leg_of(level: Level) -> Option<u32> {
+    match level {
+        Level::Raid50 => Some(5),
+        Level::Raid60 => Some(8),
+        Level::Raidz1 => Some(5),
+        Level::Raidz2 => Some(6),
+        Level::Raidz3 => Some(8),
+        _ => None,
+    }
+}
+
+/// Numbers of devices that make sense for a level; `groups` is that of a described array, 0 for a proposal.
+fn counts(level: Level, groups: f64) -> Vec<u32> {
+    if groups > 1.0 {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked: 1 to 1024")]
+        let groups = groups as u32;
+        return (1..=DEVICES_MAX / groups).map(|n| n * groups).collect();
+    }
+    if let Some(leg) = leg_of(level) {
+        return (1..=DEVICES_MAX / leg).map(|n| n * leg).collect();
+    }
+    match level {
+        Level::Single => vec![1],
+        Level::Raid1 => vec![2],
+        Level::Raid10 => (1..=DEVICES_MAX / 2).map(|n| n * 2).collect(),
+        Level::Raid5 => (3..=RAID5_MAX).collect(),
+        Level::Raid6 => (4..=RAID6_MAX).collect(),
+        _ => (1..=DEVICES_MAX).collect(),
+    }
+}
+
+fn apply(array: &mut Array, overrides: &str) -> Result<(), SizingError> {
+    set(array, overrides).map_err(|error| SizingError::Set(array.name.clone(), error))
+}
+
+impl Series {
+    /// The array with this many devices, in the state that must still carry the load; `None` if there is no such array.
+    fn sized(&self, disks: u32, endure: Endure) -> Option<Array> {
+        let mut array = self.array.clone();
+        let change = match self.devices {
+            "" => format!("raid.disks={disks}"),
+            _ => resized(array.raid.level, disks),
+        };
+        set(&mut array, &change).ok()?;
+        in_state(&array, endure)
+    }
+
+    /// The fewest devices that carry the load, or the most that there are.
+    fn fewest(
+        &self,
+        question: &Question,
+        prices: &Prices,
+        precision: Precision,
+        tables: &mut Tables,
+    ) -> Result<Option<Candidate>, SizingError> {
+        let need = &question.need;
+        let counts: Vec<u32> =
+            self.counts.iter().copied().filter(|n| self.sized(*n, question.endure).is_some()).collect();
+        let Some(last) = counts.len().checked_sub(1) else {
+            return match self.counts.first() {
+                // The reason why the first cannot be.
+                Some(first) => {
+                    let mut array = self.array.clone();
+                    apply(&mut array, &resized(self.array.raid.level, *first)).map(|()| None)
+                }
+                None => Ok(None),
+            };
+        };
+        let mut ask = |index: usize, sure: bool| {
+            let sized = counts.get(index).and_then(|n| self.sized(*n, question.endure));
+            sized.is_some_and(|array| {
+                let found = quick(&array, need, precision, tables);
+                if sure { found.carries_surely(need) } else { found.carries() }
+            })
+        };
+        let at = first_that(last, 0, &mut |index| ask(index, false)).unwrap_or(last);
+        let searched = counts.len() > 1 && need.iops.is_some();
+        let sure_disks = if searched {
+            first_that(last, at, &mut |index| ask(index, true)).map(|i| counts[i])
+        } else {
+            None
+        };
+        let array = self.sized(counts[at], question.endure);
+        let healthy = self.sized(counts[at], Endure::Healthy);
+        let (Some(array), Some(healthy)) = (array, healthy) else { return Ok(None) };
+        let assessment = assess(&array, need, precision, tables);
+        let less = at.checked_sub(1).filter(|_| searched).and_then(|below| {
+            let array = self.sized(counts[below], question.endure)?;
+            Some((counts[below], quick(&array, need, precision, tables)))
+        });
+        let disks = counts[at];
+        Ok(Some(Candidate {
+            name: self.name(&healthy, disks),
+            cost: self.cost(prices, disks),
+            array: healthy,
+            disks,
+            assessment,
+            less,
+            sure_disks,
+        }))
+    }
+
+    fn name(&self, array: &Array, disks: u32) -> String {
+        if self.devices.is_empty() {
+            return if self.counts.len() > 1 {
+                format!("{} with {disks} devices", array.name)
+            } else {
+                array.name.clone()
+            };
+        }
+        let singular = self.devices.strip_suffix('s').unwrap_or(self.devices);
+        match array.raid.level {
+            Level::Single => format!("one {singular}"),
+            level => format!("{disks} x {} in {}", self.devices, level.name()),
+        }
+    }
+
+    fn cost(&self, prices: &Prices, disks: u32) -> Option<f64> {
+        let each = || prices.get("disk").map(|price| price * f64::from(disks));
+        let own = prices.get(&self.price_word);
+        if self.devices.is_empty() {
+            own.copied().or_else(each)
+        } else {
+            own.map(|p| p * f64::from(disks)).or_else(each)
+        }
+    }
+}
+
+/// The first index of a rising series that `carries`, from `from` to `last`: doubling steps, then bisection.
+fn first_that(last: usize, from: usize, carries: &mut dyn FnMut(usize) -> bool) -> Option<usize> {
+    let (mut below, mut step, mut at) = (None, 1, from);
+    loop {
+        if carries(at) {
+            break;
+        }
+        if at == last {
+            return None;
+        }
+        below = Some(at);
+        at = (at + step).min(last);
+        step *= 2;
+    }
+    let mut low = below.map_or(from, |b| b + 1);
+    while low < at {
+        let middle = low + (at - low) / 2;
+        if carries(middle) { at = middle } else { low = middle + 1 }
+    }
+    Some(at)
+}
+
+/// The array in a state; `None` if it does not survive that.
+fn in_state(array: &Array, state: Endure) -> Option<Array> {
+    let mut array = array.clone();
+    let change = match state {
+        Endure::Healthy => return Some(array),
+        Endure::Failed => "raid.failed=1".to_owned(),
+        Endure::Rebuilding => format!("raid.failed=1 raid.rebuild_pct={REBUILD_PCT}"),
+    };
+    set(&mut array, &change).ok()?;
+    Some(array)
+}
+
+fn states(array: &Array, need: &Need, precision: Precision, tables: &mut Tables) -> Vec<State> {
+    [Endure::Failed, Endure::Rebuilding]
+        .into_iter()
+        .filter_map(|state| {
+            let array = in_state(array, state)?;
+            Some(State { state, assessment: assess(&array, need, precision, tables) })
+        })
+        .collect()
+}
+
+fn changes(
+    array: &Array,
+    question: &Question,
+    precision: Precision,
+    tables: &mut Tables,
+) -> Result<Vec<Change>, SizingError> {
+    question
+        .changes
+        .iter()
+        .map(|change| {
+            let mut changed = array.clone();
+            apply(&mut changed, change)?;
+            Ok(Change {
+                change: change.clone(),
+                assessment: assess(&changed, &question.need, precision, tables),
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,165 @@
+//! `assay size`: the answer to a sizing question.
+
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+use assay_analysis::sizing::{self, LatencyLimit, Precision, Prices, Question};
+use assay_model::array::{Array, to_toml};
+
+use crate::args::SizeArgs;
+use crate::arrays::array;
+use crate::exit::{Exit, Failed};
+use crate::output::{Kept, Output, OutputKind};
+use crate::render::Rendered as _;
+use crate::terminal::{note, say};
+
+pub(crate) fn size(args: &SizeArgs) -> anyhow::Result<Exit> {
+    let output = args.output.as_deref().map(place).transpose()?;
+    let file = args.write_array.as_deref().map(array_place).transpose()?;
+    let mut question = question(args)?;
+    question.changes.extend(args.what_if.iter().cloned());
+    let arrays: Vec<Array> = args.array.iter().map(|name| array(name)).collect::<anyhow::Result<_>>()?;
+    let precision = match (args.closed_form, question.need.limit) {
+        (true, LatencyLimit::P99Ms(_)) => bail!(
+            "--closed-form gives mean latencies only, and the question has a limit on p99; give --mean, or leave out \
+             --closed-form"
+        ),
+        (true, _) => Precision::Closed,
+        (false, _) => Precision::Simulated,
+    };
+    let answer = sizing::answer(question, &arrays, &prices(args)?, precision)?;
+    if let (Some(file), Some(best)) = (&file, answer.candidates.first()) {
+        let text = to_toml(&Array { name: stem(args.write_array.as_deref()), ..best.array.clone() });
+        file.write(&text, None).map_err(|error| Failed::new(Exit::Errors, error))?;
+        note!("array written to {file}");
+    }
+    if let Some(output) = &output {
+        answer.write(output, "sizing answer")?;
+    }
+    say(&answer.printed(args.view.form(), args.view.options()))?;
+    Ok(Exit::Done)
+}
+
+/// Returns the name of the array in that file.
+fn stem(path: Option<&Path>) -> String {
+    path.and_then(Path::file_stem).map_or(String::new(), |stem| stem.to_string_lossy().into_owned())
+}
+
+/// Returns where the answer goes.
+fn place(path: &Path) -> anyhow::Result<Output> {
+    match OutputKind::of(path)? {
+        OutputKind::Html => {
+            bail!("an answer has no HTML page; end {} in .csv, .md, .bbcode, .json or .txt", path.display())
+        }
+        kind => Output::check(path, kind, Kept::of_environment(), None),
+    }
+}
+
+/// Returns where the array file goes: a new file.
+fn array_place(path: &Path) -> anyhow::Result<Output> {
+    if path.exists() {
+        bail!("{} exists; choose another file", path.display());
+    }
+    Output::check(path, OutputKind::Array, Kept::of_environment(), None)
+}
+
+/// Returns the question. Options become words of it, so that both forms mean the same.
+fn question(args: &SizeArgs) -> anyhow::Result<Question> {
+    let mut words = args.question.clone();
+    let mut add = |option: &Option<String>, before: &str, after: &str| {
+        words.extend(
+            option.as_ref().map(|value| format!(", {before} {} {after}", value.trim_end_matches(['%', ' ']))),
+        );
+    };
+    add(&args.iops, "", "IOPS");
+    add(&args.read, "", "% read");
+    add(&args.random, "", "% random");
+    add(&args.block, "", "");
+    add(&args.p99, "p99", "");
+    add(&args.mean, "mean", "");
+    add(&args.data, "", "");
+    add(&args.active, "", "active");
+    add(&args.disks, "", "disks");
+    add(&args.disk_size, "", "disks");
+    add(&args.link, "", "");
+    words.extend(args.raid.iter().map(|level| format!(", {}", level_word(level))));
+    words.extend(args.device.iter().map(|class| format!(", {}", class_word(class))));
+    let text = words.join(" ");
+    if text.trim().is_empty() && args.array.is_empty() {
+        bail!(
+            "there is no question; write one like assay size \"2000 IOPS, 70% read, 8 KiB, p99 20 ms, 10 TB, RAID10, \
+             7200 rpm\", or see assay size --help"
+        );
+    }
+    Ok(sizing::parse(&text)?)
+}
+
+/// A level alone is a number; a question needs the word before it.
+fn level_word(level: &str) -> String {
+    if level.starts_with(|c: char| c.is_ascii_digit()) { format!("raid{level}") } else { level.to_owned() }
+}
+
+/// `10k` alone is a size of I/Os.
+fn class_word(class: &str) -> String {
+    match class {
+        "10k" | "15k" => format!("{class} rpm"),
+        class => class.to_owned(),
+    }
+}
+
+fn prices(args: &SizeArgs) -> anyhow::Result<Prices> {
+    let one = |text: &String| {
+        let (what, amount) = text
+            .split_once('=')
+            .with_context(|| format!("--price {text}: write it like disk=220, ssd=110 or nas-4bay=800"))?;
+        let amount: f64 = amount
+            .trim()
+            .parse()
+            .ok()
+            .filter(|amount: &f64| amount.is_finite() && *amount >= 0.0)
+            .with_context(|| format!("--price {text}: `{amount}` is not an amount"))?;
+        Ok((what.trim().to_owned(), amount))
+    };
+    args.price.iter().map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+    use crate::args::{Cli, Verb};
+
+    fn asked(typed: &[&str]) -> Question {
+        let cli = Cli::parse_from([&["assay", "size"], typed].concat());
+        let Verb::Size(args) = cli.verb else { panic!("it is size that was typed") };
+        question(&args).unwrap_or_else(|e| panic!("{e:#}"))
+    }
+
+    #[test]
+    fn options_and_words_ask_the_same() {
+        let words =
+            asked(&["2000 IOPS, 70% read, 8 KiB, p99 20 ms, 10 TB, RAID10, 10k rpm, 4 TB disks, 10 GbE"]);
+        let options = asked(&[
+            "--iops",
+            "2000",
+            "--read",
+            "70",
+            "--block",
+            "8KiB",
+            "--p99",
+            "20ms",
+            "--data",
+            "10TB",
+            "--raid",
+            "10",
+            "--device",
+            "10k",
+            "--disk-size",
+            "4TB",
+            "--link",
+            "10GbE",
+        ]);
+        assert_eq!(words, options);
+    }
+}

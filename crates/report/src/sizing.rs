@@ -1,0 +1,374 @@
+//! The answer to a sizing question: a sentence with its margin, the table of candidates, and what happens when a device
+//! fails.
+
+use assay_analysis::sizing::{Answer, Assessment, Candidate, Endure, LatencyLimit, Need, Short, State};
+use assay_model::quantity::Bounds;
+use assay_spec::units::Bytes;
+use serde_json::{Value, json};
+
+use crate::layout::wrap;
+use crate::number::{long as count, rounded, short};
+use crate::options::TextOptions;
+use crate::prediction::interval;
+use crate::table::{Align, Cell, Column, Decimals, Format, Narrow, Table};
+
+/// Name and version of the JSON document's form.
+pub const SCHEMA: &str = "assay.size/1";
+/// The table is at most this wide.
+const TABLE_COLUMNS: usize = 110;
+/// Sentences are wrapped here.
+const TEXT_COLUMNS: usize = 80;
+
+/// The whole page.
+#[must_use]
+pub fn page(answer: &Answer, options: TextOptions) -> String {
+    let need = &answer.question.need;
+    let mut parts = vec![wrap(&format!("Needed: {}.", needed(need)), TEXT_COLUMNS, "  ")];
+    parts.push(wrap(&sentence(answer), TEXT_COLUMNS, ""));
+    parts.extend(states(answer).map(|text| wrap(&text, TEXT_COLUMNS, "")));
+    parts.extend(answer.changes.iter().map(|change| {
+        let before = answer.candidates.first().map(|c| &c.assessment);
+        wrap(&effect(need, &change.change, before, &change.assessment), TEXT_COLUMNS, "")
+    }));
+    parts.push(
+        candidates(answer)
+            .render(Format::Text(options.width.clamp(TEXT_COLUMNS, TABLE_COLUMNS)))
+            .trim_end()
+            .to_owned(),
+    );
+    parts.push(wrap(&basis(answer), TEXT_COLUMNS, ""));
+    parts.join("\n\n") + "\n"
+}
+
+/// Returns the table of candidates in a format.
+#[must_use]
+pub fn rendered(answer: &Answer, format: Format) -> String {
+    match format {
+        Format::Text(_) => page(answer, TextOptions::default()),
+        format => candidates(answer).render(format),
+    }
+}
+
+/// `2,000 IOPS, 70 % read, 8KiB, 100 % random, p99 at most 20 ms, 10TB of data`.
+fn needed(need: &Need) -> String {
+    let mut parts =
+        vec![need.iops.map_or("the highest rate".to_owned(), |iops| format!("{} IOPS", count(iops)))];
+    parts.push(format!("{} % read", short_pct(need.read_pct)));
+    parts.push(need.size.to_string());
+    parts.push(format!("{} % random", short_pct(need.random_pct)));
+    match need.limit {
+        LatencyLimit::None => {}
+        LatencyLimit::MeanMs(ms) => parts.push(format!("mean latency at most {ms} ms")),
+        LatencyLimit::P99Ms(ms) => parts.push(format!("p99 at most {ms} ms")),
+    }
+    parts.extend(need.data.map(|data| format!("{data} of data")));
+    parts.extend(need.active.map(|active| format!("{active} of it active")));
+    parts.join(", ")
+}
+
+/// The answer as a sentence with its margin.
+#[must_use]
+pub fn sentence(answer: &Answer) -> String {
+    let need = &answer.question.need;
+    let state = in_state(answer.question.endure);
+    let Some(first) = answer.candidates.first() else {
+        return "There is nothing to choose from.".to_owned();
+    };
+    let Some(best) = answer.best() else {
+        let why = misses(need, &first.assessment);
+        return format!(
+            "Nothing here carries this{state}. The nearest is {}: {why}. {}",
+            first.name,
+            most(need, &first.assessment, "It carries", "")
+        );
+    };
+    let a = &best.assessment;
+    let bound = if a.is_bound { "at best " } else { "" };
+    let mut text = match need.iops {
+        None if a.most_iops <= 0.0 => {
+            format!("{} {bound}{} no rate{}{state}: {}", best.name, verb(best), within(need), ALONE)
+        }
+        None => {
+            format!("{} {bound}{} {} IOPS{}{state}.", best.name, verb(best), count(a.most_iops), within(need))
+        }
+        Some(_) => format!("{} {bound}{} this{state}: {}.", best.name, verb(best), reached(need, a)),
+    };
+    text.push_str(&format!(" It is full at {} IOPS, limited by {}.", wide(a.full_iops), a.limit));
+    if let Some(room) = a.head_room(need) {
+        let room = if room < 2.0 {
+            format!("{:.0} %", room * 100.0)
+        } else {
+            format!("a factor of {:.0}", room + 1.0)
+        };
+        text.push_str(&format!(" Head room: {room}, up to {} IOPS{}.", count(a.most_iops), within(need)));
+    }
+    text.push_str(&margin(need, best));
+    if a.is_bound {
+        text.push_str(
+            " The cost of the target's software is unknown and left out; such targets have been 2 to 30 times slower \
+             than their hardware. assay calibrate measures it.",
+        );
+    }
+    text
+}
+
+fn verb(candidate: &Candidate) -> &'static str {
+    if candidate.name.starts_with(|c: char| c.is_ascii_digit()) { "carry" } else { "carries" }
+}
+
+/// What one step less would do, and what it takes at the slow end.
+fn margin(need: &Need, best: &Candidate) -> String {
+    let mut text = String::new();
+    if let Some((disks, less)) = &best.less {
+        text.push_str(&format!(" With {disks}, {}.", misses(need, less)));
+    }
+    match best.sure_disks {
+        Some(disks) if disks > best.disks => {
+            text.push_str(&format!(" At the slow end of all ranges it takes {disks}."));
+        }
+        Some(_) => text.push_str(" That holds at the slow end of all ranges, too."),
+        None if need.iops.is_some() && !best.assessment.carries_surely(need) => {
+            text.push_str(" At the slow end of all ranges it does not.");
+        }
+        None => {}
+    }
+    text
+}
+
+/// `p99 16.9 ms (13..30), the disks 62 % busy`.
+fn reached(need: &Need, a: &Assessment) -> String {
+    let name = latency_name(need);
+    let latency = a.latency_ms.map_or(String::new(), |ms| format!("{name} {} ms, ", interval(ms)));
+    format!("{latency}{} % busy", count(a.busy * 100.0))
+}
+
+/// Why an array does not carry the need, as a verb with its object; or what it reaches.
+fn misses(need: &Need, a: &Assessment) -> String {
+    let name = latency_name(need);
+    match (a.short, a.latency_ms) {
+        (Some(Short::Space), _) => {
+            format!("the data do not fit: {} is usable", decimal(a.usable_bytes))
+        }
+        (Some(Short::Latency), Some(ms)) => format!("{name} is {:.2} ms", ms.value),
+        (Some(_), _) => format!("{} is full at {} IOPS", a.limit, count(a.full_iops.value)),
+        (None, Some(ms)) => format!("{name} is {:.2} ms", ms.value),
+        (None, None) => format!("it carries {} IOPS", count(a.most_iops)),
+    }
+}
+
+fn latency_name(need: &Need) -> &'static str {
+    if matches!(need.limit, LatencyLimit::MeanMs(_)) { "mean latency" } else { "p99" }
+}
+
+fn within(need: &Need) -> String {
+    match need.limit {
+        LatencyLimit::None => " at 80 % busy".to_owned(),
+        LatencyLimit::MeanMs(ms) => format!(" within a mean of {ms} ms"),
+        LatencyLimit::P99Ms(ms) => format!(" within p99 {ms} ms"),
+    }
+}
+
+fn in_state(endure: Endure) -> &'static str {
+    match endure {
+        Endure::Healthy => "",
+        Endure::Failed => " with a failed device",
+        Endure::Rebuilding => " while a device is rebuilt",
+    }
+}
+
+/// A sentence for each state of the best candidate, or that it does not survive one.
+fn states(answer: &Answer) -> impl Iterator<Item = String> {
+    let need = &answer.question.need;
+    let none = answer.states.is_empty() && !answer.candidates.is_empty();
+    let lost = none.then(|| "If a device fails, the data are lost: there is no redundancy.".to_owned());
+    let of = |s: &State| {
+        let when = match s.state {
+            Endure::Healthy => "As it is",
+            Endure::Failed => "With a failed device",
+            Endure::Rebuilding => "While it is rebuilt (30 % of the devices' time)",
+        };
+        let a = &s.assessment;
+        let carries = match need.iops {
+            None => String::new(),
+            Some(_) if a.carries() => format!("still enough: {}; ", reached(need, a)),
+            Some(_) => format!("not enough: {}; ", misses(need, a)),
+        };
+        format!("{when}: {carries}{}", most(need, a, "", " are left"))
+    };
+    answer.states.iter().map(of).chain(lost).collect::<Vec<_>>().into_iter()
+}
+
+/// What even an idle array cannot do.
+const ALONE: &str = "I/Os of an idle array take longer already.";
+
+/// `It carries 1,234 IOPS within p99 20 ms.`
+fn most(need: &Need, a: &Assessment, before: &str, after: &str) -> String {
+    match a.most_iops {
+        m if m <= 0.0 => format!("{before} no rate{}: {ALONE}", within(need)).trim_start().to_owned(),
+        m => format!("{before} {} IOPS{after}{}.", count(m), within(need)).trim_start().to_owned(),
+    }
+}
+
+/// The effect of a change on the best candidate.
+fn effect(need: &Need, change: &str, before: Option<&Assessment>, after: &Assessment) -> String {
+    let gain = before.map_or(1.0, |b| after.most_iops / b.most_iops);
+    let was = before.map_or("", |b| b.limit.as_str());
+    let moved = if was == after.limit {
+        format!("still limited by {was}")
+    } else {
+        format!("the bottleneck moves from {was} to {}", after.limit)
+    };
+    let says = match gain {
+        g if (g - 1.0).abs() < 0.02 => "brings nothing".to_owned(),
+        g if g >= 2.0 => format!("brings a factor of {g:.1}"),
+        g if g > 1.0 => format!("brings {:.0} %", (g - 1.0) * 100.0),
+        g => format!("costs {:.0} %", (1.0 - g) * 100.0),
+    };
+    format!("{change} {says}: {} IOPS{}; {moved}.", count(after.most_iops), within(need))
+}
+
+/// A row for each candidate: what it reaches, and what breaks first.
+#[must_use]
+pub fn candidates(answer: &Answer) -> Table {
+    let need = &answer.question.need;
+    let name = if matches!(need.limit, LatencyLimit::MeanMs(_)) { "Mean" } else { "p99" };
+    let costs = answer.candidates.iter().any(|c| c.cost.is_some());
+    let mut columns = vec![
+        Column::text("Candidate").narrow(Narrow::Cut(28)),
+        Column::text("Carries"),
+        Column::number("Usable", "TB").narrow(Narrow::Drop(1)),
+        Column::number(name, "ms"),
+        Column::number("Most", "IOPS").decimals(Decimals::Fixed(0)),
+        Column::text("Breaks first").narrow(Narrow::Cut(14)),
+    ];
+    if costs {
+        columns.push(Column::number("Cost", "").decimals(Decimals::Fixed(0)));
+    }
+    columns[1].align = Align::Left;
+    let mut table = Table::new(columns);
+    for c in &answer.candidates {
+        let a = &c.assessment;
+        let breaks = match a.short {
+            Some(Short::Space) => "space".to_owned(),
+            Some(Short::Latency) => format!("{} ({})", latency_name(need), a.limit),
+            Some(Short::Rate) | None => a.limit.clone(),
+        };
+        let mut cells: Vec<Cell> = vec![
+            c.name.as_str().into(),
+            if need.iops.is_none() {
+                ""
+            } else if a.carries() {
+                "yes"
+            } else {
+                "no"
+            }
+            .into(),
+            (a.usable_bytes / 1e12).into(),
+            a.latency_ms.map(|ms| ms.value).into(),
+            a.most_iops.into(),
+            breaks.as_str().into(),
+        ];
+        if costs {
+            cells.push(c.cost.into());
+        }
+        table.rows.push(crate::table::Row::Cells(cells));
+    }
+    table
+}
+
+/// What was taken for what the question left open, and where the numbers come from.
+fn basis(answer: &Answer) -> String {
+    let mut text = answer.question.assumed.join(" ");
+    if !text.is_empty() {
+        text.push(' ');
+    }
+    text.push_str(
+        "I/Os arrive at random times. \"Most\" is the highest rate within the limit. Numbers in parentheses are the \
+         ends of all ranges of the array file; assay predict shows how they come about.",
+    );
+    text
+}
+
+/// The answer as a JSON document; rates per second, times in ms.
+#[must_use]
+pub fn document(answer: &Answer) -> Value {
+    let need = &answer.question.need;
+    json!({
+        "schema": SCHEMA,
+        "needed": {
+            "iops": need.iops,
+            "size_bytes": need.size.0,
+            "read_pct": need.read_pct,
+            "random_pct": need.random_pct,
+            "p99_ms": match need.limit { LatencyLimit::P99Ms(ms) => Some(ms), _ => None },
+            "mean_ms": match need.limit { LatencyLimit::MeanMs(ms) => Some(ms), _ => None },
+            "data_bytes": need.data.map(|b| b.0),
+            "active_bytes": need.active.map(|b| b.0),
+        },
+        "says": sentence(answer),
+        "carried": answer.best().is_some(),
+        "candidates": answer.candidates.iter().map(|c| json!({
+            "name": c.name,
+            "devices": c.disks,
+            "devices_at_slow_end": c.sure_disks,
+            "cost": c.cost,
+            "expected": assessment_json(need, &c.assessment),
+            "one_step_less": c.less.as_ref().map(|(disks, a)| json!({
+                "devices": disks,
+                "expected": assessment_json(need, a),
+            })),
+        })).collect::<Vec<_>>(),
+        "states": answer.states.iter().map(|s| json!({
+            "state": match s.state {
+                Endure::Healthy => "healthy",
+                Endure::Failed => "failed",
+                Endure::Rebuilding => "rebuilding",
+            },
+            "expected": assessment_json(need, &s.assessment),
+        })).collect::<Vec<_>>(),
+        "changes": answer.changes.iter().map(|c| json!({
+            "change": c.change,
+            "expected": assessment_json(need, &c.assessment),
+        })).collect::<Vec<_>>(),
+        "assumed": answer.question.assumed,
+    })
+}
+
+fn assessment_json(need: &Need, a: &Assessment) -> Value {
+    let ends = |b: Bounds| json!({ "value": rounded(b.value), "lo": rounded(b.lo), "hi": rounded(b.hi) });
+    json!({
+        "carries": need.iops.map(|_| a.carries()),
+        "short_of": match a.short {
+            None => None,
+            Some(Short::Space) => Some("space"),
+            Some(Short::Rate) => Some("rate"),
+            Some(Short::Latency) => Some("latency"),
+        },
+        "latency_ms": a.latency_ms.map(ends),
+        "most_iops": rounded(a.most_iops),
+        "full_iops": ends(a.full_iops),
+        "head_room": a.head_room(need).and_then(rounded),
+        "busy": rounded(a.busy),
+        "breaks_first": a.limit,
+        "second": a.second,
+        "usable_bytes": rounded(a.usable_bytes),
+        "is_bound": a.is_bound,
+    })
+}
+
+fn wide(b: Bounds) -> String {
+    if short(b.lo) == short(b.hi) {
+        return count(b.value);
+    }
+    format!("{} ({}..{})", count(b.value), count(b.lo), count(b.hi))
+}
+
+fn short_pct(value: f64) -> String {
+    format!("{value}")
+}
+
+fn decimal(bytes: f64) -> String {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "sizes of arrays fit")]
+    let tenths = Bytes((bytes / 1e9).round() as u64 * 1_000_000_000);
+    tenths.to_string()
+}
