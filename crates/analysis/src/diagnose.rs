@@ -14,6 +14,7 @@ mod observe;
 mod plan;
 mod planted;
 mod quantity;
+mod range;
 mod says;
 mod setting;
 #[cfg(test)]
@@ -27,10 +28,11 @@ use crate::summary::RunSummary;
 
 pub use belief::{Belief, Odds};
 pub use cause::Cause;
-pub use hypothesis::{Hypothesis, Range};
+pub use hypothesis::Hypothesis;
 pub use plan::{Choice, ExperimentTest, Order, OtherWays, PAUSE_S, WritesAllowed, choose, plan, timing};
 pub use planted::{PlantedCase, planted_case};
 pub use quantity::{Observation, Quantity};
+pub use range::Range;
 pub use setting::{Reach, Setting};
 pub use validation::{CauseScore, Validation, validate, validation_markdown};
 

@@ -18,6 +18,7 @@ mod curve;
 pub mod diagnose;
 pub mod estimate;
 mod expected;
+mod figures;
 mod finding;
 mod limit;
 mod network;

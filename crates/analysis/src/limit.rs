@@ -10,10 +10,10 @@ use assay_spec::units::Bytes;
 use assay_spec::{Engine, Pacing};
 use serde::Serialize;
 
+use crate::figures::whole;
 use crate::network::step_ceiling;
 use crate::rules::{Fired, Run, StepCase, busy_host, no_cpu_left, shortened, slow_turns, step_name};
 use crate::summary::{RunSummary, StepSummary};
-use crate::verdict::whole;
 
 /// From this share of its ceiling on a link is full: acknowledgements and pauses take the rest.
 const LINK_FULL: f64 = 0.92;

@@ -5,6 +5,7 @@ use assay_model::quantity::Bounds;
 use assay_model::resolved::Software;
 
 use crate::case::{Case, JobCase, Measured, Modelled};
+use crate::figures::whole;
 use crate::rules::{Effect, Found};
 
 /// Measured within this of the expected interval is as expected, on top of the interval itself.
@@ -216,19 +217,6 @@ fn expected_words(iops: Bounds, software: Software) -> String {
         Software::Unknown => format!("at most {} (hardware bound, software cost unknown)", whole(iops.hi)),
         Software::None | Software::Known => range(iops),
     }
-}
-
-/// A rate without decimals, its thousands separated.
-pub(crate) fn whole(value: f64) -> String {
-    let digits = format!("{:.0}", value.max(0.0));
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// The measurement's own error, where it is larger than the tolerance.

@@ -7,6 +7,7 @@ use assay_spec::{Address, NfsAddress, without_secret};
 use serde_json::{Value, json};
 
 use crate::args::CheckArgs;
+use crate::check_text;
 use crate::exit::Exit;
 use crate::terminal::say;
 
@@ -74,8 +75,8 @@ fn as_json(target: &str, checked: &PathInspection) -> Value {
 }
 
 fn as_text(target: &str, checked: &PathInspection) -> String {
-    let mut lines = vec![format!("{target} ({})", kind_words(checked.kind))];
-    let mut line = |name: &str, value: String| lines.push(format!("  {name:<20} {value}"));
+    let mut text = format!("{target} ({})\n", kind_words(checked.kind));
+    let mut line = |name: &str, value: String| text.push_str(&check_text::line(name, &value));
     if checked.size_bytes > 0 {
         line("size", Bytes(checked.size_bytes).rounded());
     }
@@ -120,7 +121,7 @@ fn as_text(target: &str, checked: &PathInspection) -> String {
     for hold in &checked.holds {
         line("cannot write", hold.clone());
     }
-    lines.join("\n") + "\n"
+    text
 }
 
 fn gib(bytes: u64) -> f64 {

@@ -9,11 +9,10 @@ use assay_spec::units::{Bytes, MIB};
 use assay_spec::{Address, IscsiAddress};
 use serde_json::{Value, json};
 
-/// Words are wrapped to this; a check is read on a terminal.
-const WIDTH: usize = 80;
+use crate::check_text::{line, wrapped};
+
 /// More facts of one path are easier to find in a list than in sentences.
 const FACTS_IN_PROSE: usize = 3;
-const INDENT: &str = "                       ";
 
 /// Logs in and returns the facts, as JSON and as text.
 pub(crate) fn tell(address: &IscsiAddress) -> anyhow::Result<(Value, String)> {
@@ -180,16 +179,6 @@ fn rates_from(paths: &[PathFacts]) -> Vec<String> {
     let mut all: Vec<String> = paths.iter().filter_map(ceiling).map(|ceiling| ceiling.rate_from).collect();
     all.dedup();
     all
-}
-
-/// The name of a fact before it, and nothing before its further lines.
-pub(crate) fn line(name: &str, says: &str) -> String {
-    let says = assay_report::text::wrap(says, WIDTH - INDENT.len(), "");
-    format!("  {name:<20} {}\n", says.replace('\n', &format!("\n{INDENT}")))
-}
-
-pub(crate) fn wrapped(says: &str, indent: &str) -> String {
-    assay_report::text::wrap(says, WIDTH, indent) + "\n"
 }
 
 fn unit_lines(found: &LunInspection, lun: &LunFacts) -> Vec<(&'static str, String)> {

@@ -10,7 +10,8 @@ use assay_spec::units::Bytes;
 use assay_target::nfs::Export;
 use serde_json::{Value, json};
 
-use crate::check_lun::{between, line, wrapped};
+use crate::check_lun::between;
+use crate::check_text::{line, wrapped};
 
 /// Why several connections have the ceiling of one.
 const SHARED: &str = "all connections share one way: it counts once, however many they are";

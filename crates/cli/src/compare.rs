@@ -11,12 +11,12 @@ use assay_target::input::{Input, read_text};
 
 use crate::args::CompareArgs;
 use crate::exit::Exit;
-use crate::export::is_export;
 use crate::open_store::existing_store;
 use crate::output::{Kept, Output};
 use crate::published;
 use crate::render::Rendered as _;
-use crate::runs::Stored;
+use crate::run_file::is_export;
+use crate::stored::Stored;
 use crate::terminal::say;
 
 /// A JSON document of a run. Most of one are its series: about 150 bytes for each second.

@@ -1,17 +1,10 @@
 //! `assay diagnose`: experiments on a load, chosen one after another, until one explanation is probable enough.
 
-use std::cell::RefCell;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use anyhow::bail;
-use assay_analysis::Collector;
-use assay_analysis::diagnose::{
-    ExperimentTest, Order as Experiments, WritesAllowed, choose, plan, validate, validation_markdown,
-};
-use assay_engine::{RunTargets, StopSignal};
-use assay_host::{CpuSnapshot, cpu_snapshot};
-use assay_record::{DiagnosisFacts, RunHeader, StatedMemory, StepId};
+use assay_analysis::diagnose::{WritesAllowed, validate, validation_markdown};
+use assay_record::StatedMemory;
 use assay_report::text::wrap;
 use assay_report::{Meta, diagnosis};
 use assay_spec::suites::SUITES;
@@ -22,19 +15,19 @@ use crate::exit::{Exit, Failed};
 use crate::open_store::open_store;
 use crate::output::{Kept, Output};
 use crate::render::{Page, Rendered as _};
-use crate::run::{Choice, Done, Order, execute, exit_of, judged, refuse_store, resolve, too_small};
+use crate::run::{Choice, Done, Order, execute, exit_of, refuse_store, resolve, too_small};
 use crate::signals::stop_on_signals;
+use crate::stored::judged;
 use crate::suites::plan_file;
 use crate::terminal::{error_options, note, say, text_options};
 
+mod chooser;
 mod ways;
+
+pub(crate) use chooser::{Budget, Chooser};
 
 /// The load where nobody names one.
 const LOAD: &str = include_str!("diagnose/load.toml");
-/// How long the host is watched before the load begins: what others use of it.
-const LOOK: Duration = Duration::from_secs(1);
-/// How often a pause looks whether it is to end.
-const PAUSE_LOOK: Duration = Duration::from_millis(50);
 /// Shortest and longest budget, s.
 const BUDGET_S: (f64, f64) = (10.0, 3600.0);
 
@@ -146,72 +139,6 @@ pub(crate) fn validation(set_ups: usize) -> String {
     }
     text.push_str(include_str!("diagnose/real.md"));
     text
-}
-
-/// What a diagnosis is given.
-pub(crate) struct Budget {
-    /// Time for all experiments, s.
-    pub(crate) seconds: f64,
-    /// Name of the load.
-    pub(crate) load: String,
-    /// Whether experiments may write where the load only reads.
-    pub(crate) writes: WritesAllowed,
-}
-
-impl Budget {
-    /// Puts the experiments into the header of the run, and returns the targets with other ways to the same storage.
-    pub(crate) fn ready(&self, header: &mut RunHeader, targets: RunTargets) -> RunTargets {
-        let before = cpu_snapshot();
-        std::thread::sleep(LOOK);
-        let used = CpuSnapshot::between(&before, &cpu_snapshot());
-        let (targets, ways) = ways::with_other_ways(targets, &header.plan);
-        let order = Experiments {
-            plan: &header.plan,
-            budget_s: self.seconds,
-            span_bytes: targets.facts.first().map(|facts| facts.member.span_bytes),
-            ways,
-            writes: self.writes,
-        };
-        let tests = plan(&order);
-        header.targets.clone_from(&targets.facts);
-        header.diagnosis = Some(DiagnosisFacts {
-            load: self.load.clone(),
-            budget_s: self.seconds,
-            others_busy: Some(used.host_busy),
-            experiments: tests.iter().map(|test| test.experiment).collect(),
-        });
-        header.plan.name = format!("Diagnosis of {}", self.load);
-        header.plan.tests = tests.into_iter().map(|ExperimentTest { test, .. }| test).collect();
-        targets
-    }
-}
-
-/// Chooses the next experiment from what the run has measured so far.
-pub(crate) struct Chooser<'c> {
-    header: &'c RunHeader,
-    collector: &'c RefCell<Collector>,
-    stop: StopSignal,
-    began: Instant,
-}
-
-impl<'c> Chooser<'c> {
-    pub(crate) fn new(header: &'c RunHeader, collector: &'c RefCell<Collector>, stop: StopSignal) -> Self {
-        Self { header, collector, stop, began: Instant::now() }
-    }
-
-    pub(crate) fn next(&mut self) -> Option<StepId> {
-        if self.stop.is_set() {
-            return None;
-        }
-        let budget_s = self.header.diagnosis.as_ref()?.budget_s;
-        let left_s = budget_s - self.began.elapsed().as_secs_f64();
-        let choice = choose(self.header, &self.collector.borrow().summary(), left_s)?;
-        let until = Instant::now() + Duration::from_secs_f64(choice.pause_s);
-        while Instant::now() < until && !self.stop.is_set() {
-            std::thread::sleep(PAUSE_LOOK);
-        }
-        Some(choice.step)
-    }
 }
 
 /// Prints the diagnosis, and writes the report.

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use assay_record::{Event, RunEvent, RunHeader};
 use assay_store::{RunWriter, Store};
 
-use crate::export::Cover;
 use crate::output::parent;
 use crate::progress::note_above;
+use crate::run_file::Cover;
 
 /// Memory for the events of a run, bytes of JSON: about an hour of one job. The events of longer runs are read back
 /// from the store where that is still possible.

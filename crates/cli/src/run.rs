@@ -7,9 +7,7 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
-use assay_analysis::{
-    Certainty, Collector, Finding, Judgement, RunStatus, RunSummary, StepLimit, findings, gap_in_fill, limits,
-};
+use assay_analysis::{Certainty, Collector, RunStatus, RunSummary, StepLimit, gap_in_fill, limits};
 use assay_engine::{RunRequest, RunTargets, StopSignal};
 use assay_host::{AwakeGuard, Sampler, Watched};
 use assay_interop::ImportedPlan;
@@ -35,6 +33,7 @@ use crate::output::{Kept, Output};
 use crate::progress::Progress;
 use crate::render::{Page, Rendered as _};
 use crate::signals::{Stage, enter, stop_on_signals, terminal_is_closed};
+use crate::stored::judged;
 use crate::suites::{is_plan, plan_file};
 use crate::targets::array_of_run;
 use crate::terminal::{error_options, note, say};
@@ -545,18 +544,6 @@ fn diagnosis_offered(args: &RunArgs, header: &RunHeader, summary: &RunSummary) -
     // A step of a sweep is named by both.
     let name = format!("{} {}", test.name, test.steps.get(step.step as usize)?.label());
     Some(format!("assay diagnose {} {} --test \"{}\"", without_secret(target), args.plan, name.trim_end()))
-}
-
-/// Returns every finding, the most severe first, and the judgement by the array in the header.
-pub(crate) fn judged(
-    header: &RunHeader,
-    summary: &RunSummary,
-) -> anyhow::Result<(Vec<Finding>, Option<Judgement>)> {
-    let judgement = assay_analysis::judge(header, summary)?;
-    let mut all = findings(header, summary);
-    all.extend(judgement.iter().flat_map(|j| j.findings.clone()));
-    all.sort_by_key(|f| std::cmp::Reverse(f.severity));
-    Ok((all, judgement))
 }
 
 /// Returns the exit code of a run.

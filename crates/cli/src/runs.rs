@@ -1,22 +1,19 @@
 //! `assay runs`, `show`, `report`, `label`, `rm`: stored runs.
 
-use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::bail;
-use assay_analysis::{Collector, Finding, Judgement, RunStatus, RunSummary};
-use assay_record::{Event, RunHeader};
+use assay_analysis::RunStatus;
+use assay_report::RunListing;
 use assay_report::table::Format;
-use assay_report::{Meta, RunListing};
-use assay_store::{RunRow, Store, StoreError};
+use assay_store::{RunRow, StoreError};
 
-use crate::args::{Form, LabelArgs, ReportArgs, RmArgs, RunsArgs, ShowArgs, Since, Status, StoreArgs};
+use crate::args::{Form, LabelArgs, ReportArgs, RmArgs, RunsArgs, ShowArgs, Since, Status};
 use crate::exit::Exit;
-use crate::export::is_export;
 use crate::open_store::{existing_store, store_path};
 use crate::output::{Kept, Output};
-use crate::render::{Page, Rendered as _};
-use crate::run::judged;
+use crate::render::Rendered as _;
+use crate::stored::{Stored, status};
 use crate::terminal::{note, say, text_options};
 
 pub(crate) fn runs(args: &RunsArgs) -> anyhow::Result<Exit> {
@@ -89,86 +86,6 @@ fn listing(row: &RunRow) -> RunListing<'_> {
         started_unix_ms: row.started_unix_ms,
         targets: &row.targets,
     }
-}
-
-/// Returns the status; only the store knows whether a run without an end is still going on.
-fn status(row: &RunRow) -> RunStatus {
-    if row.is_running { RunStatus::Running } else { RunStatus::from(row.status) }
-}
-
-/// A run from the store or from a file, judged anew.
-pub(crate) struct Stored {
-    pub(crate) label: Option<String>,
-    pub(crate) note: Option<String>,
-    /// Why its events are missing from some moment on.
-    lost: Option<String>,
-    pub(crate) header: RunHeader,
-    pub(crate) summary: RunSummary,
-    pub(crate) findings: Vec<Finding>,
-    pub(crate) judgement: Option<Judgement>,
-}
-
-/// What is kept with a run beside its events.
-struct Beside {
-    label: Option<String>,
-    note: Option<String>,
-    lost: Option<String>,
-}
-
-impl Stored {
-    /// What a name means: a file of `assay export`, or a run in the store.
-    pub(crate) fn named(store: &StoreArgs, name: &str) -> anyhow::Result<Self> {
-        let path = Path::new(name);
-        if is_export(path) {
-            return Self::of_file(path);
-        }
-        Self::read(&existing_store(store)?, name)
-    }
-
-    pub(crate) fn of_file(path: &Path) -> anyhow::Result<Self> {
-        let exported = crate::export::read(path)?;
-        let summary = summary_of(&exported.header, &exported.events);
-        let kept = Beside { label: exported.label, note: exported.note, lost: exported.lost };
-        Self::judged(exported.header, summary, kept)
-    }
-
-    pub(crate) fn read(store: &Store, name: &str) -> anyhow::Result<Self> {
-        let run = store.find(name)?;
-        let (row, header) = (store.row(&run)?, store.header(&run)?);
-        if row.is_running {
-            note!("run {run} is still going on; these are its results so far");
-        }
-        let mut summary = summary_of(&header, &store.load(&run)?);
-        if row.is_running {
-            summary.status = status(&row);
-        }
-        Self::judged(header, summary, Beside { label: row.label, note: row.note, lost: row.lost })
-    }
-
-    fn judged(header: RunHeader, summary: RunSummary, beside: Beside) -> anyhow::Result<Self> {
-        let Beside { label, note, lost } = beside;
-        if let Some(why) = &lost {
-            note!("warning: run {} is incomplete, its last events could not be stored: {why}", header.run);
-        }
-        let (findings, judgement) = judged(&header, &summary)?;
-        Ok(Self { label, note, lost, header, summary, findings, judgement })
-    }
-
-    fn page(&self) -> Page<'_> {
-        let meta = Meta {
-            label: self.label.as_deref(),
-            note: self.note.as_deref(),
-            lost: self.lost.as_deref(),
-            judgement: self.judgement.as_ref(),
-        };
-        Page { header: &self.header, summary: &self.summary, findings: &self.findings, meta }
-    }
-}
-
-fn summary_of(header: &RunHeader, events: &[Event]) -> RunSummary {
-    let mut collector = Collector::new(header);
-    events.iter().for_each(|event| collector.add(event));
-    collector.summary()
 }
 
 pub(crate) fn show(args: &ShowArgs) -> anyhow::Result<Exit> {

@@ -5,7 +5,7 @@ use assay_target::{Member, STOP_LIMIT};
 
 use crate::control::Control;
 use crate::events::{Emitter, RunError};
-use crate::step::{Running, StepContext};
+use crate::targets::JobTarget;
 use crate::worker::WorkerEnd;
 
 /// From how old an I/O in flight is reported, ms.
@@ -13,29 +13,30 @@ const STALL_MS: u32 = 2_000;
 
 /// Which jobs of a step were reported. Each is once a step: how long it lasted, the result says.
 pub(crate) struct Stalls<'c> {
-    context: &'c StepContext<'c>,
+    /// In the order of the step's jobs.
+    targets: &'c [JobTarget],
     is_reported: Vec<bool>,
 }
 
 impl<'c> Stalls<'c> {
-    pub(crate) fn new(context: &'c StepContext<'c>) -> Self {
-        Self { context, is_reported: vec![false; context.targets.len()] }
+    pub(crate) fn new(targets: &'c [JobTarget]) -> Self {
+        Self { targets, is_reported: vec![false; targets.len()] }
     }
 
-    /// Reports the jobs of which a worker waits for long.
+    /// Reports the jobs of which a worker waits for long; `jobs` is the job of each worker, in the order of the pulses.
     pub(crate) fn follow(
         &mut self,
         control: &Control,
-        running: &[Running<'_>],
+        jobs: impl Iterator<Item = u32>,
         emitter: &mut Emitter<'_>,
     ) -> Result<(), RunError> {
-        for (worker, pulse) in running.iter().zip(&control.pulses) {
+        for (job, pulse) in jobs.zip(&control.pulses) {
             let (oldest_ms, in_flight) = pulse.read();
-            let is_reported = &mut self.is_reported[worker.job as usize];
+            let is_reported = &mut self.is_reported[job as usize];
             if oldest_ms < STALL_MS || std::mem::replace(is_reported, true) {
                 continue;
             }
-            let target = &self.context.targets[worker.job as usize];
+            let target = &self.targets[job as usize];
             let (at_s, waited_s) = (control.clock.now_ns() as f64 / 1e9, f64::from(oldest_ms) / 1e3);
             let limit = match target.members.first() {
                 Some(Member::Lun(of)) => Some(of.address.timeout_s),
@@ -62,11 +63,11 @@ impl<'c> Stalls<'c> {
 
 /// Reports I/Os that had not ended when a stop could wait no longer.
 pub(crate) fn tell_abandoned(
-    context: &StepContext<'_>,
+    targets: &[JobTarget],
     ends: &[WorkerEnd],
     emitter: &mut Emitter<'_>,
 ) -> Result<(), RunError> {
-    for (job, target) in (0..).zip(context.targets) {
+    for (job, target) in (0..).zip(targets) {
         let abandoned: u32 = ends.iter().filter(|end| end.job == job).map(|end| end.abandoned).sum();
         if abandoned == 0 {
             continue;

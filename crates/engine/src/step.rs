@@ -48,8 +48,8 @@ pub(crate) struct StepContext<'r> {
 }
 
 /// A worker thread and what comes from it.
-pub(crate) struct Running<'scope> {
-    pub(crate) job: u32,
+struct Running<'scope> {
+    job: u32,
     /// Of the job, from 0.
     worker: u32,
     thread: ScopedJoinHandle<'scope, ()>,
@@ -113,7 +113,7 @@ pub(crate) fn run_step<T: Target>(
         let (writes, flushes) = (writes_of(context, &ends), flushes_of(&ends));
         let (paths, events) = paths_of(context, &mut ends);
         paths::tell(events, control.clock, emitter)?;
-        stalls::tell_abandoned(context, &ends, emitter)?;
+        stalls::tell_abandoned(context.targets, &ends, emitter)?;
         let mut end = step_end(context, &control, jobs, ends, watched?);
         (end.paths, end.writes, end.flushes, end.workers) = (paths, writes, flushes, places);
         // After everything else: a gap over the end of the window has ended, too.
@@ -267,7 +267,7 @@ fn watch(
     emitter: &mut Emitter<'_>,
 ) -> (Sums, Result<StepCpu, RunError>) {
     let mut phases = Phases::new(context);
-    let mut stalls = Stalls::new(context);
+    let mut stalls = Stalls::new(context.targets);
     let mut sums: Sums = context.step.jobs.iter().map(|_| None).collect();
     let mut result = Ok(());
     while !running.iter().all(|r| r.thread.is_finished()) {
@@ -278,7 +278,8 @@ fn watch(
         let emitted = phases.follow(control, emitter).and_then(|()| emitter.host_samples()).and_then(|()| {
             if phases.second_is_over(control) { emit_intervals(&mut sums, emitter) } else { Ok(()) }
         });
-        let emitted = emitted.and_then(|()| stalls.follow(control, running, emitter));
+        let emitted =
+            emitted.and_then(|()| stalls.follow(control, running.iter().map(|worker| worker.job), emitter));
         if let Err(error) = emitted {
             // Results that cannot be kept are not worth more load; the workers end by themselves.
             control.abort();

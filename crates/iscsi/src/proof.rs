@@ -19,6 +19,15 @@ const REMEMBER_EVERY_MS: u64 = 250;
 /// No block.
 const NONE: u64 = u64::MAX;
 
+/// A look beside the I/O.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Check {
+    /// TEST UNIT READY: is there a unit at all?
+    Presence,
+    /// READ of a block that was written: does it hold that?
+    Content(Witness),
+}
+
 /// What a unit says of itself.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct UnitIdentity {

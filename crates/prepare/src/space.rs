@@ -8,6 +8,8 @@ use crate::error::PrepareError;
 /// Of a file system so much stays free: a full one slows down, and harms whoever else uses it.
 const RESERVE_MAX: u64 = GIB;
 const RESERVE_SHARE: u64 = 50;
+/// From here on sizes are rounded to whole GiB: a tenth at most.
+const ROUND_TO_GIB: u64 = 10 * GIB;
 
 /// What files on one file system need.
 pub(crate) struct Need {
@@ -55,18 +57,19 @@ fn check_one(need: &Need) -> Result<(), PrepareError> {
         path: format!("{}{together}", need.names.join(", ")),
         asked: Bytes(need.span_bytes),
         mount: filesystem.mount_point.clone(),
-        free: whole_mib(filesystem.free_bytes),
-        reserve: whole_mib(reserve),
-        next: match whole_mib((usable + need.held_bytes) / need.names.len() as u64) {
+        free: round_down(filesystem.free_bytes),
+        reserve: round_down(reserve),
+        next: match round_down((usable + need.held_bytes) / need.names.len() as u64) {
             Bytes(0) => "free some space there, or choose another location".into(),
             most => format!("use --size {most} or less"),
         },
     })
 }
 
-/// Sizes of file systems are easier to read so.
-fn whole_mib(bytes: u64) -> Bytes {
-    Bytes(bytes / MIB * MIB)
+/// Sizes of file systems are easier to read so, and their last digits change while somebody reads them.
+fn round_down(bytes: u64) -> Bytes {
+    let unit = if bytes >= ROUND_TO_GIB { GIB } else { MIB };
+    Bytes(bytes / unit * unit)
 }
 
 #[cfg(test)]

@@ -115,8 +115,10 @@ pub(crate) enum Reader {
 pub(crate) fn result_table(comparison: &Comparison, reader: Reader) -> Table {
     let number = |title: &str, unit: &str| Column::number(title, unit).decimals(Decimals::Each);
     let side = Column::text("Side").narrow(Narrow::Cut(NAME_COLUMNS));
-    let mut columns =
-        vec![side, number("IOPS", ""), number("MiB/s", ""), number("mean", "ms"), number("p99", "ms")];
+    // Both follow from the others, or nearly.
+    let mib_per_s = number("MiB/s", "").narrow(Narrow::Drop(2));
+    let mean = number("mean", "ms").narrow(Narrow::Drop(1));
+    let mut columns = vec![side, number("IOPS", ""), mib_per_s, mean, number("p99", "ms")];
     match reader {
         Reader::Person => columns.push(Column::text("against A (95 %)").narrow(Narrow::Keep)),
         Reader::Program => {
@@ -373,7 +375,10 @@ pub(crate) fn legend(comparison: &Comparison) -> String {
         says.push_str(&format!(", with its 95 % interval from {}", sources.join(" and ")));
     }
     says.push_str(". MiB/s is 2^20 bytes per second.");
-    if has(SpreadSource::Unknown) {
+    // A word is explained where it stands: in the table, the remarks in it, or the outcome.
+    let unknown = Change::Unknown.says();
+    let shown = result_table(comparison, Reader::Person).render(Format::Markdown);
+    if shown.contains(unknown) || comparison.says.iter().any(|says| says.contains(unknown)) {
         says.push_str(
             " Spread unknown: single runs do not show how far repetitions lie apart, and none are stored for this \
              target.",

@@ -12,10 +12,12 @@ mod address_part;
 mod address_word;
 pub mod curve;
 mod engine;
+mod extent;
 mod file;
 mod iscsi_address;
 pub mod limits;
 mod nfs_address;
+mod overrides;
 mod place;
 mod plan;
 pub mod probe;
@@ -30,13 +32,13 @@ pub use engine::Engine;
 pub use file::{IO_BYTES_MAX, OUTSTANDING_MAX, PlanFile, WORKERS_MAX};
 pub use iscsi_address::{IscsiAddress, IscsiAddressError, IscsiPortal, PathPolicy};
 pub use nfs_address::{NfsAddress, NfsAddressError, NfsSync};
+pub use overrides::Overrides;
 pub use place::{Distribution, Extent, Window, Zone};
 pub use plan::{
     Access, Arrivals, Change, Data, Flush, Flushes, Job, Pacing, Plan, Semantics, Span, Step, Stop, Swept,
     Test,
 };
 pub use reader::{PlanError, nearest, suggest};
-pub use resolve::Overrides;
 pub use secret::{has_secret, without_secret};
 
 #[cfg(test)]

@@ -3,16 +3,13 @@
 
 use std::collections::HashSet;
 
-use crate::file::{
-    AccessFile, JobFile, PacingFile, PlanFile, Settings, SweepKey, TestFile, read_override, sweep_override,
-    sweep_value,
-};
-use crate::limits::{self, STEP_WORKERS_MAX};
-use crate::plan::{
-    Access, Arrivals, Change, Data, Job, Pacing, Plan, Semantics, Span, Step, Stop, Swept, Test,
-};
+use crate::extent;
+use crate::file::{AccessFile, JobFile, PacingFile, PlanFile, Settings, SweepKey, TestFile, sweep_value};
+use crate::limits::STEP_WORKERS_MAX;
+use crate::overrides::Overrides;
+use crate::plan::{Access, Change, Data, Job, Pacing, Plan, Semantics, Span, Step, Stop, Swept, Test};
 use crate::reader::{PlanError, suggest};
-use crate::units::{Bytes, Nanos, PerSecond, SizeSpec};
+use crate::units::{Bytes, Nanos, PerSecond};
 
 /// The measured window where a plan says nothing.
 const RUN_DEFAULT: Nanos = Nanos::from_secs(30);
@@ -28,70 +25,6 @@ const QUICK_WARMUP_MAX: Nanos = Nanos::from_secs(1);
 /// Verify mode stamps each this many bytes.
 const STAMP_BYTES: u64 = 512;
 
-/// What the command line says over a plan.
-#[derive(Debug, Clone, Default)]
-pub struct Overrides {
-    pub(crate) settings: Settings,
-    pub(crate) changes: Vec<String>,
-    /// `--set KEY=VALUE,VALUE`: what is swept in place of what the plan sweeps.
-    pub(crate) sweep: Vec<(SweepKey, Vec<String>)>,
-    /// Keys that were set, each once.
-    pub(crate) keys: Vec<String>,
-    /// Whether `--rate` makes every job an open loop.
-    pub(crate) is_open: bool,
-    /// `--size`: how much of each target is used.
-    pub size: Option<SizeSpec>,
-    /// `--seed`.
-    pub seed: Option<u64>,
-    /// `--quick`: shorten every step.
-    pub quick: bool,
-    /// `--only`: names of the tests or steps to keep, or parts of them; empty keeps all.
-    pub only: Vec<String>,
-}
-
-impl Overrides {
-    /// Adds one `--set KEY=VALUE`; `KEY=VALUE,VALUE` makes a sweep of a key that may be swept.
-    ///
-    /// # Errors
-    /// When the key is unknown, its value does not fit, or the key was set before.
-    pub fn set(&mut self, assignment: &str) -> Result<(), PlanError> {
-        self.claim(assignment.split('=').next().unwrap_or_default(), &format!("--set {assignment}"))?;
-        match sweep_override(assignment)? {
-            Some(sweep) => self.sweep.push(sweep),
-            None => read_override(assignment, &mut self.settings)?,
-        }
-        self.changes.push(assignment.to_owned());
-        Ok(())
-    }
-
-    /// Makes every job an open loop of `rate` with random (Poisson) arrivals.
-    ///
-    /// # Errors
-    /// When the rate or the pace was set before.
-    pub fn open_loop(&mut self, rate: PerSecond) -> Result<(), PlanError> {
-        let place = format!("--rate {rate}");
-        self.claim("rate", &place)?;
-        self.claim("pace", &place)?;
-        self.settings.pace = Some(PacingFile::Open(rate, Arrivals::Poisson));
-        self.is_open = true;
-        self.changes.push(format!("rate={rate}, open loop"));
-        Ok(())
-    }
-
-    /// A key may be set once: of two values one would be lost without a word.
-    fn claim(&mut self, key: &str, place: &str) -> Result<(), PlanError> {
-        let key = key.trim().to_owned();
-        if self.keys.contains(&key) {
-            return Err(complain(
-                place,
-                &format!("`{key}` is set twice; give it once, or several values as {key}=A,B to sweep it"),
-            ));
-        }
-        self.keys.push(key);
-        Ok(())
-    }
-}
-
 impl PlanFile {
     /// Fills in every default and checks that the whole makes sense.
     pub fn resolve(&self, over: &Overrides) -> Result<Plan, PlanError> {
@@ -104,7 +37,7 @@ impl PlanFile {
                 "With --rate this plan runs with Assay semantics: Iometer has no open loop.".to_owned(),
             );
         }
-        limits::check(self, over)?;
+        extent::check(self, over)?;
         let mut tests = Vec::new();
         let mut names = HashSet::new();
         for file in &self.tests {

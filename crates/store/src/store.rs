@@ -1,21 +1,17 @@
 //! The store: one file that holds runs, their labels and notes, and the arrays of targets.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use assay_record::{Event, RunEvent, RunHeader};
-use nix::errno::Errno;
-use nix::unistd::AccessFlags;
-use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
+use crate::connect::{connect, connect_to_read, not_allowed};
 use crate::error::StoreError;
-use crate::file::{self, Access, FileId, OpenFiles};
+use crate::file::{self, OpenFiles};
 use crate::row::{self, COLUMNS, RunRow};
 use crate::writer::RunWriter;
-use crate::{find, id, live, schema};
+use crate::{find, id, live};
 
-/// How long one process waits for another's write. Writes take milliseconds; a stalled disk may take seconds.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 /// Ids tried before giving up; a day has about a million.
 const ID_ATTEMPTS: u64 = 64;
 
@@ -306,87 +302,4 @@ impl Store {
         let source = find::FindError::None { name: run.to_owned(), hint: String::new() };
         StoreError::Find { path: self.path.clone(), source }
     }
-}
-
-/// Opens and prepares a connection of its own. Returns it with the file that it has open.
-fn connect(path: &Path) -> Result<(Connection, FileId), StoreError> {
-    let id = file::hold(path, Access::Write)?;
-    let open = |source| StoreError::opening(path, source);
-    let mut connection = Connection::open(path).map_err(open)?;
-    connection.busy_timeout(BUSY_TIMEOUT).map_err(open)?;
-    // A newer or foreign file is refused before anything in it is changed, the journal mode included.
-    schema::migrate(&mut connection, path)?;
-    use_wal(&connection).map_err(open)?;
-    connection.pragma_update(None, "synchronous", "NORMAL").map_err(open)?;
-    connection.pragma_update(None, "foreign_keys", true).map_err(open)?;
-    match FileId::at(path) {
-        Some(found) if found == id => Ok((connection, id)),
-        _ => Err(StoreError::Gone { path: path.to_owned(), why: "was replaced by another file" }),
-    }
-}
-
-/// Opens a connection that changes nothing, in a mode of SQLite's URIs.
-pub(crate) fn connect_to_read(path: &Path, mode: &str) -> Result<Connection, StoreError> {
-    file::hold(path, Access::Read)?;
-    let open = |source| StoreError::opening(path, source);
-    let flags =
-        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection =
-        Connection::open_with_flags(format!("file:{}?{mode}", uri_path(path)), flags).map_err(open)?;
-    connection.busy_timeout(BUSY_TIMEOUT).map_err(open)?;
-    schema::check(&connection, path)?;
-    Ok(connection)
-}
-
-/// Returns a path as it stands in a URI.
-fn uri_path(path: &Path) -> String {
-    use std::os::unix::ffi::OsStrExt as _;
-    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte);
-    let bytes = absolute.as_os_str().as_bytes().iter();
-    bytes
-        .map(|byte| if is_plain(*byte) { char::from(*byte).to_string() } else { format!("%{byte:02X}") })
-        .collect()
-}
-
-/// Returns the error where this user lacks a permission, which SQLite's own message does not say.
-fn not_allowed(path: &Path) -> Option<StoreError> {
-    let refused = |of: &Path, flags| nix::unistd::access(of, flags).err();
-    let folder = path.parent().filter(|f| !f.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // The journal lies beside the file, and writing needs it too.
-    let (what, errno) = match (refused(path, AccessFlags::W_OK), refused(folder, AccessFlags::W_OK)) {
-        (_, Some(Errno::EROFS)) => {
-            let why = "its file system is mounted read-only".to_owned();
-            return Some(StoreError::NotAllowed { path: path.to_owned(), why });
-        }
-        (Some(errno), _) if path.exists() => ("write to the file".to_owned(), errno),
-        (_, Some(errno)) if folder.exists() => (format!("create files in {}", folder.display()), errno),
-        _ => return None,
-    };
-    let reason = if errno == Errno::EACCES { "permission denied" } else { errno.desc() };
-    let why = format!("{reason}: this user cannot {what}");
-    Some(StoreError::NotAllowed { path: path.to_owned(), why })
-}
-
-/// Sets the journal mode, which is kept in the file. Changing it needs the file alone for a moment and does not wait
-/// for it, so that two processes that create a store at once must try again.
-fn use_wal(connection: &Connection) -> rusqlite::Result<()> {
-    const ATTEMPTS: u32 = 200;
-    for attempt in 1.. {
-        let mode: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
-        if mode == "wal" {
-            break;
-        }
-        match connection.pragma_update(None, "journal_mode", "WAL") {
-            Err(error) if is_busy(&error) && attempt < ATTEMPTS => {
-                std::thread::sleep(Duration::from_millis(10))
-            }
-            changed => return changed,
-        }
-    }
-    Ok(())
-}
-
-fn is_busy(error: &rusqlite::Error) -> bool {
-    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use assay_record::{Event, RunEvent, RunHeader};
 use rusqlite::{Connection, ErrorCode, params};
 
+use crate::connect::connect_to_read;
 use crate::error::StoreError;
 use crate::file::OpenFiles;
 use crate::live::{LiveLock, live_path};
-use crate::store::connect_to_read;
 
 /// Pages (of 4 KiB) after which SQLite moves the log into the file while a step still runs: 64 MiB, several hours of
 /// intervals. Sooner would put flushes into measured windows.

@@ -16,6 +16,8 @@ use crate::own_data::{Author, SECTOR_BYTES, author};
 
 /// Bytes at either end of a target that are compared: whatever formats a disk writes there.
 pub const END_BYTES: u64 = 128 << 10;
+/// What changed, where the start of a target holds something else than this run wrote.
+pub(crate) const NOT_OWN: &str = "its start holds data that Assay did not write";
 
 /// How a target looks, as far as anybody who uses it changes that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,7 +12,8 @@ use std::path::Path;
 
 use assay_spec::Engine;
 
-use crate::open::{FileMember, OpenError};
+use crate::file_member::FileMember;
+use crate::open_error::OpenError;
 use crate::psync::transfer;
 use crate::{Completion, Geometry, IoFailure, Op, Target, TargetLost, Wait};
 
@@ -97,7 +98,7 @@ impl Target for InlineTarget {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::open::tests::temporary_member;
+    use crate::file_member::tests::temporary_member;
     use crate::{IoBuf, OpKind};
 
     /// A block device named in /dev was once taken for memory, because devtmpfs has the type of a tmpfs; it was then

@@ -11,9 +11,11 @@
 //! Architecture invariant: the only room with `unsafe` in it; each block says why it is sound.
 #![expect(unsafe_code, reason = "this room talks to the kernel; see the SAFETY notes")]
 
+mod access;
 mod buffer;
 mod fiemap;
 pub mod file;
+mod file_member;
 mod fingerprint;
 mod inline;
 pub mod input;
@@ -23,6 +25,7 @@ mod member;
 pub mod nfs;
 mod null;
 mod open;
+mod open_error;
 pub mod own_data;
 mod psync;
 pub mod remote;
@@ -36,16 +39,16 @@ use std::time::Duration;
 use assay_spec::{Engine, Flush};
 use thiserror::Error;
 
+pub use access::{AccessMode, Caching, Durability, IoEngine};
 pub use buffer::{ALIGNMENT, IoBuf};
 pub use file::FileIdentity;
+pub use file_member::{Binding, FileMember};
 pub use fingerprint::{END_BYTES, Fingerprint, HeadCheck};
 pub use inline::{InlineTarget, is_in_memory};
-pub use member::Member;
+pub use member::{Member, SimulatedMember};
 pub use null::NullTarget;
-pub use open::{
-    AccessMode, AnyTarget, Binding, Caching, Durability, FileMember, IoEngine, OpenError, OpenRequest,
-    SimulatedMember, open, uring_refused,
-};
+pub use open::{AnyTarget, OpenRequest, open, uring_refused};
+pub use open_error::OpenError;
 pub use psync::PsyncTarget;
 use remote::{Moment, RemoteReport};
 pub use stop::{STOP_LIMIT, StopPatience};

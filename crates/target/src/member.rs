@@ -2,10 +2,21 @@
 
 use crate::lun::LunMember;
 use crate::nfs::{self, NfsMember};
-use crate::{Durability, FileMember, IoEngine, PsyncTarget, SimulatedMember};
+use crate::{Durability, FileMember, IoEngine, PsyncTarget};
 
 /// Block size of targets that have none of their own, bytes: the smallest sector there is.
 const SECTOR_BYTES: u32 = 512;
+
+/// A LUN of a simulated array.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SimulatedMember {
+    /// As it stands in the address: an array that ships, or the path of an array file.
+    pub array: String,
+    /// Which LUN: its place on the command line.
+    pub lun: u32,
+    /// Bytes that are used.
+    pub span_bytes: u64,
+}
 
 /// One target of a run. The kinds are a closed set; a job drives members of one kind.
 #[derive(Debug, Clone)]

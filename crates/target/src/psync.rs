@@ -14,7 +14,8 @@ use assay_spec::{Engine, Flush};
 use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};
 use rustix::fs::FallocateFlags;
 
-use crate::open::{FileMember, OpenError};
+use crate::file_member::FileMember;
+use crate::open_error::OpenError;
 use crate::stop::DROP_LIMIT;
 use crate::{BATCH_MAX, Completion, Geometry, IoFailure, Op, OpKind, Target, TargetLost, Wait};
 
@@ -202,7 +203,7 @@ pub(crate) fn transfer(file: &File, op: &mut Op) -> Result<u32, IoFailure> {
 mod tests {
     use super::*;
     use crate::IoBuf;
-    use crate::open::tests::temporary_member;
+    use crate::file_member::tests::temporary_member;
 
     #[test]
     fn what_is_written_is_read_back_at_depth() {

@@ -10,7 +10,8 @@ use assay_spec::{Engine, Flush};
 use io_uring::types::{Fixed, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode, squeue};
 
-use crate::open::{FileMember, OpenError};
+use crate::file_member::FileMember;
+use crate::open_error::OpenError;
 use crate::stop::DROP_LIMIT;
 use crate::{BATCH_MAX, Completion, Geometry, IoBuf, IoFailure, Op, OpKind, Target, TargetLost, Wait};
 
@@ -286,7 +287,7 @@ fn cheapest_ring(depth: u32) -> io::Result<IoUring> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::open::tests::temporary_member;
+    use crate::file_member::tests::temporary_member;
 
     #[test]
     fn what_is_written_is_read_back_and_every_buffer_returns() {
@@ -333,7 +334,7 @@ mod tests {
     #[test]
     fn a_failed_operation_completes_with_its_error_number() {
         let (_keep, mut member) = temporary_member(1 << 20);
-        member.access = crate::open::AccessMode::ReadOnly;
+        member.access = crate::access::AccessMode::ReadOnly;
         let mut target = UringTarget::open(&[member], 1, &[]).unwrap();
         let buf = IoBuf::new(0, 4096);
         target

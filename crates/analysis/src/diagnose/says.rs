@@ -3,7 +3,7 @@
 use super::belief::{Belief, density};
 use super::observe::Observed;
 use super::{Cause, Diagnosis, Hypothesis, Odds, Quantity, Row, SETTLED, SeriesPoint, Setting};
-use crate::verdict::whole;
+use crate::figures::whole;
 use assay_record::Experiment;
 
 /// A hypothesis below this is ruled out.

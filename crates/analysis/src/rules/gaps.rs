@@ -64,11 +64,6 @@ pub(super) fn clock_set(case: StepCase<'_>) -> Option<Fired> {
     })
 }
 
-/// How long the tester did not run in what was measured, s; 0 where it always ran.
-pub(crate) fn measured_gap_s(step: &StepSummary) -> f64 {
-    seconds(&standstills(step).filter(|gap| gap.place.is_measured()).collect::<Vec<_>>())
-}
-
 fn standstills(step: &StepSummary) -> impl Iterator<Item = &Gap> {
     step.gaps.iter().filter(|gap| gap.kind.is_standstill())
 }

@@ -2,7 +2,6 @@
 
 use assay_record::{Stamp, StepReason};
 
-use super::gaps::measured_gap_s;
 use super::{Fired, StepCase};
 use crate::finding::{Evidence, Severity};
 
@@ -106,7 +105,7 @@ pub(super) fn stalled(case: StepCase<'_>) -> Option<Fired> {
         return None;
     }
     // A tester that does not run reaps no I/O: `gap-in-window` says so.
-    if measured_gap_s(step) >= seconds as f64 * GAP_SHARE {
+    if step.gap_s() >= seconds as f64 * GAP_SHARE {
         return None;
     }
     let (from, to) = (first, first + seconds);

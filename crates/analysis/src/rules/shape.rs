@@ -3,10 +3,10 @@
 use assay_spec::units::{GIB, MIB};
 
 use super::{Fired, StepCase};
+use crate::figures::whole;
 use crate::finding::{Evidence, Severity};
 use crate::shape::{Change, Shape, shape};
 use crate::summary::Load;
-use crate::verdict::whole;
 
 /// Levels that scatter less than this share are held by a limiter rather than by a device.
 const CAP_SPREAD: f64 = 0.01;

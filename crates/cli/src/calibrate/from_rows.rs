@@ -16,7 +16,7 @@ use crate::args::CalibrateArgs;
 use crate::arrays::array;
 use crate::exit::{Exit, Failed};
 use crate::output::Output;
-use crate::runs::Stored;
+use crate::stored::Stored;
 use crate::terminal::say;
 
 /// A row with its name.

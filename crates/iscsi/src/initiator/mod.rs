@@ -37,7 +37,6 @@ use crate::stats::PathStatus;
 
 pub use control::Transfer;
 pub(crate) use recover::login_error;
-pub(crate) use watch::Check;
 
 /// Slots beyond the caller's depth, for control commands.
 const CONTROL_SLOTS: u32 = 4;

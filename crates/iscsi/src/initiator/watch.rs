@@ -10,7 +10,7 @@ use super::{Initiator, SessionUse};
 use crate::config::UnitWatch;
 use crate::multipath::{Path, State};
 use crate::pdu::Direction;
-use crate::proof::Witness;
+use crate::proof::Check;
 use crate::scsi::{Sense, cdb, status};
 use crate::session::TaskOutcome;
 use crate::slots::{CommandState, Data, Owner};
@@ -21,15 +21,6 @@ const CLOSELY: Duration = Duration::from_millis(50);
 const REGULARLY: Duration = Duration::from_secs(1);
 /// Pause between two questions whether the unit is there. Other disks take its number within some milliseconds.
 const PRESENCE_EVERY: Duration = Duration::from_millis(1);
-
-/// A look beside the I/O.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Check {
-    /// TEST UNIT READY: is there a unit at all?
-    Presence,
-    /// READ of a block that was written: does it hold that?
-    Content(Witness),
-}
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     /// Reads a block on each path that has not proved itself for a while. Called with every tick.

@@ -4,10 +4,9 @@ use std::time::{Duration, Instant};
 
 use assay_tcp::Blocking;
 
-use crate::initiator::Check;
 use crate::login::Negotiated;
 use crate::pdu::{Bhs, Response};
-use crate::proof::{UnitIdentity, Witness};
+use crate::proof::{Check, UnitIdentity, Witness};
 use crate::session::{Placement, Session, SessionEvent};
 use crate::slots::{CommandState, Slots};
 use crate::transport::{Flow, Sink, Wire, WireError};

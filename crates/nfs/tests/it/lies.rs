@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use assay_nfs::nfs3::{Handle, Stable};
 use assay_nfs::rpc::Credentials;
 use assay_nfs::{CallError, File, FileConfig, Kind, Server, ServerConfig, Timeouts};
+use assay_testkit::lying::Kept;
 use assay_testkit::lying::nfs::{EXPORT, LyingNfs};
 use assay_testkit::lying::nfs_lies::{LIES, Lie};
 use assay_testkit::lying::story::{Ending, LIMIT, Story, all};
@@ -15,22 +16,29 @@ use crate::work::{command, pattern};
 /// Commands of one story, and bytes of each: several calls.
 const BLOCKS: usize = 4;
 const BLOCK: usize = 20_000;
+/// How long an answer to a question before the run may take. Some are long, and all stories run at once.
+const LOOK_LIMIT: Duration = Duration::from_secs(5);
 /// Lies whose story is not yet what it should be: they run only by name (`ASSAY_LIE`).
 const OPEN: [&str; 0] = [];
 
-fn quick() -> Timeouts {
+/// Limits that end a story soon. One that ends well waits for none of them, so a busy machine gets more time there.
+fn quick(kept: Kept) -> Timeouts {
     Timeouts {
-        io: Duration::from_secs(3),
+        io: Duration::from_secs(if ends_well(kept) { 15 } else { 3 }),
         connect: Duration::from_secs(1),
         call: Duration::from_millis(500),
         commit: Duration::from_millis(500),
         ping_interval: Duration::from_millis(300),
         ping: Duration::from_secs(1),
-        no_server: Duration::from_millis(1500),
+        no_server: Duration::from_millis(if ends_well(kept) { 15_000 } else { 1_500 }),
         busy: Duration::from_millis(500),
         retry_min: Duration::from_millis(10),
         retry_max: Duration::from_millis(50),
     }
+}
+
+fn ends_well(kept: Kept) -> bool {
+    matches!(kept, Kept::Right | Kept::RightAndSaid(_))
 }
 
 fn credentials() -> Credentials {
@@ -44,7 +52,7 @@ fn look(port: u16) -> Result<(Server, Handle, Handle), CallError> {
         port: Some(port),
         mount_port: Some(port),
         credentials: credentials(),
-        patience: Duration::from_secs(1),
+        patience: LOOK_LIMIT,
     })?;
     server.ping()?;
     server.exports()?;
@@ -80,7 +88,7 @@ fn story(lie: &'static Lie) -> Ending {
         read_bytes_max: 8192,
         write_bytes_max: 8192,
         stable: Stable::Unstable,
-        timeouts: quick(),
+        timeouts: quick(lie.kept),
     });
     let mut file = match opened {
         Ok(file) => file,

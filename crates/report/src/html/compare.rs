@@ -2,6 +2,7 @@
 
 use assay_analysis::compare::{Cell, Comparison, TestPair, Weight};
 
+use super::facts::{self, Fact};
 use super::{page_end, page_start};
 use crate::compare::{Reader, judged, legend, letter, result_table, shared_and_lone};
 use crate::svg::{Axis, BarSeries, Bars, Line, Lines, Star, Whisker, WhiskerSeries, Whiskers, escape};
@@ -32,15 +33,10 @@ pub fn comparison(comparison: &Comparison) -> String {
 }
 
 fn sides(comparison: &Comparison) -> String {
-    let mut text = String::from("<table class=\"facts\"><tbody>\n");
+    let mut facts: Vec<Fact> = Vec::new();
     for (index, side) in comparison.sides.iter().enumerate() {
-        text.push_str(&format!(
-            "<tr><th>{} {}</th><td>{}: {}</td></tr>\n",
-            letter(index),
-            escape(&side.name),
-            escape(&side.runs.join(", ")),
-            escape(&side.about)
-        ));
+        let name = format!("{} {}", letter(index), side.name);
+        facts.push((name, format!("{}: {}", side.runs.join(", "), side.about)));
     }
     for difference in &comparison.differences {
         let means = match difference.weight {
@@ -48,14 +44,9 @@ fn sides(comparison: &Comparison) -> String {
             Weight::Weakens => "may be part of a change",
             Weight::Breaks => "makes the runs not comparable",
         };
-        text.push_str(&format!(
-            "<tr><th>{}</th><td>{} ({means})</td></tr>\n",
-            escape(&difference.what),
-            escape(&difference.values.join(" / "))
-        ));
+        facts.push((difference.what.clone(), format!("{} ({means})", difference.values.join(" / "))));
     }
-    text.push_str("</tbody></table>\n");
-    text
+    facts::table(&facts)
 }
 
 fn table(comparison: &Comparison) -> String {

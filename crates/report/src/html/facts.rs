@@ -7,7 +7,8 @@ use assay_spec::{Access, Job, Pacing, Semantics, Span, Step};
 use crate::number;
 use crate::svg::escape;
 
-type Fact = (String, String);
+/// A name, and what is known under it.
+pub(super) type Fact = (String, String);
 
 /// Everything, as tables.
 pub(super) fn all(header: &RunHeader, summary: &RunSummary) -> String {
@@ -52,7 +53,8 @@ pub(super) fn all(header: &RunHeader, summary: &RunSummary) -> String {
     text
 }
 
-fn table(facts: &[Fact]) -> String {
+/// Returns a table of two columns, without the names under which nothing is known.
+pub(super) fn table(facts: &[Fact]) -> String {
     let row =
         |(name, value): &Fact| format!("<tr><th>{}</th><td>{}</td></tr>\n", escape(name), escape(value));
     let rows: String = facts.iter().filter(|(_, value)| !value.is_empty()).map(row).collect();

@@ -5,7 +5,6 @@ use assay_analysis::{Finding, RunSummary, Severity, StepSummary, precision};
 use assay_record::{RunHeader, StepId};
 
 use crate::Meta;
-use crate::number::separated;
 use crate::number::{self, TimeUnit};
 use crate::svg::{BarRow, Doubt, Rows, escape};
 

@@ -5,8 +5,8 @@ use assay_iscsi::{CommandError, Initiator, Transfer};
 
 use super::{LunMember, config};
 use crate::OpenError;
+use crate::fingerprint::NOT_OWN;
 use crate::fingerprint::{END_BYTES, HeadCheck, ends_of, is_own};
-use crate::open::NOT_OWN;
 
 /// One read, bytes: also within the limits of modest targets.
 const READ_BYTES: usize = 32 << 10;

@@ -3,13 +3,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use super::target_scsi::{self, Answer};
+pub use super::target_scsi::serial;
+use super::target_scsi::{self, Answer, BLOCK_BYTES, BLOCKS};
 use super::{Act, Line, Listening, Over};
 
-/// Blocks of the LUN.
-pub const BLOCKS: u64 = 4096;
-/// Bytes of a block.
-pub const BLOCK_BYTES: usize = 512;
 /// Longest data segment that either side may send, bytes.
 pub const SEGMENT_BYTES: usize = 8192;
 /// Longest sequence of data of one READ or R2T, bytes.
@@ -160,12 +157,6 @@ impl Asked<'_> {
     pub fn all(&self, pdus: &[Pdu]) -> Vec<Act> {
         pdus.iter().map(|pdu| self.send(pdu)).collect()
     }
-}
-
-/// Returns the serial number of the LUN of the target on that port: two LUNs of one name may not be written to.
-#[must_use]
-pub fn serial(port: u16) -> String {
-    format!("LIAR-{port:05}")
 }
 
 /// What turns the honest answer to a request into acts.

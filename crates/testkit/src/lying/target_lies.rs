@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::target::{Asked, BLOCK_BYTES, Digests, NO_TAG, Pdu, SEGMENT_BYTES, When};
-use super::target_scsi::sense;
+use super::target::{Asked, Digests, NO_TAG, Pdu, SEGMENT_BYTES, When};
+use super::target_scsi::{BLOCK_BYTES, sense};
 use super::{Act, Kept};
 use Kept::{Either, Fails, Right, RightAndSaid};
 

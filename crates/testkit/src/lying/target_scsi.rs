@@ -2,7 +2,10 @@
 
 use std::ops::Range;
 
-use super::target::{BLOCK_BYTES, BLOCKS};
+/// Blocks of the LUN.
+pub(super) const BLOCKS: u64 = 4096;
+/// Bytes of a block.
+pub(super) const BLOCK_BYTES: usize = 512;
 
 /// What a command is answered with.
 pub(super) enum Answer {
@@ -10,6 +13,12 @@ pub(super) enum Answer {
     Data(Vec<u8>),
     /// A status, with sense data or none.
     Status(u8, Vec<u8>),
+}
+
+/// Returns the serial number of the LUN of the target on that port: two LUNs of one name may not be written to.
+#[must_use]
+pub fn serial(port: u16) -> String {
+    format!("LIAR-{port:05}")
 }
 
 /// Fixed sense data.
@@ -40,9 +49,7 @@ pub(super) fn look(cdb: &[u8], disk: &[u8], port: u16) -> Answer {
             Answer::Data(inquiry)
         }
         (0x12, 1, 0x00) => Answer::Data(vec![0, 0, 0, 3, 0x00, 0x80, 0x83]),
-        (0x12, 1, 0x80) => {
-            Answer::Data([&[0, 0x80, 0, 10][..], super::target::serial(port).as_bytes()].concat())
-        }
+        (0x12, 1, 0x80) => Answer::Data([&[0, 0x80, 0, 10][..], serial(port).as_bytes()].concat()),
         (0x12, 1, 0x83) => {
             let mut page = vec![0, 0x83, 0, 20, 1, 3, 0, 8, 0x60, 0, 0, 0, 0, 0];
             page.extend(port.to_be_bytes());

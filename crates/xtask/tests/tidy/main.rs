@@ -1,6 +1,7 @@
 //! The rules of the house that a program can check. Each lists its offenders with what to do.
 
 mod arrows;
+mod circles;
 mod files;
 mod lengths;
 mod rules;

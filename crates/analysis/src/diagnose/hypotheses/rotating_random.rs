@@ -2,7 +2,8 @@
 
 use assay_record::Experiment as E;
 
-use super::super::hypothesis::{Hypothesis, Range, range};
+use super::super::hypothesis::Hypothesis;
+use super::super::range::{Range, range};
 use super::super::{Cause, Quantity as Q, Setting};
 
 pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {

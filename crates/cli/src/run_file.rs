@@ -1,0 +1,94 @@
+//! The file of `assay export`. It has a line of JSON for what the store knows beside the events, and a line for each
+//! event, so that an imported run is the run.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+use assay_record::{Event, RunEvent, RunHeader};
+use assay_target::input::{self, Input};
+use serde::{Deserialize, Serialize};
+
+/// Name and version of the file's form, its first words.
+const SCHEMA: &str = "assay.export/1";
+/// Bytes of a file that tell whether it is one.
+const HEAD_BYTES: u64 = 64;
+
+/// All events of one are in memory at once. A job that runs for a day has about 250 MiB.
+const EXPORT: Input = Input { name: "a file of assay export", bytes_max: 2 << 30 };
+
+/// The first line.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Cover {
+    pub(crate) schema: String,
+    pub(crate) run: String,
+    pub(crate) label: Option<String>,
+    pub(crate) note: Option<String>,
+    /// Number of lines that follow; `None` in the file of a run whose store was lost, which grows while the run goes
+    /// on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) events: Option<usize>,
+    /// Why events are missing from some moment on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) lost: Option<String>,
+}
+
+impl Cover {
+    /// Of a run that is not over.
+    pub(crate) fn of(run: &str, label: Option<&str>, note: Option<&str>) -> Self {
+        let owned = |text: Option<&str>| text.map(str::to_owned);
+        let (schema, run) = (SCHEMA.to_owned(), run.to_owned());
+        Self { schema, run, label: owned(label), note: owned(note), events: None, lost: None }
+    }
+}
+
+/// A run from a file.
+pub(crate) struct Exported {
+    pub(crate) label: Option<String>,
+    pub(crate) note: Option<String>,
+    /// Why events are missing from some moment on.
+    pub(crate) lost: Option<String>,
+    pub(crate) header: RunHeader,
+    pub(crate) events: Vec<Event>,
+}
+
+/// Whether a file is one of these.
+pub(crate) fn is_export(path: &Path) -> bool {
+    let mut head = Vec::new();
+    let Ok(file) = input::open(path, EXPORT) else { return false };
+    let read = file.take(HEAD_BYTES).read_to_end(&mut head);
+    read.is_ok() && head.starts_with(format!("{{\"schema\":\"{SCHEMA}\"").as_bytes())
+}
+
+/// Reads a file of `assay export`, and checks that it is whole.
+pub(crate) fn read(path: &Path) -> anyhow::Result<Exported> {
+    let name = path.display();
+    let file = input::open(path, EXPORT)?;
+    if !is_export(path) {
+        bail!("{name} is not a file of assay export");
+    }
+    let mut lines = BufReader::new(file.take(EXPORT.bytes_max)).lines();
+    let first = lines.next().transpose().with_context(|| format!("cannot read {name}"))?.unwrap_or_default();
+    let cover: Cover =
+        serde_json::from_str(&first).with_context(|| format!("{name}:1 does not read back"))?;
+    let mut events: Vec<Event> = Vec::new();
+    for (index, line) in lines.enumerate() {
+        let line = line.with_context(|| format!("cannot read {name}"))?;
+        let event = serde_json::from_str(&line);
+        events.push(event.with_context(|| format!("{name}:{} does not read back", index + 2))?);
+    }
+    if let Some(count) = cover.events.filter(|count| *count != events.len()) {
+        bail!("{name} is cut off: it has {} of {count} events; export it again", events.len());
+    }
+    let Some(RunEvent::Started(header)) = events.first().map(|event| &event.what) else {
+        bail!("{name} does not begin with the start of a run; export it again");
+    };
+    let header = (**header).clone();
+    if !assay_store::is_run_id(&header.run) {
+        bail!("{name} holds a run whose id is none of Assay's; export it again");
+    }
+    if header.run != cover.run {
+        bail!("{name} is named run {} and holds run {}; export it again", cover.run, header.run);
+    }
+    Ok(Exported { label: cover.label, note: cover.note, lost: cover.lost, header, events })
+}

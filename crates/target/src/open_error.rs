@@ -1,0 +1,109 @@
+//! Why targets cannot be opened.
+
+use std::io;
+
+use thiserror::Error;
+
+/// Why a target could not be opened.
+#[derive(Debug, Error)]
+pub enum OpenError {
+    /// The file system has no direct I/O.
+    #[error(
+        "{0}: this file system does not support direct I/O; choose a target on another file system, or use --cached \
+         to measure through the page cache"
+    )]
+    NoDirectIo(String),
+    /// The member cannot be opened.
+    #[error("cannot open {path}: {source}")]
+    Open {
+        /// Which one.
+        path: String,
+        /// The system's words.
+        source: io::Error,
+    },
+    /// Another file has taken the place of the one that was prepared.
+    #[error(
+        "{0} was replaced by another file after it was prepared; nothing was written to it; start the run again"
+    )]
+    Replaced(String),
+    /// Somebody else changed a target, or another one took its place, before this run wrote to it.
+    #[error(
+        "{target} changed after Assay inspected it ({what}), so it was not written; find out what else uses it, and \
+         start the run again"
+    )]
+    Changed {
+        /// Path or address.
+        target: String,
+        /// What changed.
+        what: String,
+    },
+    /// The ring could not be made.
+    #[error("cannot set up io_uring: {0}; use --io psync")]
+    Ring(#[source] io::Error),
+    /// This caller brings no simulation.
+    #[error("cannot open sim:{array}: {why}")]
+    Simulated {
+        /// The array.
+        array: String,
+        /// What is in the way.
+        why: String,
+    },
+    /// A LUN cannot be reached or used.
+    #[error("{lun}: {why}")]
+    Lun {
+        /// Its address.
+        lun: String,
+        /// Why not.
+        why: String,
+    },
+    /// A file on an NFS server was replaced.
+    #[error(
+        "{file}: the name now refers to another file, or to none: the file was moved, replaced or removed after \
+         it was opened; the present file is left unchanged"
+    )]
+    NfsElsewhere {
+        /// Its address.
+        file: String,
+    },
+    /// A file on an NFS server cannot be reached or used.
+    #[error("{file}: {why}")]
+    Nfs {
+        /// Its address.
+        file: String,
+        /// Why not, and what would help.
+        why: String,
+    },
+    /// An NFS server did not answer within the time there was.
+    #[error("{file}: {why}")]
+    NfsSilent {
+        /// Its address.
+        file: String,
+        /// What it did not answer.
+        why: String,
+    },
+    /// More in flight than the initiator takes.
+    #[error("{lun}: {depth} outstanding I/Os of one worker are more than {most}; use several workers")]
+    LunDepth {
+        /// Its address.
+        lun: String,
+        /// As asked for.
+        depth: u32,
+        /// What is possible.
+        most: u32,
+    },
+    /// Several LUNs in one job.
+    #[error(
+        "{0} and other targets cannot share a job; give each LUN or NFS file a job of its own (`targets = [0]` and \
+         so on)"
+    )]
+    LunShares(String),
+    /// Members of several kinds in one job.
+    #[error(
+        "{0} and targets of another kind cannot share a job; give each kind a job of its own (`targets = [0]` and so \
+         on)"
+    )]
+    MixedKinds(String),
+    /// A helper thread could not be started.
+    #[error("cannot start a thread for the psync engine: {0}; lower `outstanding` or `workers`")]
+    Thread(#[source] io::Error),
+}
