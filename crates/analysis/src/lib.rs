@@ -13,23 +13,30 @@ mod array_region;
 mod case;
 mod collector;
 pub mod compare;
+mod cost;
 pub mod estimate;
 mod expected;
 mod finding;
+mod goal;
 mod limit;
 mod network;
 mod precision;
+pub mod repeats;
 mod rules;
+pub mod scale;
 mod series;
 mod shape;
 mod summary;
+mod tester;
 mod verdict;
 
 pub use array_region::{ArrayRegion, array_region};
 pub use case::{Case, JobCase, Measured, Medium, Modelled};
 pub use collector::Collector;
+pub use cost::{Cost, price};
 pub use expected::{Judgement, judge, judge_published};
 pub use finding::{Evidence, Finding, Severity};
+pub use goal::{Round, SteadyState, Tracks};
 pub use limit::{Certainty, LimitKind, RunLimits, StepLimit, limits};
 pub use network::{
     CEILING_IO_BYTES, Ceiling, PathFault, ceiling, ceiling_together, lossy_frames, nfs_ceiling, path_faults,
@@ -44,4 +51,5 @@ pub use summary::{
     Cpu, DiskUse, HostView, JobSummary, Load, OpSummary, RunStatus, RunSummary, StepSummary, TcpPoint,
     TcpSummary,
 };
+pub use tester::{TesterLimits, TesterUse, tester_limits, tester_use};
 pub use verdict::{Agreement, RunVerdict, Verdict};

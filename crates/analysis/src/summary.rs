@@ -7,6 +7,7 @@ use assay_record::{
 use assay_spec::{Pacing, units::MIB};
 use serde::{Deserialize, Serialize};
 
+use crate::goal::SteadyState;
 use crate::series::Point;
 
 /// A whole run, or what there is of it so far.
@@ -79,6 +80,8 @@ pub struct StepSummary {
     pub load: Load,
     /// The measured window, s: the longest of the jobs.
     pub seconds: f64,
+    /// The same with the rounds before a steady state, where the step is measured until then.
+    pub whole_seconds: f64,
     /// In the order of the plan.
     pub jobs: Vec<JobSummary>,
     /// Reads and writes of all jobs; rates are sums of the jobs' rates.
@@ -117,6 +120,8 @@ pub struct StepSummary {
     pub gaps: Vec<Gap>,
     /// Second by second.
     pub series: Vec<Point>,
+    /// The rounds of a step that is measured until it is steady; the last five are what everything else here is of.
+    pub steady: Option<SteadyState>,
     /// Host samples of the step.
     pub host: HostView,
     /// The tester's own loop.

@@ -48,6 +48,8 @@ pub(crate) fn calibrate(args: &CalibrateArgs) -> anyhow::Result<Exit> {
             label: Some(label),
             note: None,
             array: None,
+            setting: assay_record::RunSetting::default(),
+            turn: None,
             too_small: too_small(args.size),
         };
         let mut done = execute(order, &args.io, &store, &stop)?;

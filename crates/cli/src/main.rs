@@ -7,6 +7,7 @@
 mod args;
 mod arrays;
 mod calibrate;
+mod ceiling;
 mod check;
 mod check_lun;
 mod check_nfs;
@@ -15,6 +16,8 @@ mod discovery;
 mod exit;
 mod export;
 mod foreign;
+mod group;
+mod journal;
 mod keep;
 mod look;
 mod open_store;
@@ -27,6 +30,7 @@ mod published;
 mod render;
 mod run;
 mod runs;
+mod scale;
 mod secret;
 mod signals;
 mod suites;
@@ -79,6 +83,8 @@ fn verb(verb: &Verb) -> anyhow::Result<Exit> {
         Verb::Run(args) => run::run(args),
         Verb::Suites(args) => suites::suites(args),
         Verb::Check(args) => check::check(args),
+        Verb::Journal(args) => journal::journal(args),
+        Verb::Scale(args) => scale::scale(args),
         Verb::Overhead(args) => overhead::overhead(args),
         Verb::Runs(args) => runs::runs(args),
         Verb::Show(args) => runs::show(args),

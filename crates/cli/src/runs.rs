@@ -4,15 +4,19 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::bail;
+use assay_analysis::compare::Side;
 use assay_analysis::{Collector, Finding, Judgement, RunStatus, RunSummary};
 use assay_record::{Event, RunHeader};
+use assay_report::repeats::Repeats;
 use assay_report::table::Format;
 use assay_report::{Meta, RunListing};
 use assay_store::{RunRow, Store, StoreError};
 
 use crate::args::{Form, LabelArgs, ReportArgs, RmArgs, RunsArgs, ShowArgs, Since, Status, StoreArgs};
+use crate::compare::of_stored;
 use crate::exit::Exit;
 use crate::export::is_export;
+use crate::group::repeats_of;
 use crate::open_store::{existing_store, store_path};
 use crate::output::{Kept, Output};
 use crate::render::{Page, Rendered as _};
@@ -175,16 +179,47 @@ pub(crate) fn show(args: &ShowArgs) -> anyhow::Result<Exit> {
     if let Some(name) = args.run.strip_prefix("published:") {
         return crate::published::show(name, args.form.form());
     }
+    if let Some(repeats) = repetitions(&args.store, &args.run)? {
+        say(&repeats.printed(args.form.form(), args.explain.options()))?;
+        return Ok(Exit::Done);
+    }
     let stored = Stored::named(&args.store, &args.run)?;
     say(&stored.page().printed(args.form.form(), args.explain.options()))?;
     Ok(Exit::Done)
 }
 
 pub(crate) fn report(args: &ReportArgs) -> anyhow::Result<Exit> {
+    if let Some(repeats) = repetitions(&args.store, &args.run)? {
+        let output = Output::check_named(&args.output, Kept::of(&args.store, &[]), None)?;
+        repeats.write(&output, "report")?;
+        return Ok(Exit::Done);
+    }
     let stored = Stored::named(&args.store, &args.run)?;
     let output = Output::check_named(&args.output, Kept::of(&args.store, &[]), Some(&stored.header.run))?;
     stored.page().write(&output, "report")?;
     Ok(Exit::Done)
+}
+
+/// Returns the repetitions that a label stands for; `None` where it stands for one run, or is no label.
+pub(crate) fn labelled(store: &Store, name: &str) -> anyhow::Result<Vec<String>> {
+    let rows = store.runs()?;
+    let of_label = rows.iter().filter(|row| row.label.as_deref() == Some(name) && !row.is_running);
+    // Repetitions are read in the order in which they were made.
+    Ok(of_label.rev().map(|row| row.run.clone()).collect())
+}
+
+fn repetitions(args: &StoreArgs, name: &str) -> anyhow::Result<Option<Repeats>> {
+    if is_export(Path::new(name)) || !store_path(args)?.exists() {
+        return Ok(None);
+    }
+    let store = existing_store(args)?;
+    let runs = labelled(&store, name)?;
+    if runs.len() < 2 {
+        return Ok(None);
+    }
+    let readings = runs.iter().map(|run| Ok(of_stored(&Stored::read(&store, run)?)));
+    let readings = readings.collect::<anyhow::Result<Vec<_>>>()?;
+    Ok(Some(repeats_of(&[Side { name: name.to_owned(), readings }], &[])))
 }
 
 pub(crate) fn label(args: &LabelArgs) -> anyhow::Result<Exit> {

@@ -8,7 +8,7 @@ use assay_spec::Plan;
 use assay_target::{AnyTarget, OpenError, OpenRequest, Target};
 
 use crate::clock::Clock;
-use crate::control::StopSignal;
+use crate::control::{EnoughSignal, StopSignal};
 use crate::events::{Emitter, RunError, Sink};
 use crate::fit::{Fit, fit};
 use crate::step::{StepContext, run_step};
@@ -24,6 +24,8 @@ pub struct RunRequest<'r> {
     pub warnings: Vec<Warning>,
     /// Asks the run to stop.
     pub stop: StopSignal,
+    /// Ends the measured window of the step that runs.
+    pub enough: EnoughSignal,
     /// CPUs that the workers are bound to, in turn; where none is named, each is placed by its target.
     pub cpus: Vec<usize>,
 }
@@ -47,8 +49,14 @@ pub fn run_with<T: Target>(
     for warning in request.warnings {
         emitter.emit(RunEvent::Warning(warning))?;
     }
-    let outcome = match run_steps(&plan, request.targets, &request.stop, &request.cpus, opener, &mut emitter)
-    {
+    let outcome = match run_steps(
+        &plan,
+        request.targets,
+        (&request.stop, &request.enough),
+        &request.cpus,
+        opener,
+        &mut emitter,
+    ) {
         // A target that cannot be opened any more, say, ends the run; its record must say that it ended.
         Err(error) if error.leaves_a_record() => {
             emitter.emit(RunEvent::Ended(Outcome::Failed))?;
@@ -64,7 +72,7 @@ pub fn run_with<T: Target>(
 fn run_steps<T: Target>(
     plan: &Plan,
     targets: &RunTargets,
-    stop: &StopSignal,
+    (stop, enough): (&StopSignal, &EnoughSignal),
     cpus: &[usize],
     opener: &(impl Fn(&OpenRequest<'_>) -> Result<T, OpenError> + Sync),
     emitter: &mut Emitter<'_>,
@@ -93,6 +101,7 @@ fn run_steps<T: Target>(
                 semantics: plan.semantics,
                 seed: plan.seed,
                 stop: stop.clone(),
+                enough: enough.clone(),
                 targets: &job_targets,
                 cpus,
             };

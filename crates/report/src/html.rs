@@ -3,6 +3,7 @@
 mod charts;
 mod compare;
 mod facts;
+mod series;
 mod tables;
 
 use assay_analysis::{Finding, RunStatus, RunSummary, Severity, StepSummary};
@@ -15,6 +16,7 @@ use crate::number;
 use crate::svg::escape;
 
 pub use compare::comparison;
+pub use series::{journal, repeats};
 
 const STYLE: &str = include_str!("html/style.css");
 

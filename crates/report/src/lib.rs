@@ -7,10 +7,12 @@
 #![forbid(unsafe_code)]
 
 pub mod compare;
+mod conduct;
 pub mod escape;
 pub mod expected;
 mod forum;
 pub mod html;
+pub mod journal;
 pub mod json;
 mod layout;
 mod listing;
@@ -19,6 +21,8 @@ mod number;
 mod options;
 pub mod prediction;
 pub mod reading;
+pub mod repeats;
+pub mod scale;
 mod svg;
 pub mod table;
 pub mod text;

@@ -24,6 +24,9 @@ struct Document {
     /// Documents of older releases do not have it, whatever their run had.
     #[serde(default, deserialize_with = "present")]
     array: Option<Option<String>>,
+    /// What the targets cost.
+    #[serde(default)]
+    price: Option<assay_record::Price>,
     tests: Vec<Test>,
     findings: Vec<Found>,
 }
@@ -97,6 +100,7 @@ pub fn read(text: &str) -> Result<(ResultSet, Option<String>), String> {
         host: document.host,
         array: document.array.clone().flatten(),
         imported: None,
+        setting: assay_record::RunSetting::default(),
     };
     let targets: Vec<&str> = header.targets.iter().map(|t| t.address.as_str()).collect();
     let mut facets = facets(&header);
@@ -108,6 +112,7 @@ pub fn read(text: &str) -> Result<(ResultSet, Option<String>), String> {
         facets,
         rows: document.tests.iter().filter(|t| t.total.iops > 0.0).map(|t| row(&header.plan, t)).collect(),
         findings: document.findings.into_iter().map(note).collect(),
+        price: document.price,
         cases: Vec::new(),
         id: document.run,
     };
@@ -133,6 +138,7 @@ fn row(plan: &Plan, test: &Test) -> Row {
         // A document has no distributions, so nothing is known of the error of a percentile.
         p50_ms: test.total.response_us.p50.map(|us| Estimate::bare(us / 1e3)),
         p99_ms: test.total.response_us.p99.map(|us| Estimate::bare(us / 1e3)),
+        curve: Vec::new(),
         seconds: test.series.iter().map(|s| s.iops).collect(),
         expected: test.expected.as_ref().map(|e| Bounds {
             lo: e.iops.lo,

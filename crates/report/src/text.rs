@@ -1,7 +1,7 @@
 //! A run as text: the forum table, and what it means below.
 
 use assay_analysis::{
-    DiskUse, Finding, Judgement, RunLimits, RunStatus, RunSummary, Severity, StepSummary, limits,
+    DiskUse, Finding, Judgement, RunLimits, RunStatus, RunSummary, Severity, StepSummary, limits, price,
 };
 use assay_record::RunHeader;
 
@@ -9,7 +9,7 @@ use crate::escape::{self, Style};
 use crate::forum::{self, Reader};
 use crate::network::LinkUse;
 use crate::number;
-use crate::table::Format;
+use crate::table::{Format, Table};
 
 pub use crate::forum::step_line;
 pub use crate::layout::wrap;
@@ -31,8 +31,10 @@ pub fn table_with(
     options: TextOptions,
 ) -> String {
     let mut text = heading(header, summary, options.width);
-    text.push_str(&rows(&summary.steps, options));
+    text.push_str(&of_table(&forum::priced(&summary.steps, Reader::Person, price(header)), options));
     text.push_str(&network_text(header, summary, options));
+    text.push_str(&crate::conduct::steady_text(summary, options.prose()));
+    text.push_str(&crate::conduct::tester_text(header, summary, options.prose()));
     match options.detail {
         Detail::Full => {
             text.push_str(&self::findings(findings, options));
@@ -71,7 +73,11 @@ fn limits_text(
 /// The table of some steps alone: also for a run that is going on.
 #[must_use]
 pub fn rows(steps: &[StepSummary], options: TextOptions) -> String {
-    let table = forum::table(steps, Reader::Person).text(options.width);
+    of_table(&forum::table(steps, Reader::Person), options)
+}
+
+fn of_table(table: &Table, options: TextOptions) -> String {
+    let table = table.text(options.width);
     let mut text = match table.text.split_once('\n') {
         Some((titles, rows)) => format!("{}\n{rows}", paint(titles, Style::Title, options.color)),
         None => table.text,
@@ -89,9 +95,9 @@ pub fn rendered(header: &RunHeader, summary: &RunSummary, format: Format) -> Str
     let title = format!("{}, run {}, {}", title(header), header.run, number::minute(header.started_unix_ms));
     match format {
         Format::Text(width) => table(header, summary, &[], TextOptions { width, ..TextOptions::default() }),
-        Format::Csv => forum::table(&summary.steps, Reader::Program).render(format),
+        Format::Csv => forum::priced(&summary.steps, Reader::Program, price(header)).render(format),
         Format::Markdown | Format::BbCode => {
-            let table = forum::table(&summary.steps, Reader::Person).render(format);
+            let table = forum::priced(&summary.steps, Reader::Person, price(header)).render(format);
             format!("{}\n\n{table}", format.text(&title))
         }
     }
@@ -246,6 +252,10 @@ fn notes_text(header: &RunHeader, summary: &RunSummary, options: TextOptions) ->
         notes.push("MB/s is 10^6 bytes per second, as links are sold. The ceiling of a link is that of 32 KiB reads, \
                     as assay check shows it.".into());
     }
+    notes.push(
+        "±% is half of the 95 % interval of the IOPS, from the seconds of the window; the next run may be further off."
+            .into(),
+    );
     notes.push("Outst. is the mean number of I/Os in flight: IOPS x mean latency.".into());
     if summary.steps.iter().any(|s| s.total.response.is_some()) {
         notes.push(

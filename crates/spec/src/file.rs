@@ -3,6 +3,7 @@
 //! One function per table, each key in one place. [`crate::resolve`] turns the result into a
 //! [`Plan`](crate::Plan).
 
+use crate::goal::{Times, Tolerance};
 use crate::limits::{JOBS_MAX, LINES_MAX, NAME_CHARS_MAX, STEPS_MAX, VALUE_CHARS_MAX};
 use crate::plan::{Arrivals, Data, Semantics};
 use crate::reader::{PlanError, Source, Table, Value};
@@ -29,6 +30,7 @@ pub struct PlanFile {
     pub(crate) semantics: Option<Semantics>,
     pub(crate) seed: Option<u64>,
     pub(crate) size: Option<SizeSpec>,
+    pub(crate) precondition: Option<Times>,
     pub(crate) defaults: Settings,
     pub(crate) tests: Vec<TestFile>,
 }
@@ -68,6 +70,10 @@ pub(crate) struct Settings {
     pub(crate) run: Option<Nanos>,
     pub(crate) bytes: Option<Bytes>,
     pub(crate) ops: Option<u64>,
+    pub(crate) until: Option<Tolerance>,
+    /// Length of the rounds in which a steady state is looked for.
+    pub(crate) steady: Option<Nanos>,
+    pub(crate) at_most: Option<Nanos>,
     pub(crate) warmup: Option<Nanos>,
     pub(crate) error_limit: Option<u64>,
     pub(crate) verify: Option<bool>,
@@ -148,6 +154,7 @@ impl PlanFile {
             semantics: top.get("semantics").map(|v| v.word(&SEMANTICS)).transpose()?,
             seed: top.integer("seed", 0..=i64::MAX as u64)?,
             size: top.parsed("size")?,
+            precondition: top.parsed("precondition")?,
             defaults: top.get("defaults").map(|v| defaults(&v)).transpose()?.unwrap_or_default(),
             tests: top
                 .get("test")
@@ -227,6 +234,9 @@ fn settings_of(table: &Table<'_>) -> Result<Settings, PlanError> {
     settings.run = nonzero_time(table, "run")?;
     settings.bytes = table.parsed("bytes")?;
     settings.ops = table.integer("ops", 1..=u64::MAX)?;
+    settings.until = table.parsed("until")?;
+    settings.steady = nonzero_time(table, "steady")?;
+    settings.at_most = nonzero_time(table, "at_most")?;
     settings.warmup = table.parsed("warmup")?;
     settings.error_limit = table.integer("error_limit", 0..=u64::MAX)?;
     settings.verify = table.get("verify").map(|v| v.boolean()).transpose()?;
@@ -456,6 +466,10 @@ impl Settings {
         if self.run.is_some() || self.bytes.is_some() || self.ops.is_some() {
             (below.run, below.bytes, below.ops) = (None, None, None);
         }
+        // One goal replaces another.
+        if self.until.is_some() || self.steady.is_some() {
+            (below.until, below.steady) = (None, None);
+        }
         // A pace hides a rate below it; a rate keeps the arrivals of the pace below it.
         if self.pace.is_some() {
             below.rate = None;
@@ -465,7 +479,7 @@ impl Settings {
 
     fn merge_into(&self, below: &mut Self) {
         lay_over!(self, below: access, targets, targets_count, workers, outstanding, pace, rate, reconnect_every, data);
-        lay_over!(self, below: run, bytes, ops, warmup, error_limit, verify);
+        lay_over!(self, below: run, bytes, ops, until, steady, at_most, warmup, error_limit, verify);
         self.line.lay_over(&mut below.line);
     }
 }

@@ -7,8 +7,11 @@ use crate::file::{
     AccessFile, JobFile, PacingFile, PlanFile, Settings, SweepKey, TestFile, read_override, sweep_override,
     sweep_value,
 };
+use crate::goal::{Goal, Times, Tolerance};
 use crate::limits::{self, STEP_WORKERS_MAX};
-use crate::plan::{Access, Arrivals, Data, Job, Pacing, Plan, Semantics, Span, Step, Stop, Swept, Test};
+use crate::plan::{
+    Access, Arrivals, Data, Job, Pacing, Plan, Role, Semantics, Span, Step, Stop, Swept, Test,
+};
 use crate::reader::{PlanError, suggest};
 use crate::units::{Bytes, Nanos, PerSecond, SizeSpec};
 
@@ -16,6 +19,9 @@ use crate::units::{Bytes, Nanos, PerSecond, SizeSpec};
 const RUN_DEFAULT: Nanos = Nanos::from_secs(30);
 /// The longest measured window of a test that stops by bytes or operations.
 const RUN_BOUND: Nanos = Nanos::from_secs(24 * 3600);
+/// A window that lasts until a figure is known well enough lasts at most so many times the planned one.
+const UNTIL_TIMES: u64 = 10;
+const SECOND: Nanos = Nanos::from_secs(1);
 /// Failed I/Os after which a step, and with it the run, is given up.
 const ERROR_LIMIT_DEFAULT: u64 = 100;
 /// `--quick` divides the measured window by this, and keeps the result between the two bounds below.
@@ -41,6 +47,7 @@ pub struct Overrides {
     pub size: Option<SizeSpec>,
     /// `--seed`.
     pub seed: Option<u64>,
+    pub(crate) precondition: Option<Times>,
     /// `--quick`: shorten every step.
     pub quick: bool,
     /// `--only`: names of the tests or steps to keep, or parts of them; empty keeps all.
@@ -73,6 +80,35 @@ impl Overrides {
         self.settings.pace = Some(PacingFile::Open(rate, Arrivals::Poisson));
         self.is_open = true;
         self.changes.push(format!("rate={rate}, open loop"));
+        Ok(())
+    }
+
+    /// Lets every test go on until a figure is known within a share of it, at most for `at_most`.
+    ///
+    /// # Errors
+    /// When one of the two was set before.
+    pub fn until(&mut self, tolerance: Option<Tolerance>, at_most: Option<Nanos>) -> Result<(), PlanError> {
+        if let Some(tolerance) = tolerance {
+            self.claim("until", &format!("--until {tolerance}"))?;
+            self.settings.until = Some(tolerance);
+            self.changes.push(format!("until {tolerance}"));
+        }
+        if let Some(at_most) = at_most {
+            self.claim("at_most", &format!("--at-most {at_most}"))?;
+            self.settings.at_most = Some(at_most);
+            self.changes.push(format!("at_most={at_most}"));
+        }
+        Ok(())
+    }
+
+    /// Writes every span so many times before the first test: `1x`, `2x`.
+    ///
+    /// # Errors
+    /// When the text says something else.
+    pub fn precondition(&mut self, times: &str) -> Result<(), PlanError> {
+        let place = format!("--precondition {times}");
+        self.precondition = Some(times.parse().map_err(|message: String| complain(&place, &message))?);
+        self.changes.push(format!("precondition={times}"));
         Ok(())
     }
 
@@ -119,6 +155,9 @@ impl PlanFile {
             }
         }
         keep_only(&mut tests, &over.only)?;
+        if let Some(Times(times)) = over.precondition.or(self.precondition) {
+            tests.insert(0, precondition(times));
+        }
         Ok(Plan {
             name: self.name.clone().unwrap_or_else(|| self.origin.clone()),
             about: self.about.clone(),
@@ -227,7 +266,7 @@ fn resolve_test(
         .iter()
         .map(|swept| resolve_step(file, &settings, swept, semantics, over))
         .collect::<Result<_, _>>()?;
-    Ok(Test { name: file.name.clone(), notes: file.notes.clone(), steps })
+    Ok(Test { name: file.name.clone(), notes: file.notes.clone(), role: Role::Measured, steps })
 }
 
 /// Every combination of the swept values, the first key varying slowest.
@@ -294,21 +333,94 @@ fn resolve_step(
             timing.warmup.unwrap_or_default(),
             over.quick && over.settings.warmup.is_none(),
         ),
-        stop: stop(&timing, over.quick && over.settings.run.is_none()),
+        stop: stop(&file.place, &timing, over)?,
         error_limit: timing.error_limit.unwrap_or(ERROR_LIMIT_DEFAULT),
         verify,
     })
 }
 
-fn stop(settings: &Settings, quick: bool) -> Stop {
+/// Sequential writes of every span, so many times, before anything is measured.
+fn precondition(times: u32) -> Test {
+    let size = Bytes(128 << 10);
+    let access = Access {
+        weight: 100,
+        size,
+        read: 0.0,
+        random: 0.0,
+        align: size,
+        delay: Nanos(0),
+        burst: 1,
+        reply: Bytes(0),
+    };
+    let job = Job {
+        name: "job 1".to_owned(),
+        targets: Vec::new(),
+        mix: vec![access],
+        workers: 1,
+        outstanding: 32,
+        pacing: Pacing::Closed,
+        reconnect_every: None,
+        data: Data::Unique,
+    };
+    let step = Step {
+        swept: Vec::new(),
+        jobs: vec![job],
+        warmup: Nanos(0),
+        stop: Stop { time: RUN_BOUND, spans: Some(times), ..Stop::default() },
+        error_limit: ERROR_LIMIT_DEFAULT,
+        verify: false,
+    };
+    Test {
+        name: format!("Precondition: fill {times}x"),
+        notes: "Sequential writes of the whole span; not a result.".to_owned(),
+        role: Role::Precondition,
+        steps: vec![step],
+    }
+}
+
+fn stop(place: &str, settings: &Settings, over: &Overrides) -> Result<Stop, PlanError> {
+    let quick = over.quick && over.settings.run.is_none();
     let bounded = settings.bytes.is_some() || settings.ops.is_some();
     let run = settings.run.unwrap_or(if bounded { RUN_BOUND } else { RUN_DEFAULT });
-    let time = if quick && run != RUN_BOUND {
-        run.min(Nanos(run.0 / QUICK_DIVISOR).clamp(QUICK_RUN_MIN, QUICK_RUN_MAX))
-    } else {
-        run
-    };
-    Stop { time, bytes: settings.bytes, ops: settings.ops }
+    let time = if quick && run != RUN_BOUND { shortened(run) } else { run };
+    let stop = Stop { time, bytes: settings.bytes, ops: settings.ops, ..Stop::default() };
+    match (settings.until, settings.steady) {
+        (Some(_), Some(_)) => Err(complain(place, "`until` and `steady` are two goals; give one")),
+        (Some(tolerance), None) => {
+            let at_most =
+                settings.at_most.unwrap_or(Nanos(time.0.saturating_mul(UNTIL_TIMES).min(RUN_BOUND.0)));
+            // Three looks at the interval, each a tenth later than the one before.
+            let least = Nanos(Goal::FIRST_LOOK.0 * 3 / 2);
+            if settings.at_most.is_some_and(|most| most < least) {
+                return Err(complain(place, &format!("at_most: must be {least} or more for `until`")));
+            }
+            Ok(Stop { time: at_most.max(least), goal: Some(Goal::Within(tolerance)), ..stop })
+        }
+        (None, Some(round)) => {
+            let round = if over.quick && over.settings.steady.is_none() { shortened(round) } else { round };
+            let round = Nanos(round.0.div_ceil(SECOND.0) * SECOND.0);
+            let rounds = settings.at_most.map_or(Goal::ROUNDS_MAX, |most| most.0 / round.0);
+            if rounds < Goal::ROUNDS as u64 {
+                return Err(complain(
+                    place,
+                    &format!("at_most: must be five rounds of {round} or more for `steady`"),
+                ));
+            }
+            Ok(Stop {
+                time: Nanos(round.0.saturating_mul(rounds)),
+                goal: Some(Goal::Steady { round }),
+                ..stop
+            })
+        }
+        (None, None) if settings.at_most.is_some() => {
+            Err(complain(place, "`at_most` limits `until` and `steady`; without them, `run` is the length"))
+        }
+        (None, None) => Ok(stop),
+    }
+}
+
+fn shortened(run: Nanos) -> Nanos {
+    run.min(Nanos(run.0 / QUICK_DIVISOR).clamp(QUICK_RUN_MIN, QUICK_RUN_MAX))
 }
 
 fn shorten_warmup(warmup: Nanos, quick: bool) -> Nanos {

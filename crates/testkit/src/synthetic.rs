@@ -70,6 +70,7 @@ pub fn header(plan: Plan) -> RunHeader {
         },
         array: None,
         imported: None,
+        setting: assay_record::RunSetting::default(),
     }
 }
 

@@ -3,9 +3,9 @@
 use assay_model::published::Published;
 use assay_model::quantity::Bounds;
 use assay_model::resolved::Software;
-use assay_record::{Content, RunHeader};
+use assay_record::{Content, Latency, Price, RunHeader};
 use assay_spec::units::Bytes;
-use assay_spec::{Access, Arrivals, Job, Pacing, Step};
+use assay_spec::{Access, Arrivals, Goal, Job, Pacing, Step};
 
 use crate::case::Case;
 use crate::estimate::{Estimate, Spread, quantile};
@@ -35,6 +35,8 @@ pub struct ResultSet {
     pub rows: Vec<Row>,
     /// Findings about them.
     pub findings: Vec<FindingNote>,
+    /// What the targets cost, where it is known.
+    pub price: Option<Price>,
     /// The measured loads with their expectations, where an array was attached.
     pub cases: Vec<Case>,
 }
@@ -105,6 +107,9 @@ pub struct Row {
     pub p50_ms: Option<Estimate>,
     /// 99th percentile of it, ms.
     pub p99_ms: Option<Estimate>,
+    /// Points of the percentile curve: the share of the I/Os, and the latency that it does not exceed, ms; may be
+    /// empty.
+    pub curve: Vec<(f64, f64)>,
     /// IOPS of each second; may be empty.
     pub seconds: Vec<f64>,
     /// Expected IOPS by the array file.
@@ -134,6 +139,7 @@ impl ResultSet {
             facets,
             rows,
             findings: findings.iter().map(FindingNote::of).collect(),
+            price: header.setting.price.clone(),
             cases: judgement.map(|j| j.cases.clone()).unwrap_or_default(),
         }
     }
@@ -161,6 +167,7 @@ impl ResultSet {
                 mean_ms: row.mean_ms,
                 p50_ms: None,
                 p99_ms: None,
+                curve: Vec::new(),
                 seconds: Vec::new(),
                 expected: case.load.as_ref().map(|l| l.prediction.iops),
                 is_bound: case.load.as_ref().is_some_and(|l| l.prediction.software == Software::Unknown),
@@ -173,6 +180,7 @@ impl ResultSet {
             facets: vec![Facet::new("measured by", "the author of the article", Weight::Weakens)],
             rows: rows.collect(),
             findings: judgement.findings.iter().map(FindingNote::of).collect(),
+            price: None,
             cases: judgement.cases.clone(),
         }
     }
@@ -251,11 +259,19 @@ impl Row {
             mean_ms: waited.mean_ns().map(|ns| ns / 1e6),
             p50_ms: percentile(0.5),
             p99_ms: percentile(0.99),
+            curve: curve(waited),
             seconds,
             expected: load.map(|l| l.prediction.iops),
             is_bound: load.is_some_and(|l| l.prediction.software == Software::Unknown),
         })
     }
+}
+
+/// Points of a percentile curve.
+const CURVE: [f64; 11] = [0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999, 1.0];
+
+fn curve(waited: &Latency) -> Vec<(f64, f64)> {
+    CURVE.iter().filter_map(|q| Some((*q, waited.quantile_ns(*q)? / 1e6))).collect()
 }
 
 /// Returns plan and targets of a run in a line.
@@ -346,7 +362,12 @@ pub fn load_facets(step: &Step) -> Vec<Facet> {
     }
     facets.push(Facet::new("verify", yes_no(step.verify), Breaks));
     facets.push(Facet::new(BESIDE, yes_no(several), Breaks));
-    facets.push(Facet::new("measured for", step.stop.time.to_string(), Weakens));
+    let length = match step.stop.goal {
+        None => step.stop.time.to_string(),
+        Some(Goal::Within(tolerance)) => format!("until {tolerance}, at most {}", step.stop.time),
+        Some(Goal::Steady { round }) => format!("rounds of {round} until steady"),
+    };
+    facets.push(Facet::new("measured for", length, Weakens));
     facets.push(Facet::new("warm-up", step.warmup.to_string(), Weakens));
     facets
 }

@@ -24,6 +24,7 @@ fn row(iops: f64, noise: f64, seconds: usize) -> Row {
         mean_ms: Some(1.0),
         p50_ms: None,
         p99_ms: Some(Estimate::bare(3.0)),
+        curve: Vec::new(),
         seconds: (0..seconds).map(second).collect(),
         expected: None,
         is_bound: false,

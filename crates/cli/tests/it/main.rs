@@ -9,6 +9,7 @@ mod bad_plans;
 mod bounds;
 mod choices;
 mod compare;
+mod defended;
 mod devices;
 mod errors;
 mod exchange;
