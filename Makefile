@@ -5,7 +5,7 @@ RUN_FOLDER ?= target/run
 # What tests use besides Rust, gcc and make.
 NEEDS = git losetup mount umount unshare wipefs mkswap swapon partx addpart sfdisk mkfs.ext4 mkfs.btrfs tgtd tgtadm istgt ip tc ganesha.nfsd rpcbind \
 	mkfs.xfs mkfs.fat mkfs.exfat mkfs.ntfs mkfs.f2fs mkudffs mkfs.nilfs2 mkfs.jfs mkreiserfs mksquashfs mkfs.erofs mkfs.ocfs2 \
-	mkfs.gfs2 cryptsetup veritysetup make-bcache genisoimage mkfs.minix mkfs.bfs mkfs.cramfs parted qemu-img
+	mkfs.gfs2 cryptsetup veritysetup make-bcache genisoimage mkfs.minix mkfs.bfs mkfs.cramfs parted qemu-img fsfreeze
 # Gets a line for each test that is skipped.
 SKIPPED = $(CURDIR)/target/skipped
 # What `make lab` is asked to do: up, down, status, "mtu 2 1500", "cut 3", …
@@ -21,7 +21,7 @@ run: ## build, and run the VMware forum suite, shortened, on a file of 1 GiB
 test: ## all tests, the slow ones too; installs what they need where it may; counts skips, with CI=true they fail
 	@scripts/need.sh $(NEEDS)
 	@mkdir -p $(dir $(SKIPPED)) && rm -f $(SKIPPED)
-	SLOW_TESTS=1 ASSAY_SKIPPED=$(SKIPPED) $(CARGO) test --workspace; \
+	SLOW_TESTS=1 ASSAY_SKIPPED=$(SKIPPED) $(CARGO) test --workspace --no-fail-fast; \
 		status=$$?; scripts/skipped.sh $(SKIPPED); exit $$status
 
 check: ## fmt + clippy (warnings denied) + tidy + unit tests, for every commit

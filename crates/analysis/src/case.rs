@@ -130,7 +130,7 @@ impl Modelled {
         self.workload.mix.iter().map(|a| of(a) * a.weight).sum::<f64>() / weight
     }
 
-    /// Rate in MB/s (10^6) of so many I/Os per second.
+    /// Rate in MB/s (10^6) of this many I/Os per second.
     #[must_use]
     pub fn mb_s(&self, iops: f64) -> f64 {
         iops * self.workload.mean_size() / 1e6

@@ -32,6 +32,8 @@ pub struct Collector {
     header: RunHeader,
 
     steps: BTreeMap<StepId, StepState>,
+    /// Steps in the order in which they began.
+    order: Vec<StepId>,
     /// The step whose measured window began last.
     current: Option<StepId>,
     warnings: Vec<Warning>,
@@ -96,6 +98,7 @@ impl Collector {
         Self {
             header: header.clone(),
             steps: BTreeMap::new(),
+            order: Vec::new(),
             current: None,
             warnings: Vec::new(),
             outcome: None,
@@ -106,7 +109,10 @@ impl Collector {
     pub fn add(&mut self, event: &Event) {
         match &event.what {
             RunEvent::Started(_) => {}
-            RunEvent::StepStarted(step) => drop(self.step(*step)),
+            RunEvent::StepStarted(step) => {
+                self.step(*step);
+                self.order.push(*step);
+            }
             RunEvent::StepSkipped { step, why } => self.step(*step).skipped = Some(why.clone()),
             RunEvent::PhaseStarted { step, phase } => self.phase(*step, *phase, event.at_ns),
             RunEvent::Interval(interval) => self.interval(interval),
@@ -128,6 +134,7 @@ impl Collector {
             run: self.header.run.clone(),
             status: RunStatus::from(self.outcome),
             steps: self.steps.iter().filter_map(|(id, state)| self.step_summary(*id, state)).collect(),
+            order: self.order.clone(),
             steps_planned: self.header.plan.step_count(),
             warnings: self.warnings.clone(),
         }

@@ -14,6 +14,7 @@ mod case;
 mod collector;
 pub mod compare;
 mod cost;
+pub mod diagnose;
 pub mod estimate;
 mod expected;
 mod finding;

@@ -382,7 +382,7 @@ fn says(summary: &RunSummary, steps: &[StepLimit]) -> Option<String> {
     (!text.is_empty()).then(|| format!("{}.", capitalised(&text)))
 }
 
-fn capitalised(text: &str) -> String {
+pub(crate) fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

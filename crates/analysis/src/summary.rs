@@ -19,6 +19,8 @@ pub struct RunSummary {
     pub status: RunStatus,
     /// In the order of the plan; steps that were not reached are absent.
     pub steps: Vec<StepSummary>,
+    /// The same in the order in which they began: that of the plan, except in a diagnosis.
+    pub order: Vec<StepId>,
     /// Steps of the plan, reached or not.
     pub steps_planned: usize,
     /// What whoever ran it was warned of, in order.

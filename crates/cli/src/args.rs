@@ -8,10 +8,12 @@ use assay_spec::units::{Nanos, PerSecond, SizeSpec};
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+mod diagnose;
 mod model;
 mod results;
 mod series;
 
+pub(crate) use diagnose::*;
 pub(crate) use model::*;
 pub(crate) use results::*;
 pub(crate) use series::*;
@@ -45,6 +47,8 @@ pub(crate) enum ColorChoice {
 pub(crate) enum Verb {
     /// Run a suite or a plan on one or several targets.
     Run(Box<RunArgs>),
+    /// Find out what limits a load: experiments that each change one thing, until one explanation is probable enough.
+    Diagnose(DiagnoseArgs),
     /// List the suites that ship with Assay, or print one.
     Suites(SuitesArgs),
     /// Show what targets are, and whether they can be written to, without any load.
@@ -83,7 +87,7 @@ pub(crate) enum Verb {
     Calibrate(CalibrateArgs),
     /// List the measured tables of articles that ship with Assay; `assay show published:NAME` prints one.
     Published(PublishedArgs),
-    /// Compare the model with every published row, as a document.
+    /// Compare the model with every published row, or diagnoses with planted causes, as a document.
     Validate(ValidateArgs),
     /// Print a completion script for a shell.
     Completions(CompletionsArgs),
@@ -179,18 +183,12 @@ pub(crate) struct RunArgs {
     /// Shorten every step (2 min become 5 s); the result says so.
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Override a field of every test: outstanding=32, run=20s, size=8KiB, workers=2; several values sweep:
-    /// size=4KiB,64KiB.
-    #[arg(long, value_name = "KEY=VALUE")]
-    pub(crate) set: Vec<String>,
+    #[command(flatten)]
+    pub(crate) choice: ChoiceArgs,
     /// Issue I/Os at this rate, at random times and whatever has completed (an open loop): 5000/s. Each job has the
     /// rate.
     #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
     pub(crate) rate: Option<PerSecond>,
-    /// Run only tests with this in their name (upper and lower case alike), or steps of a sweep (size=64KiB); a full
-    /// name means that one alone.
-    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
-    pub(crate) only: Vec<String>,
     /// Go on with every test until a figure is known this well: 2% (of IOPS), p99:5%.
     #[arg(long, value_name = "[FIGURE:]PERCENT")]
     pub(crate) until: Option<Tolerance>,
@@ -246,15 +244,26 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) io: IoArgs,
     #[command(flatten)]
-    pub(crate) explain: ExplainArgs,
-    #[command(flatten)]
-    pub(crate) form: FormArgs,
+    pub(crate) view: ViewArgs,
     /// Also write a report here, by its ending: .html (with charts), .csv, .md, .bbcode, .json or .txt; `-` writes
     /// HTML to standard output and the table to standard error.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
+}
+
+/// Which part of a plan, with which fields changed.
+#[derive(Debug, Args)]
+pub(crate) struct ChoiceArgs {
+    /// Override a field of every test: outstanding=32, run=20s, size=8KiB, workers=2; several values sweep:
+    /// size=4KiB,64KiB.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Take only tests with this in their name (upper and lower case alike), or steps of a sweep (size=64KiB); a full
+    /// name means that one alone.
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) only: Vec<String>,
 }
 
 /// A label that finds its run again; an empty one takes a label away.
@@ -330,9 +339,22 @@ pub(crate) enum Io {
 
 #[derive(Debug, Args)]
 pub(crate) struct StoreArgs {
-    /// Where runs are kept. [default: assay/runs.sqlite in the XDG data folder]
-    #[arg(long, global = true, value_name = "FILE", env = "ASSAY_STORE", hide_env_values = true)]
-    pub(crate) store: Option<PathBuf>,
+    /// Where runs are kept. [env: ASSAY_STORE] [default: assay/runs.sqlite in the XDG data folder]
+    #[arg(long, global = true, value_name = "FILE")]
+    store: Option<PathBuf>,
+}
+
+impl StoreArgs {
+    /// Without an option on the command line.
+    pub(crate) fn of_environment() -> Self {
+        Self { store: None }
+    }
+
+    /// The store that is named on the command line or, unless it is empty, in the environment.
+    pub(crate) fn named(&self) -> Option<PathBuf> {
+        let of_environment = || std::env::var_os("ASSAY_STORE").filter(|value| !value.is_empty());
+        self.store.clone().or_else(|| of_environment().map(PathBuf::from))
+    }
 }
 
 #[derive(Debug, Args)]
@@ -340,9 +362,8 @@ pub(crate) struct StoreArgs {
 pub(crate) struct SuitesArgs {
     #[command(subcommand)]
     pub(crate) verb: Option<SuitesVerb>,
-    /// Print a JSON list.
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) form: JsonArgs,
 }
 
 #[derive(Debug, Subcommand)]
@@ -359,9 +380,8 @@ pub(crate) struct CheckArgs {
     /// A file, a directory, a block device, iscsi://… or nfs://….
     #[arg(required = true, value_name = "TARGET")]
     pub(crate) targets: Vec<String>,
-    /// Print a JSON document (a list where several targets are given).
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) form: JsonArgs,
 }
 
 const CONVERT_EXAMPLES: &str = "\
@@ -388,7 +408,6 @@ pub(crate) struct OverheadArgs {
     /// How long to measure each depth.
     #[arg(long, default_value = "1s", value_name = "TIME")]
     pub(crate) run: assay_spec::units::Nanos,
-    /// Print a JSON document.
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) form: JsonArgs,
 }

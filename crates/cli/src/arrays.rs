@@ -19,7 +19,7 @@ pub(crate) fn arrays(args: &ArraysArgs) -> anyhow::Result<Exit> {
         Some(ArraysVerb::Show { name }) => say(&text_of(name)?.1)?,
         None => {
             let arrays = shipped::all()?;
-            if args.json {
+            if args.form.json {
                 let list = arrays.iter().map(
                     |a| json!({ "array": a.name, "title": a.title, "source": a.source, "members": a.raid.disks.value }),
                 );

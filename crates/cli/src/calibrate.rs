@@ -51,6 +51,7 @@ pub(crate) fn calibrate(args: &CalibrateArgs) -> anyhow::Result<Exit> {
             setting: assay_record::RunSetting::default(),
             turn: None,
             too_small: too_small(args.size),
+            diagnosis: None,
         };
         let mut done = execute(order, &args.io, &store, &stop)?;
         done.failures.pop().map_or(Ok(done), Err)

@@ -135,6 +135,7 @@ pub(crate) fn on_null(plan: &Plan, host: &HostFacts) -> anyhow::Result<RunSummar
         host: host.clone(),
         array: None,
         imported: None,
+        diagnosis: None,
         setting: RunSetting::default(),
     };
     let mut collector = Collector::new(&header);

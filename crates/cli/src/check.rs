@@ -12,7 +12,7 @@ use crate::terminal::say;
 
 pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<Exit> {
     let found = args.targets.iter().map(|t| inspect(t)).collect::<anyhow::Result<Vec<_>>>()?;
-    match (args.json, found.as_slice()) {
+    match (args.form.json, found.as_slice()) {
         (true, [(one, _)]) => say(&format!("{one:#}\n"))?,
         (true, all) => say(&format!("{:#}\n", all.iter().map(|(json, _)| json.clone()).collect::<Value>()))?,
         (false, all) => say(&all.iter().map(|(_, text)| text.clone()).collect::<Vec<_>>().join("\n"))?,
@@ -91,7 +91,8 @@ fn as_text(target: &str, checked: &PathInspection) -> String {
     if let Some(device) = &checked.device {
         let blocks = format!("{}/{} B blocks", device.logical_block_bytes, device.physical_block_bytes);
         let kind = if device.rotational { "rotating" } else { "not rotating" };
-        line("device", format!("{} {}, {blocks}, {kind}", device.name, device.model));
+        let name = format!("{} {}", device.name, device.model);
+        line("device", format!("{}, {blocks}, {kind}", name.trim_end()));
         line("write cache", format!("{}, scheduler {}", device.write_cache, device.scheduler));
     }
     match checked.identities.as_slice() {
@@ -99,9 +100,9 @@ fn as_text(target: &str, checked: &PathInspection) -> String {
         identities => line("identity", format!("{} (what --overwrite takes)", identities.join(" or "))),
     }
     match checked.is_ours {
-        Some(true) => line("made by", "Assay, which may write to it".into()),
+        Some(true) => line("created by", "Assay, which may write to it".into()),
         Some(false) => line(
-            "made by",
+            "created by",
             format!("not Assay, or changed since: read only, unless --overwrite {target} is given"),
         ),
         None => {}

@@ -167,7 +167,7 @@ fn way_text(nfs: &NfsFacts) -> String {
 
 fn export_words(export: &Export) -> String {
     match export.groups.as_slice() {
-        [] => format!("{} to everybody", export.path),
+        [] => format!("{} to everyone", export.path),
         groups => format!("{} to {}", export.path, groups.join(", ")),
     }
 }
@@ -176,7 +176,7 @@ fn file_words(found: &NfsInspection, nfs: &NfsFacts) -> String {
     let Some(attributes) = found.attributes else {
         return format!("{} is not there; assay run creates it", nfs.path);
     };
-    let whose = if found.is_ours { "made by Assay" } else { "not made by Assay" };
+    let whose = if found.is_ours { "created by Assay" } else { "not created by Assay" };
     format!(
         "{}, {} long, {} used, mode {:04o}, uid {} gid {}, {whose}",
         nfs.path,

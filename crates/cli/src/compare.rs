@@ -38,7 +38,7 @@ pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<Exit> {
         None => true,
     };
     if is_printed {
-        say(&comparison.printed(args.form.form(), args.explain.options()))?;
+        say(&comparison.printed(args.view.form(), args.view.options()))?;
     }
     Ok(judged_by(&args.fail_if, &comparison))
 }

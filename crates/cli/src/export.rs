@@ -207,7 +207,7 @@ fn understood(path: &Path) -> anyhow::Result<Import> {
         table::import(&name, &text)?
     } else {
         bail!(
-            "{name} is no file of assay export, and no results of fio (--output-format=json+) or Iometer (CSV); a \
+            "{name} is neither a file of assay export nor results of fio (--output-format=json+) or Iometer (CSV); a \
              table needs the titles system,test,MiB/s,IOPS,avg ms,max ms"
         );
     };
@@ -267,7 +267,7 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Exported> {
     let name = path.display();
     let file = input::open(path, EXPORT)?;
     if !is_export(path) {
-        bail!("{name} is no file of assay export");
+        bail!("{name} is not a file of assay export");
     }
     let mut lines = BufReader::new(file.take(EXPORT.bytes_max)).lines();
     let first = lines.next().transpose().with_context(|| format!("cannot read {name}"))?.unwrap_or_default();

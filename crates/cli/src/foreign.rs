@@ -161,7 +161,7 @@ pub(crate) fn convert(args: &ConvertArgs) -> anyhow::Result<Exit> {
     let Some(imported) = read(&args.file, &options)? else {
         open(Path::new(&args.file), FOREIGN)?;
         bail!(
-            "{} is no file of a tool that Assay knows: Iometer (.icf), fio (job files), or a command line of \
+            "{} is not a file of a tool that Assay knows: Iometer (.icf), fio (job files), or a command line of \
              DiskSpd or SQLIO",
             args.file
         );

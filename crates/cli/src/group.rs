@@ -105,6 +105,7 @@ fn order<'o>(args: &'o RunArgs, taker: &'o Taker, store: &Store, turn: Turn) -> 
         too_small: too_small(args.size),
         setting,
         turn: Some(turn),
+        diagnosis: None,
     })
 }
 
@@ -141,12 +142,12 @@ pub(crate) fn repeats_of(sides: &[Side], history: &[Side]) -> Repeats {
 
 fn print(args: &RunArgs, repeats: &Repeats, output: Option<&Output>) -> anyhow::Result<()> {
     let written = output.map_or(Ok(()), |output| repeats.write(output, "report"));
-    let text = repeats.printed(args.form.form(), args.explain.options());
+    let text = repeats.printed(args.view.form(), args.view.options());
     match output.is_some_and(Output::is_stdout) {
         true => note!("{}", text.trim_end()),
         false => say(&text)?,
     }
-    if args.form.form() == Form::Text {
+    if args.view.form() == Form::Text {
         for side in &repeats.sides {
             note!("stored as {}: assay show '{0}', assay compare '{0}' OTHER", side.name);
         }

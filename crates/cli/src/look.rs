@@ -9,7 +9,7 @@ use assay_spec::units::Bytes;
 use assay_spec::{Address, AddressError, IscsiPortal, NfsAddress};
 use clap::CommandFactory as _;
 
-use crate::args::{CheckArgs, Cli, StoreArgs};
+use crate::args::{CheckArgs, Cli, JsonArgs, StoreArgs};
 use crate::exit::Exit;
 use crate::open_store::store_if_any;
 use crate::terminal::{say, text_options};
@@ -64,8 +64,7 @@ fn home() -> anyhow::Result<Exit> {
     if !disks.is_empty() {
         text.push_str(&format!("\n{}\n", wrap(&format!("Disks here: {}", disks.join(", ")), width, "  ")));
     }
-    let rows = store_if_any(&StoreArgs { store: std::env::var_os("ASSAY_STORE").map(Into::into) })?
-        .map_or(Ok(Vec::new()), |store| store.runs())?;
+    let rows = store_if_any(&StoreArgs::of_environment())?.map_or(Ok(Vec::new()), |store| store.runs())?;
     if let Some(last) = rows.first() {
         let count = if rows.len() == 1 { "1 run".to_owned() } else { format!("{} runs", rows.len()) };
         let targets = last.targets.join(", ");
@@ -123,7 +122,10 @@ fn look(target: &str) -> anyhow::Result<()> {
         }
         Ok(Address::Path(_)) if !path.exists() => say(&missing(target, path)?)?,
         _ => {
-            crate::check::check(&CheckArgs { targets: vec![target.to_owned()], json: false })?;
+            crate::check::check(&CheckArgs {
+                targets: vec![target.to_owned()],
+                form: JsonArgs { json: false },
+            })?;
         }
     }
     say(&next(target))

@@ -12,6 +12,7 @@ mod check;
 mod check_lun;
 mod check_nfs;
 mod compare;
+mod diagnose;
 mod discovery;
 mod exit;
 mod export;
@@ -82,6 +83,7 @@ fn verb(verb: &Verb) -> anyhow::Result<Exit> {
     match verb {
         Verb::Run(args) => run::run(args),
         Verb::Suites(args) => suites::suites(args),
+        Verb::Diagnose(args) => diagnose::diagnose(args),
         Verb::Check(args) => check::check(args),
         Verb::Journal(args) => journal::journal(args),
         Verb::Scale(args) => scale::scale(args),

@@ -44,5 +44,5 @@ fn say_how_it_is(store: &Store) {
 }
 
 pub(crate) fn store_path(args: &StoreArgs) -> anyhow::Result<PathBuf> {
-    Ok(args.store.clone().map_or_else(assay_store::default_path, Ok)?)
+    Ok(args.named().map_or_else(assay_store::default_path, Ok)?)
 }

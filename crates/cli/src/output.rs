@@ -18,7 +18,7 @@ use crate::open_store::store_path;
 
 /// Stands in the first bytes of every HTML report, so that a report is only ever written over a report.
 const REPORT_MARK: &str = "content=\"assay\"";
-/// A table of Assay's own begins within so many lines.
+/// A table of Assay's own begins within this many lines.
 const TABLE_LINES: usize = 4;
 /// Where marks are looked for.
 const HEAD_BYTES: u64 = 1024;
@@ -108,7 +108,7 @@ impl Kept {
 
     /// Those of a verb that has no store.
     pub(crate) fn of_environment() -> Self {
-        Self::of(&StoreArgs { store: std::env::var_os("ASSAY_STORE").map(Into::into) }, &[])
+        Self::of(&StoreArgs::of_environment(), &[])
     }
 
     /// Whether a path is one of them, under any of its names.
@@ -265,7 +265,7 @@ impl std::fmt::Display for Output {
     }
 }
 
-/// Gives a file its name, unless that is taken by now.
+/// Gives a file its name, unless that has been taken in the meantime.
 fn place(part: &Path, path: &Path) -> std::io::Result<()> {
     match std::fs::hard_link(part, path) {
         Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {

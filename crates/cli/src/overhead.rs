@@ -28,7 +28,7 @@ struct Cost {
 
 pub(crate) fn overhead(args: &OverheadArgs) -> anyhow::Result<Exit> {
     let costs = measure(&plan(args.run)?)?;
-    if args.json {
+    if args.form.json {
         let list: Vec<_> = costs
             .iter()
             .map(|c| {

@@ -34,7 +34,7 @@ pub(crate) fn predict(args: &PredictArgs) -> anyhow::Result<Exit> {
     }
     let plan = resolve(
         &args.plan,
-        &Choice { set: &args.set, only: &args.only, size: args.size, ..Choice::default() },
+        &Choice { set: &args.choice.set, only: &args.choice.only, size: args.size, ..Choice::default() },
     )?;
     let span = span_of(&plan);
     check_fits(&array, args.at, span)?;
@@ -43,7 +43,7 @@ pub(crate) fn predict(args: &PredictArgs) -> anyhow::Result<Exit> {
     if let Some(output) = &output {
         page.write(output, "prediction")?;
     }
-    say(&page.printed(args.form.form(), args.explain.options()))?;
+    say(&page.printed(args.view.form(), args.view.options()))?;
     Ok(Exit::Done)
 }
 

@@ -43,6 +43,10 @@ fn show(bar: Option<&ProgressBar>) {
 /// Shows where a run stands, on standard error.
 pub(crate) struct Progress {
     steps: Vec<StepLine>,
+    /// Time for a diagnosis, which chooses its steps; `None` for a plan whose steps follow each other.
+    budget: Option<Duration>,
+    /// Steps that have begun.
+    begun: usize,
     /// Whether nothing can move there: a pipe, a file, a log.
     is_plain: bool,
 
@@ -94,7 +98,22 @@ impl Progress {
             }
         }
         let is_plain = !std::io::stderr().is_terminal();
-        Self { steps, is_plain, filling: None, table: None, running: None, ended: Vec::new(), warning: None }
+        Self {
+            steps,
+            budget: None,
+            begun: 0,
+            is_plain,
+            filling: None,
+            table: None,
+            running: None,
+            ended: Vec::new(),
+            warning: None,
+        }
+    }
+
+    /// The same for experiments that are chosen one after another, in so many seconds.
+    pub(crate) fn of_diagnosis(plan: &Plan, budget_s: f64) -> Self {
+        Self { budget: Some(Duration::from_secs_f64(budget_s)), ..Self::new(plan) }
     }
 
     pub(crate) fn fill(&mut self, progress: &PrepareProgress) {
@@ -155,11 +174,15 @@ impl Progress {
     fn begin(&mut self, id: StepId, at_ns: u64) {
         let Some(index) = self.steps.iter().position(|s| s.id == id) else { return };
         self.running = Some(Running { index, phase: Phase::Prepare, since_ns: at_ns });
-        if self.is_plain && index == 0 {
+        self.begun += 1;
+        if self.is_plain && self.begun == 1 {
             let count = self.steps.len();
             let word = if count == 1 { "step" } else { "steps" };
             let time: Duration = self.steps.iter().map(StepLine::time).sum();
-            note!("{count} {word}, {}", about(time));
+            match self.budget {
+                None => note!("{count} {word}, {}", about(time)),
+                Some(budget) => note!("experiments for at most {} s", budget.as_secs()),
+            }
         }
         if !self.is_plain && self.table.is_none() {
             let bar = bar(1, "{msg}");
@@ -171,8 +194,7 @@ impl Progress {
     fn end(&mut self, id: StepId, collector: &Collector) {
         let (Some(running), Some(step)) = (self.running.take(), collector.step_so_far(id)) else { return };
         if self.is_plain {
-            let (line, count) = (&self.steps[running.index], self.steps.len());
-            note!("{}/{count} {}: {}", running.index + 1, line.name, step_line(&step));
+            note!("{} {}: {}", self.place(&running), self.steps[running.index].name, step_line(&step));
             // No table grows there, and a step takes 200 KiB.
             return;
         }
@@ -195,6 +217,14 @@ impl Progress {
         bar.set_message(terminal(&text).into_owned());
     }
 
+    /// `3/4`, or the number of an experiment.
+    fn place(&self, running: &Running) -> String {
+        match self.budget {
+            None => format!("{}/{}", running.index + 1, self.steps.len()),
+            Some(_) => format!("experiment {}:", self.begun),
+        }
+    }
+
     /// `3/4 measuring 0:12 of 2:00, 6:10 left`.
     fn status(&self, running: &Running, at_ns: u64) -> String {
         let line = &self.steps[running.index];
@@ -206,7 +236,11 @@ impl Progress {
             Phase::Measure => (timed("measuring", spent, line.window), line.window.saturating_sub(spent)),
             Phase::Drain => ("draining".to_owned(), Duration::ZERO),
         };
-        format!("{}/{} {doing}, {} left", running.index + 1, self.steps.len(), clock(left + after))
+        let left = match self.budget {
+            None => left + after,
+            Some(budget) => budget.saturating_sub(Duration::from_nanos(at_ns)),
+        };
+        format!("{} {doing}, {} left", self.place(running), clock(left))
     }
 
     /// Ends the display: it goes where the whole table is printed on the same screen, and stays where not.

@@ -17,7 +17,7 @@ use crate::terminal::{note, say, text_options};
 
 pub(crate) fn published(args: &PublishedArgs) -> anyhow::Result<Exit> {
     let tables = published::all()?;
-    if args.json {
+    if args.form.json {
         let list = tables.iter().map(
             |t| json!({ "published": t.name, "system": t.system, "source": t.source, "rows": t.rows.len() }),
         );
@@ -66,7 +66,10 @@ pub(crate) fn judged(name: &str) -> anyhow::Result<(Published, Judgement)> {
 pub(crate) fn validation(args: &ValidateArgs) -> anyhow::Result<Exit> {
     let place = |path: &PathBuf| Output::check(path, OutputKind::Validation, Kept::of_environment(), None);
     let output = args.output.as_ref().map(place).transpose()?;
-    let text = to_markdown(&validate()?, &grid()?);
+    let text = match args.diagnosis {
+        true => crate::diagnose::validation(args.set_ups as usize),
+        false => to_markdown(&validate()?, &grid()?),
+    };
     let Some(output) = output.filter(|output| !output.is_stdout()) else {
         say(&text)?;
         return Ok(Exit::Done);

@@ -1,10 +1,14 @@
 //! `assay run`: from the command line to a stored and printed result.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
-use assay_analysis::{Collector, Finding, Judgement, RunStatus, RunSummary, findings, gap_in_fill};
+use assay_analysis::{
+    Certainty, Collector, Finding, Judgement, RunStatus, RunSummary, StepLimit, findings, gap_in_fill, limits,
+};
 use assay_engine::{EnoughSignal, RunRequest, RunTargets, StopSignal};
 use assay_host::{AwakeGuard, Sampler, Watched};
 use assay_interop::ImportedPlan;
@@ -19,10 +23,11 @@ use assay_spec::suites::suite;
 use assay_spec::units::{Nanos, PerSecond, SizeSpec};
 use assay_spec::{Address, Overrides, Plan, PlanFile, Tolerance, without_secret};
 use assay_store::Store;
-use assay_target::{Caching, Durability};
+use assay_target::{Caching, Durability, STOP_LIMIT, StopPatience};
 
 use crate::args::{Form, Io, IoArgs, RunArgs, StoreArgs};
 use crate::ceiling::null_ceilings;
+use crate::diagnose::{Budget, Chooser};
 use crate::exit::{Exit, Failed};
 use crate::foreign::{ForeignOrder, is_foreign};
 use crate::group::is_group;
@@ -32,7 +37,7 @@ use crate::open_store::open_store;
 use crate::output::{Kept, Output};
 use crate::progress::Progress;
 use crate::render::{Page, Rendered as _};
-use crate::signals::{stop_on_signals, terminal_is_closed};
+use crate::signals::{Stage, enter, stop_on_signals, terminal_is_closed};
 use crate::suites::plan_file;
 use crate::targets::{array_of_run, price_of_run};
 use crate::terminal::{error_options, note, say};
@@ -53,6 +58,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
         too_small: too_small(args.size),
         setting: RunSetting::default(),
         turn: None,
+        diagnosis: None,
     };
     let store = open_store(&args.store)?;
     let output = check_paths(args, &targets)?;
@@ -83,6 +89,8 @@ pub(crate) struct Order<'o> {
     pub(crate) array: Option<String>,
     /// What to do if a target is smaller than the plan asks for.
     pub(crate) too_small: TooSmall,
+    /// Time for a diagnosis of the plan's only step; `None`: the plan is run as it is.
+    pub(crate) diagnosis: Option<Budget>,
     /// What surrounds the run, as far as it is known before the run.
     pub(crate) setting: RunSetting,
     /// Its turn, where several runs belong together.
@@ -143,7 +151,7 @@ pub(crate) struct Done {
 
 impl Done {
     /// Reports the failures, and returns the exit code of the run: that of `printed` where the result could be printed.
-    fn end(mut self, printed: anyhow::Result<Exit>) -> anyhow::Result<Exit> {
+    pub(crate) fn end(mut self, printed: anyhow::Result<Exit>) -> anyhow::Result<Exit> {
         let exit = match printed {
             Ok(exit) => exit,
             // Nobody is there to read the result; it is stored, and so is the reason.
@@ -169,36 +177,69 @@ pub(crate) fn execute(
     let addresses = addresses(order.targets)?;
     let simulated = simulated_arrays(&addresses)?;
     let mut progress = Progress::new(&order.plan);
+    enter(Stage::Inspecting);
     let mut targets = prepare(io, &order, &addresses, stop, &mut progress)?;
+    enter(Stage::Running);
     let begun = begin(io, store, order.plan, &targets);
-    let (awake, header) = match begun {
+    let (awake, mut header) = match begun {
         Ok(begun) => begun,
-        // The targets may have been filled by now.
+        // The targets may have been filled in the meantime.
         Err(error) => {
             let _ = targets.close();
             return Err(Failed::new(Exit::Errors, error).into());
         }
     };
+    header.array = order.array;
+    let ready = match order.diagnosis {
+        Some(budget) => budget.ready(&mut header, run_targets(&targets)),
+        None => run_targets(&targets),
+    };
+    if let Some(facts) = &header.diagnosis {
+        progress = Progress::of_diagnosis(&header.plan, facts.budget_s);
+    }
     let repetition = order.turn.as_ref().map(|turn| turn.repetition(&header.run));
     let label = match (&order.turn, &repetition) {
         (Some(turn), Some(repetition)) => Some(turn.label(order.label, &repetition.group)),
         _ => order.label.map(str::to_owned),
     };
     let null_ceilings = null_ceilings(store, &header.plan, &targets, &header.host);
-    let setting = RunSetting { repetition, null_ceilings, ..order.setting };
-    let header = RunHeader { array: order.array, setting, ..header };
+    header.setting = RunSetting { repetition, null_ceilings, ..order.setting };
     let keeper = Keeper::begin(store, &header, label.as_deref(), order.note);
     let Measured { collector, mut failures, is_stored } =
-        measure(keeper, &header, &mut targets, &simulated, (stop.clone(), io), progress);
+        measure(keeper, &header, (&mut targets, &ready), &simulated, (stop.clone(), io), progress);
     drop(awake);
     // A target that fails now must not keep the results from being printed.
-    let closed = targets.close().map_err(|error| {
-        anyhow::Error::new(error)
-            .context("the run is over, but the next one refuses the file or fills it again")
-    });
+    let closed = close(targets, stop);
     let tidied = closed.and_then(|closed| tidy(closed, io));
     failures.extend(tidied.err().map(|error| Failed::new(Exit::Errors, error).into()));
     Ok(Done { header, label, collector, truths: simulated.truths(), failures, is_stored })
+}
+
+/// Closes the targets. Once somebody asked to stop, one that does not answer is left as it is.
+fn close(targets: PreparedTargets, stop: &StopSignal) -> anyhow::Result<Closed> {
+    const UNCLOSED: &str = "the run is over, but the next one refuses the file or fills it again";
+    let (sender, closed) = std::sync::mpsc::channel();
+    let closing = std::thread::Builder::new().name("close".into());
+    let began = closing.spawn(move || sender.send(targets.close())).context("cannot start a thread")?;
+    let patience = StopPatience::default();
+    loop {
+        match closed.recv_timeout(Duration::from_millis(20)) {
+            Ok(closed) => return closed.context(UNCLOSED),
+            Err(RecvTimeoutError::Timeout) if !patience.is_over(stop.is_set()) => {}
+            Err(RecvTimeoutError::Timeout) => {
+                let s = STOP_LIMIT.as_secs();
+                note!("warning: a target did not answer within {s} s when it was to be closed: {UNCLOSED}");
+                return Ok(Closed::default());
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                // It panicked, and so does this thread.
+                return match began.join() {
+                    Err(panic) => std::panic::resume_unwind(panic),
+                    Ok(_) => Err(anyhow::Error::msg("closing ended without a result").context(UNCLOSED)),
+                };
+            }
+        }
+    }
 }
 
 /// What comes between filling and measuring.
@@ -240,9 +281,9 @@ fn simulated_arrays(addresses: &[Address]) -> anyhow::Result<SimulatedArrays> {
 pub(crate) fn plan(args: &RunArgs, name: &str, imported: Option<&ImportedPlan>) -> anyhow::Result<Plan> {
     let pace = if args.quick { StepLength::Quick } else { StepLength::AsWritten };
     let choice = Choice {
-        set: &args.set,
+        set: &args.choice.set,
         rate: args.rate,
-        only: &args.only,
+        only: &args.choice.only,
         size: args.size,
         seed: args.seed,
         pace,
@@ -336,7 +377,7 @@ pub(crate) fn check_paths(args: &RunArgs, targets: &[String]) -> anyhow::Result<
     refuse_store(&targets, &args.store)?;
     let Some(path) = &args.output else { return Ok(None) };
     let output = Output::check_named(path, Kept::of(&args.store, &targets), None)?;
-    if args.form.form() != Form::Text && output.is_stdout() {
+    if args.view.form() != Form::Text && output.is_stdout() {
         bail!("-o - and the format both print to standard output; give the report a file");
     }
     Ok(Some(output))
@@ -375,11 +416,15 @@ fn prepare(
         too_small: order.too_small,
     };
     let host = assay_host::host_facts();
-    let open = assay_prepare::open(&order.plan, addresses, &options, &host)?;
+    let open = assay_prepare::open(&order.plan, addresses, &options, &host).map_err(|error| match error {
+        error @ PrepareError::NotUndone { .. } => Failed::new(Exit::Errors, error).into(),
+        error => anyhow::Error::new(error),
+    })?;
     if let Err(misfit) = assay_engine::check_fit(&order.plan, &run_targets(open.targets())) {
         open.abandon();
         return Err(misfit.into());
     }
+    enter(Stage::Filling);
     let watch = Sampler::start(Watched::default(), Instant::now(), Duration::from_secs(1));
     let filled = open.fill(&|| stop.is_set(), &mut |p| progress.fill(p)).map(|mut targets| {
         targets.warnings.extend(gap_in_fill(&watch.gaps()));
@@ -413,6 +458,7 @@ fn header(store: &Store, plan: Plan, targets: &PreparedTargets) -> anyhow::Resul
         array: None,
         imported: None,
         setting: assay_record::RunSetting::default(),
+        diagnosis: None,
     })
 }
 
@@ -428,14 +474,15 @@ struct Measured {
 fn measure(
     mut keeper: Keeper,
     header: &RunHeader,
-    targets: &mut PreparedTargets,
+    (targets, ready): (&mut PreparedTargets, &RunTargets),
     simulated: &SimulatedArrays,
     (stop, io): (StopSignal, &IoArgs),
     mut progress: Progress,
 ) -> Measured {
-    let mut collector = Collector::new(header);
     let enough = EnoughSignal::default();
+    let collector = RefCell::new(Collector::new(header));
     let mut take = |event: &Event| {
+        let mut collector = collector.borrow_mut();
         collector.add(event);
         if is_enough(event, &collector) {
             enough.set();
@@ -453,15 +500,22 @@ fn measure(
     let warnings = std::mem::take(&mut targets.warnings);
     let has_simulated = header.targets.iter().any(|t| t.member.kind == MemberKind::Simulated);
     let cpus = io.cpus.as_ref().map(|cpus| cpus.0.clone()).unwrap_or_default();
-    let targets = run_targets(targets);
     let enough = enough.clone();
-    let request = RunRequest { header: header.clone(), targets: &targets, warnings, stop, enough, cpus };
+    let mut chooser = Chooser::new(header, &collector, stop.clone());
+    let request = RunRequest { header: header.clone(), targets: ready, warnings, stop, enough, cpus };
     // Only runs that simulate pay for the choice between the two in every call.
-    let result = match has_simulated {
-        true => assay_engine::run_with(request, &|r| simulated.open(r), &mut sink),
-        false => assay_engine::run(request, &mut sink),
+    let result = match (has_simulated, header.diagnosis.is_some()) {
+        (true, true) => {
+            assay_engine::run_ordered(request, &|r| simulated.open(r), &mut || chooser.next(), &mut sink)
+        }
+        (false, true) => {
+            assay_engine::run_ordered(request, &assay_target::open, &mut || chooser.next(), &mut sink)
+        }
+        (true, false) => assay_engine::run_with(request, &|r| simulated.open(r), &mut sink),
+        (false, false) => assay_engine::run(request, &mut sink),
     };
     progress.finish();
+    let collector = collector.into_inner();
     let failed = result.err().map(anyhow::Error::new);
     let unkept = keeper.finish().map(anyhow::Error::msg);
     let is_stored = unkept.is_none();
@@ -497,7 +551,7 @@ fn tell(args: &RunArgs, done: &Done, output: Option<&Output>) -> anyhow::Result<
     let page = Page { header, summary: &summary, findings: &findings, meta };
     // A report that cannot be written must not cost the result on the terminal.
     let written = output.map_or(Ok(()), |output| page.write(output, "report"));
-    match args.form.form() {
+    match args.view.form() {
         Form::Json => {
             let mut document = page.document();
             if !truths.is_empty() {
@@ -506,7 +560,7 @@ fn tell(args: &RunArgs, done: &Done, output: Option<&Output>) -> anyhow::Result<
             say(&format!("{document:#}\n"))?;
         }
         form => {
-            let mut text = page.printed(form, args.explain.options());
+            let mut text = page.printed(form, args.view.options());
             if form == Form::Text {
                 text.push_str(&truth::text(header, &summary, truths));
             }
@@ -518,9 +572,25 @@ fn tell(args: &RunArgs, done: &Done, output: Option<&Output>) -> anyhow::Result<
                 let says = format!("stored as run {}: assay show {0}, assay report {0}", header.run);
                 note!("{}", assay_report::text::wrap(&says, error_options().width, "  "));
             }
+            if let Some(command) = diagnosis_offered(args, header, &summary) {
+                note!("what limits it is not settled; experiments would tell: {command}");
+            }
         }
     }
     written.map(|()| exit_of(&summary)).map_err(|error| Failed::new(Exit::Errors, error).into())
+}
+
+/// Returns the command of the diagnosis of a step whose limit is not shown by a number of the run, or has a second
+/// suspect.
+fn diagnosis_offered(args: &RunArgs, header: &RunHeader, summary: &RunSummary) -> Option<String> {
+    let [target] = args.targets.as_slice() else { return None };
+    let limits = limits(header, summary)?;
+    let is_open = |l: &&StepLimit| l.certainty == Certainty::ByElimination || !l.second.is_empty();
+    let step = limits.steps.iter().find(is_open)?.step;
+    let test = header.plan.tests.get(step.test as usize)?;
+    // A step of a sweep is named by both.
+    let name = format!("{} {}", test.name, test.steps.get(step.step as usize)?.label());
+    Some(format!("assay diagnose {} {} --test \"{}\"", without_secret(target), args.plan, name.trim_end()))
 }
 
 /// Returns every finding, the most severe first, and the judgement by the array in the header.

@@ -24,7 +24,7 @@ use crate::run::judged;
 use crate::terminal::{note, say, text_options};
 
 pub(crate) fn runs(args: &RunsArgs) -> anyhow::Result<Exit> {
-    let is_first_use = args.store.store.is_none() && !store_path(&args.store)?.exists();
+    let is_first_use = args.store.named().is_none() && !store_path(&args.store)?.exists();
     let all = if is_first_use { Vec::new() } else { existing_store(&args.store)?.runs()? };
     let listings: Vec<RunListing<'_>> = chosen(args, &all).map(listing).collect();
     let format = match args.form.form() {
@@ -177,14 +177,14 @@ fn summary_of(header: &RunHeader, events: &[Event]) -> RunSummary {
 
 pub(crate) fn show(args: &ShowArgs) -> anyhow::Result<Exit> {
     if let Some(name) = args.run.strip_prefix("published:") {
-        return crate::published::show(name, args.form.form());
+        return crate::published::show(name, args.view.form());
     }
     if let Some(repeats) = repetitions(&args.store, &args.run)? {
-        say(&repeats.printed(args.form.form(), args.explain.options()))?;
+        say(&repeats.printed(args.view.form(), args.view.options()))?;
         return Ok(Exit::Done);
     }
     let stored = Stored::named(&args.store, &args.run)?;
-    say(&stored.page().printed(args.form.form(), args.explain.options()))?;
+    say(&stored.page().printed(args.view.form(), args.view.options()))?;
     Ok(Exit::Done)
 }
 

@@ -47,6 +47,7 @@ pub(crate) fn scale(args: &ScaleArgs) -> anyhow::Result<Exit> {
             too_small: too_small(args.size),
             setting: RunSetting { price: price_of_run(None, targets, &store)?, ..RunSetting::default() },
             turn: None,
+            diagnosis: None,
         };
         let done = execute(order, &args.io, &store, &stop)?;
         done.failures.iter().for_each(|error| note!("error: {}", crate::message(error)));

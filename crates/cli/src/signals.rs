@@ -1,10 +1,16 @@
 //! Signals that ask the program to stop: Ctrl-C, SIGTERM, and SIGHUP when the terminal is closed. The first one asks a
 //! run to end, so that everything measured is kept; the second one ends the program.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+//!
+//! A stop does not wait for ever for a server or a disk that does not answer: once its time is over the program ends
+//! itself, whatever its threads wait for. What was measured is in the store by then.
+
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use assay_engine::StopSignal;
+use assay_target::STOP_LIMIT;
 use nix::sys::signal::{SigSet, Signal};
 
 use crate::exit::Exit;
@@ -13,6 +19,50 @@ use crate::terminal::note;
 
 /// Set by SIGHUP.
 static TERMINAL_IS_CLOSED: AtomicBool = AtomicBool::new(false);
+
+/// A stop that was seen takes effect within this; what it has to wait for has a limit of its own.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// What the program is at; it decides how long a stop may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Stage {
+    /// Looking at targets: names are resolved, sessions opened, mounts asked for. Nothing has to be kept.
+    Inspecting = 0,
+    /// Filling targets: I/O in flight is waited for, and what was created is closed or removed.
+    Filling = 1,
+    /// Measuring and closing: I/O in flight is waited for, targets are closed, and the result is printed.
+    Running = 2,
+}
+
+static STAGE: AtomicU8 = AtomicU8::new(Stage::Inspecting as u8);
+
+/// Notes what the program is at.
+pub(crate) fn enter(stage: Stage) {
+    STAGE.store(stage as u8, Ordering::Relaxed);
+}
+
+/// Returns how long a stop may take, and what to say where it takes longer.
+fn limit() -> (Duration, &'static str) {
+    match STAGE.load(Ordering::Relaxed) {
+        0 => (STOP_LIMIT, "the target has not answered since; nothing was measured, and nothing was written"),
+        1 => (STOP_LIMIT + Duration::from_secs(2), "the target that was being filled has not answered since"),
+        _ => (STOP_LIMIT * 3, "the target has not answered since; assay show last prints what was measured"),
+    }
+}
+
+/// Ends the program where a stop takes too long.
+fn end_in_time() {
+    let began = Instant::now();
+    loop {
+        std::thread::sleep(LOOK_EVERY);
+        let (most, says) = limit();
+        if began.elapsed() >= most {
+            note!("\nstopped {} s after the signal: {says}", most.as_secs());
+            std::process::exit(Exit::Interrupted as i32);
+        }
+    }
+}
 
 /// Returns true once the terminal was closed.
 pub(crate) fn terminal_is_closed() -> bool {
@@ -44,15 +94,23 @@ fn hear(signal: Signal, stop: &StopSignal) {
     if signal == Signal::SIGHUP {
         TERMINAL_IS_CLOSED.store(true, Ordering::Relaxed);
         // The kernel and the shell may both send one, and nobody is there to mean anything by it.
-        stop.stop();
+        begin_stop(stop);
         return;
     }
     if stop.is_set() {
         note!("\nstopped; the stored run is marked partial");
         std::process::exit(Exit::Interrupted as i32);
     }
-    stop.stop();
+    begin_stop(stop);
     note_above("stopping: what was measured is kept; Ctrl-C again stops at once");
+}
+
+fn begin_stop(stop: &StopSignal) {
+    if !stop.is_set() {
+        stop.stop();
+        // Without a thread a stop has no limit, and a second signal still ends the program.
+        let _ = std::thread::Builder::new().name("stop limit".into()).spawn(end_in_time);
+    }
 }
 
 /// Whether whoever started the program wants a signal ignored.

@@ -26,7 +26,7 @@ pub(crate) fn suites(args: &SuitesArgs) -> anyhow::Result<Exit> {
             Some(suite) => say(suite.text)?,
             None => bail!("there is no suite `{name}`{}", suggest(name, &names())),
         },
-        None if args.json => say(&format!("{:#}\n", as_json()?))?,
+        None if args.form.json => say(&format!("{:#}\n", as_json()?))?,
         None => say(&list()?)?,
     }
     Ok(Exit::Done)

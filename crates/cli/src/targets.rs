@@ -34,7 +34,7 @@ pub(crate) fn target(args: &TargetArgs) -> anyhow::Result<Exit> {
             open_store(&args.store)?.set_target_array(&key(target), Some(&text))?;
             note!("{target} is on {}; every run on it now shows expected beside measured", parsed.title);
         }
-        TargetVerb::List { json } => {
+        TargetVerb::List { form } => {
             let store = store_if_any(&args.store)?;
             let (known, prices) = match &store {
                 Some(store) => (store.target_arrays()?, store.target_prices()?),
@@ -43,7 +43,7 @@ pub(crate) fn target(args: &TargetArgs) -> anyhow::Result<Exit> {
             let title = |text: &str| {
                 assay_model::array::parse("store", text).map_or_else(|e| e.to_string(), |a| a.title)
             };
-            if *json {
+            if form.json {
                 let priced =
                     prices.iter().filter(|(target, _)| known.iter().all(|(other, _)| other != target));
                 let arrays = known.iter().map(|(target, text)| (target, Some(title(text))));

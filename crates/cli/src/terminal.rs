@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use assay_report::escape;
 use assay_report::text::{Color, Detail, TextOptions};
 
-use crate::args::{ColorChoice, ExplainArgs};
+use crate::args::{ColorChoice, ViewArgs};
 use crate::exit::{Exit, Failed};
 
 /// Prints a line to standard error.
@@ -33,7 +33,7 @@ pub(crate) fn say(text: &str) -> anyhow::Result<()> {
     }
 }
 
-impl ExplainArgs {
+impl ViewArgs {
     /// How a result is printed on standard output.
     pub(crate) fn options(&self) -> TextOptions {
         let detail = if self.explain { Detail::Full } else { Detail::Brief };

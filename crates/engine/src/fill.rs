@@ -10,12 +10,12 @@ use crate::rng::{BulkRng, Rng};
 const UNIT_BYTES: usize = 4096;
 /// How many earlier unique units a duplicate is drawn from.
 const DEDUPE_POOL: usize = 64;
-/// Unique data is made from so many random bytes: they fit the cache of a core, and a random window of them under a
+/// Unique data is made from this many random bytes: they fit the cache of a core, and a random window of them under a
 /// random 64-bit mask takes 0.1 µs for 4 KiB, where fresh random bytes take 0.5 µs.
 const UNIQUE_POOL_BYTES: usize = 4 << 20;
 /// Windows begin at multiples of this, so that copying is aligned.
 const WINDOW_GRAIN: usize = 64;
-/// Iometer's full random data is a window into so many random bytes.
+/// Iometer's full random data is a window into this many random bytes.
 const IOMETER_POOL_BYTES: usize = 16 << 20;
 
 /// Random bytes that all workers of a job take their windows from; none where a job needs none.
@@ -58,7 +58,7 @@ pub(crate) enum Filler {
 pub(crate) struct Reducible {
     /// Leading bytes of each unit that are random; the rest is zero.
     random_bytes: usize,
-    /// Of 2^32 units so many are new.
+    /// Of 2^32 units this many are new.
     unique_limit: u64,
 
     rng: Rng,

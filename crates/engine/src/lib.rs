@@ -31,5 +31,5 @@ mod worker;
 pub use clock::Clock;
 pub use control::{EnoughSignal, StopSignal};
 pub use events::{RunError, Sink};
-pub use run::{RunRequest, run, run_with};
+pub use run::{RunRequest, run, run_ordered, run_with};
 pub use targets::{Misfit, RunTargets, check_fit};

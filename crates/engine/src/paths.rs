@@ -51,7 +51,7 @@ pub(crate) fn add(sums: &mut Vec<PathEnd>, job: u32, member: &str, paths: &Worke
         let one = path_end(job, member, after, before);
         match sums.iter_mut().find(|sum| sum.job == job && sum.path == one.path) {
             None => sums.push(one),
-            Some(sum) => merge(sum, &one),
+            Some(sum) => sum.merge(&one),
         }
     }
 }
@@ -116,20 +116,6 @@ fn distribution(buckets: impl Iterator<Item = (u64, u64)>) -> Latency {
     let mut all = Latency::default();
     buckets.for_each(|(ns, count)| all.record_many(ns, count));
     all
-}
-
-fn merge(sum: &mut PathEnd, one: &PathEnd) {
-    sum.is_up &= one.is_up;
-    sum.reads += one.reads;
-    sum.writes += one.writes;
-    sum.read_bytes += one.read_bytes;
-    sum.write_bytes += one.write_bytes;
-    sum.retries += one.retries;
-    sum.errors += one.errors;
-    sum.failures += one.failures;
-    sum.latency.merge(&one.latency);
-    sum.ping.merge(&one.ping);
-    sum.tcp = sum.tcp.or(one.tcp);
 }
 
 /// Tells what happened to the paths, each with its time, in the order in which it happened.

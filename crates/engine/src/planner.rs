@@ -74,7 +74,7 @@ enum Part {
     Reply,
 }
 
-/// Where random I/Os of one kind may begin: at `start` and at so many places after it, one alignment apart.
+/// Where random I/Os of one kind may begin: at `start` and at this many places after it, one alignment apart.
 #[derive(Clone, Copy)]
 struct Places {
     start: u64,

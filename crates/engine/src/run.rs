@@ -1,5 +1,6 @@
 //! A run: the steps of a plan, one after another, as a stream of events.
 
+use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
 
 use assay_host::Sampler;
@@ -41,6 +42,27 @@ pub fn run_with<T: Target>(
     opener: &(impl Fn(&OpenRequest<'_>) -> Result<T, OpenError> + Sync),
     sink: &mut Sink<'_>,
 ) -> Result<Outcome, RunError> {
+    let mut steps = steps(&request.header.plan);
+    run_ordered(request, opener, &mut || steps.pop_front(), sink)
+}
+
+/// Returns every step of a plan, in its order.
+fn steps(plan: &Plan) -> VecDeque<StepId> {
+    let mut ids = VecDeque::new();
+    for (test, of) in (0..).zip(&plan.tests) {
+        ids.extend((0..).zip(&of.steps).map(|(step, _)| StepId { test, step }));
+    }
+    ids
+}
+
+/// The same with the steps that `next` chooses, until it returns `None`. It is called when every event of the steps
+/// before is with the sink; a step that is chosen a second time, or that the plan does not have, ends the run.
+pub fn run_ordered<T: Target>(
+    request: RunRequest<'_>,
+    opener: &(impl Fn(&OpenRequest<'_>) -> Result<T, OpenError> + Sync),
+    next: &mut dyn FnMut() -> Option<StepId>,
+    sink: &mut Sink<'_>,
+) -> Result<Outcome, RunError> {
     let clock = Clock::start();
     let plan = request.header.plan.clone();
     let sampler = Sampler::start(request.targets.watched(), clock.epoch(), Duration::from_secs(1));
@@ -49,14 +71,14 @@ pub fn run_with<T: Target>(
     for warning in request.warnings {
         emitter.emit(RunEvent::Warning(warning))?;
     }
-    let outcome = match run_steps(
-        &plan,
-        request.targets,
-        (&request.stop, &request.enough),
-        &request.cpus,
-        opener,
-        &mut emitter,
-    ) {
+    let with = Run {
+        plan: &plan,
+        targets: request.targets,
+        stop: request.stop,
+        enough: request.enough,
+        cpus: request.cpus,
+    };
+    let outcome = match run_steps(&with, opener, next, &mut emitter) {
         // A target that cannot be opened any more, say, ends the run; its record must say that it ended.
         Err(error) if error.leaves_a_record() => {
             emitter.emit(RunEvent::Ended(Outcome::Failed))?;
@@ -69,51 +91,62 @@ pub fn run_with<T: Target>(
     Ok(outcome)
 }
 
+/// What a run goes through, and on what.
+struct Run<'r> {
+    plan: &'r Plan,
+    targets: &'r RunTargets,
+    stop: StopSignal,
+    enough: EnoughSignal,
+    cpus: Vec<usize>,
+}
+
 fn run_steps<T: Target>(
-    plan: &Plan,
-    targets: &RunTargets,
-    (stop, enough): (&StopSignal, &EnoughSignal),
-    cpus: &[usize],
+    run: &Run<'_>,
     opener: &(impl Fn(&OpenRequest<'_>) -> Result<T, OpenError> + Sync),
+    next: &mut dyn FnMut() -> Option<StepId>,
     emitter: &mut Emitter<'_>,
 ) -> Result<Outcome, RunError> {
+    let Run { plan, targets, stop, enough, cpus } = run;
     let stamps = targets.stamps(plan);
-    for (test_index, test) in (0..).zip(&plan.tests) {
-        for (step_index, step) in (0..).zip(&test.steps) {
-            if stop.is_set() {
-                return Ok(Outcome::Interrupted);
-            }
-            let id = StepId { test: test_index, step: step_index };
-            match fit(step, plan.semantics, &targets.job_targets(step)) {
-                Fit::Fits => {}
-                // One size of a sweep may be too small for a device; that must not cost the other results.
-                Fit::Misfit(why) => {
-                    emitter.emit(RunEvent::StepSkipped { step: id, why })?;
-                    continue;
-                }
-            }
-            emitter.emit(RunEvent::StepStarted(id))?;
-            let job_targets: Vec<JobTarget> =
-                step.jobs.iter().map(|job| targets.of_job(job, &stamps)).collect();
-            let context = StepContext {
-                id,
-                step,
-                semantics: plan.semantics,
-                seed: plan.seed,
-                stop: stop.clone(),
-                enough: enough.clone(),
-                targets: &job_targets,
-                cpus,
-            };
-            let end = run_step(&context, opener, emitter)?;
-            let reason = end.reason.clone();
-            emitter.emit(RunEvent::StepEnded(Box::new(end)))?;
-            match reason {
-                StepReason::Done => {}
-                StepReason::Interrupted => return Ok(Outcome::Interrupted),
-                StepReason::ErrorLimit | StepReason::TargetLost(_) => return Ok(Outcome::Failed),
+    let mut done = HashSet::new();
+    while let Some(id) = next() {
+        let test = plan.tests.get(id.test as usize);
+        let Some(step) = test.and_then(|test| test.steps.get(id.step as usize)) else { break };
+        if !done.insert(id) {
+            break;
+        }
+        if stop.is_set() {
+            return Ok(Outcome::Interrupted);
+        }
+        match fit(step, plan.semantics, &targets.job_targets(step)) {
+            Fit::Fits => {}
+            // One size of a sweep may be too small for a device; that must not cost the other results.
+            Fit::Misfit(why) => {
+                emitter.emit(RunEvent::StepSkipped { step: id, why })?;
+                continue;
             }
         }
+        emitter.emit(RunEvent::StepStarted(id))?;
+        let job_targets: Vec<JobTarget> = step.jobs.iter().map(|job| targets.of_job(job, &stamps)).collect();
+        let context = StepContext {
+            id,
+            step,
+            semantics: plan.semantics,
+            seed: plan.seed,
+            stop: stop.clone(),
+            enough: enough.clone(),
+            targets: &job_targets,
+            cpus,
+        };
+        let end = run_step(&context, opener, emitter)?;
+        let reason = end.reason.clone();
+        emitter.emit(RunEvent::StepEnded(Box::new(end)))?;
+        match reason {
+            StepReason::Done => {}
+            StepReason::Interrupted => return Ok(Outcome::Interrupted),
+            StepReason::ErrorLimit | StepReason::TargetLost(_) => return Ok(Outcome::Failed),
+        }
     }
-    Ok(Outcome::Done)
+    // Whoever chooses may have been told to stop while it did.
+    Ok(if stop.is_set() { Outcome::Interrupted } else { Outcome::Done })
 }

@@ -51,7 +51,10 @@ pub(crate) struct Running<'scope> {
     pub(crate) job: u32,
     /// Of the job, from 0.
     worker: u32,
-    thread: ScopedJoinHandle<'scope, (Bound, Option<WorkerEnd>)>,
+    thread: ScopedJoinHandle<'scope, ()>,
+    /// How it ended. Not the result of the thread: the kernel keeps a thread that has ended for as long as a disk does
+    /// not answer its I/O, and joining would wait for that.
+    end: Receiver<(Bound, Option<WorkerEnd>)>,
     drain: TallyDrain,
 }
 
@@ -91,12 +94,14 @@ pub(crate) fn run_step<T: Target>(
                 let cpu = places[running.len()].cpu;
                 let (ticket, ready, pool) = (Ticket::new(&control), ready.clone(), pool.clone());
                 let (control, pulse) = (&control, &control.pulses[running.len()]);
+                let (ended, end) = channel();
                 let thread = scope.spawn(move || {
                     let bound = bind(cpu);
                     let seat = Seat { context, control, pulse, job_index, worker };
-                    (bound, work(&seat, opener, &pool, tally, ticket, ready))
+                    // The coordinator waits for it to the end.
+                    let _ = ended.send((bound, work(&seat, opener, &pool, tally, ticket, ready)));
                 });
-                running.push(Running { job: job_index, worker, thread, drain });
+                running.push(Running { job: job_index, worker, thread, end, drain });
             }
         }
         drop(ready);
@@ -114,7 +119,7 @@ pub(crate) fn run_step<T: Target>(
         stalls::tell_abandoned(context, &ends, emitter)?;
         let mut end = step_end(context, &control, jobs, ends, watched?);
         (end.paths, end.writes, end.workers) = (paths, writes, places);
-        // After everything else: also a gap over the end of the window has ended by now.
+        // After everything else: a gap over the end of the window has ended, too.
         let times = times(&control, &end);
         end.gaps = emitter.gaps().into_iter().map(|gap| gap.placed(times)).collect();
         Ok(end)
@@ -370,7 +375,8 @@ fn collect(
     let mut job_ends: Vec<Vec<WorkerEnd>> = context.step.jobs.iter().map(|_| Vec::new()).collect();
     let mut panicked = None;
     for (mut worker, place) in running.into_iter().zip(places) {
-        let end = worker.thread.join();
+        // One that panicked has sent nothing, and has no I/O that could hold its thread.
+        let end = worker.end.recv().or_else(|_| worker.thread.join().map(|()| (Bound::AsPlaced, None)));
         let sum = &mut sums[worker.job as usize];
         worker.drain.drain(sum);
         match end {
@@ -457,19 +463,7 @@ fn step_end(
         None if context.stop.is_set() => StepReason::Interrupted,
         None => StepReason::Done,
     };
-    let mut end = StepEnd {
-        step: context.id,
-        reason,
-        jobs,
-        cpu,
-        failures: Vec::new(),
-        mismatches: Vec::new(),
-        mismatch_count: 0,
-        paths: Vec::new(),
-        writes: Vec::new(),
-        workers: Vec::new(),
-        gaps: Vec::new(),
-    };
+    let mut end = StepEnd::new(context.id, reason, jobs, cpu);
     for worker in ends {
         end.failures.extend(worker.failures);
         end.mismatches.extend(worker.mismatches);

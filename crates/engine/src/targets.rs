@@ -119,7 +119,7 @@ impl RunTargets {
         let members = || indices.iter().map(|index| &self.members[*index]);
         let names: Vec<&str> = indices.iter().map(|index| self.facts[*index].address.as_str()).collect();
         JobTargets {
-            spans: members().map(Member::span_bytes).collect(),
+            spans: members().map(|member| span_of(job, member)).collect(),
             block_bytes: members().map(Member::block_bytes).max().unwrap_or(512),
             blocks: match members().next() {
                 Some(Member::File(_)) => Blocks::OfDirectIo,
@@ -156,6 +156,13 @@ impl RunTargets {
             stamps: indices.iter().filter_map(|index| stamps.get(*index).cloned()).collect(),
         }
     }
+}
+
+/// Returns how much of a member the job uses, whole blocks, bytes.
+fn span_of(job: &Job, member: &Member) -> u64 {
+    let block = u64::from(member.block_bytes()).max(1);
+    let span = job.span.map_or(u64::MAX, |span| span.0.next_multiple_of(block));
+    span.min(member.span_bytes())
 }
 
 fn sorted(names: impl Iterator<Item = String>) -> Vec<String> {

@@ -31,7 +31,7 @@ impl<'i> Input<'i> {
         usize::from(self.byte()) % end
     }
 
-    /// At most so many of the next bytes.
+    /// At most this many of the next bytes.
     pub(crate) fn bytes(&mut self, most: usize) -> &'i [u8] {
         let (taken, rest) = self.rest.split_at(most.min(self.rest.len()));
         self.rest = rest;

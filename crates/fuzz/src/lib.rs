@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod conversation;
+mod foreign;
 mod input;
 mod kernel;
 mod machine;
@@ -50,6 +51,12 @@ pub const TARGETS: &[Target] = &[
     target("event", 4096, stored::event),
     target("document", 8192, stored::document),
     target("outputs", 16384, stored::outputs),
+    seeded(target("icf", 8192, foreign::icf), &["crates/interop/tests/samples"]),
+    target("fio-job", 4096, foreign::fio_job),
+    target("command-line", 1024, foreign::command_line),
+    target("fio-json", 32768, foreign::fio_json),
+    target("iometer-csv", 8192, foreign::iometer_csv),
+    target("table", 2048, foreign::table),
     target("mark", 1024, stored::mark),
     target("stamp", 4096, stored::stamp),
     target("pdu", 48, wire::pdu),

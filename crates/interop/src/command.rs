@@ -85,7 +85,7 @@ pub fn import(
     options: &ImportOptions,
 ) -> Result<ImportedPlan, ImportError> {
     let Some(tool) = tool(text) else {
-        return Err(complain("command line", 0, "is of neither DiskSpd nor SQLIO"));
+        return Err(complain("command line", 0, "is neither DiskSpd nor SQLIO"));
     };
     let name = tool.name();
     if text.len() > LINE_BYTES_MAX {
@@ -242,7 +242,9 @@ impl Refusals {
 
 /// A whole number behind an option.
 fn number(name: &str, option: &str, value: &str) -> Result<u64, ImportError> {
-    value.parse().map_err(|_| complain(name, 0, format!("-{option}: `{}` is no whole number", short(value))))
+    value
+        .parse()
+        .map_err(|_| complain(name, 0, format!("-{option}: `{}` is not a whole number", short(value))))
 }
 
 fn short(text: &str) -> String {

@@ -85,6 +85,7 @@ impl ImportedResult {
             array: None,
             imported: Some(self.from.clone()),
             setting: assay_record::RunSetting::default(),
+            diagnosis: None,
         };
         let mut events = vec![Event { at_ns: 0, what: RunEvent::Started(Box::new(header.clone())) }];
         events.push(Event { at_ns: 0, what: RunEvent::Warning(self.warning()) });
@@ -184,19 +185,9 @@ impl ResultRow {
             };
             push(end_ns, RunEvent::Interval(Box::new(interval)));
         }
-        let end = StepEnd {
-            step,
-            reason: StepReason::Done,
-            jobs: self.jobs.iter().map(|job| JobEnd { measured_ns: job.measured_ns, due: None }).collect(),
-            cpu: StepCpu { host_busy: self.cpu_busy.unwrap_or(0.0), ..StepCpu::default() },
-            failures: Vec::new(),
-            mismatches: Vec::new(),
-            mismatch_count: 0,
-            paths: Vec::new(),
-            writes: Vec::new(),
-            workers: Vec::new(),
-            gaps: Vec::new(),
-        };
+        let jobs = self.jobs.iter().map(|job| JobEnd { measured_ns: job.measured_ns, due: None });
+        let cpu = StepCpu { host_busy: self.cpu_busy.unwrap_or(0.0), ..StepCpu::default() };
+        let end = StepEnd::new(step, StepReason::Done, jobs.collect(), cpu);
         push(end_ns, RunEvent::StepEnded(Box::new(end)));
         end_ns
     }
@@ -213,6 +204,7 @@ impl RowJob {
             pacing: Pacing::Closed,
             reconnect_every: None,
             data: Data::Unique,
+            span: None,
         }
     }
 }

@@ -15,7 +15,7 @@ pub fn decode(origin: &str, bytes: &[u8]) -> Result<String, ImportError> {
         return Err(complain(
             origin,
             0,
-            format!("is larger than {} MiB; no file of this kind is", TEXT_BYTES_MAX >> 20),
+            format!("is larger than {} MiB, the limit for a file of this kind", TEXT_BYTES_MAX >> 20),
         ));
     }
     let text = match bytes {
@@ -25,7 +25,7 @@ pub fn decode(origin: &str, bytes: &[u8]) -> Result<String, ImportError> {
         _ => latin_or_utf8(bytes),
     };
     if text.contains('\0') {
-        return Err(complain(origin, 0, "is no text: it has zero bytes in it"));
+        return Err(complain(origin, 0, "is not a text file: it contains zero bytes"));
     }
     Ok(text)
 }
@@ -62,6 +62,6 @@ mod tests {
     #[test]
     fn binary_files_are_refused() {
         let error = decode("a.icf", b"\x7fELF\0\0\0").unwrap_err();
-        assert_eq!(error.to_string(), "a.icf: is no text: it has zero bytes in it");
+        assert_eq!(error.to_string(), "a.icf: is not a text file: it contains zero bytes");
     }
 }

@@ -28,7 +28,7 @@ pub struct Config {
     pub policy: Policy,
     /// Commands that can be submitted and not completed, in [1, 4096].
     pub depth: u16,
-    /// Commands in the air per path, in [1, 1024]; the target's command window limits it further.
+    /// Commands in flight per path, in [1, 1024]; the target's command window limits it further.
     pub path_depth: u16,
     /// Times.
     pub timeouts: Timeouts,
@@ -36,6 +36,19 @@ pub struct Config {
     pub fence: Fence,
     /// What the unit must be, shared by all initiators that drive it.
     pub proof: Arc<UnitProof>,
+    /// How closely the unit is watched once it was written.
+    pub watch: UnitWatch,
+}
+
+/// How closely a unit is watched while it is written, for targets that do not report that another one took its number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UnitWatch {
+    /// All the time: nothing is measured.
+    Closely,
+    /// Once a second.
+    Regularly,
+    /// Only when the target reports something.
+    OnNews,
 }
 
 impl Config {
@@ -56,6 +69,7 @@ impl Config {
             timeouts: Timeouts::default(),
             fence: Fence::ReinstatementOrReset,
             proof: Arc::default(),
+            watch: UnitWatch::Regularly,
         }
     }
 }
@@ -63,14 +77,14 @@ impl Config {
 /// How commands are spread over the paths that serve I/O best.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Policy {
-    /// Stay on a path for so many I/Os or bytes, whichever comes first, then take the next.
+    /// Stay on a path for this many I/Os or bytes, whichever comes first, then take the next.
     RoundRobin {
         /// I/Os per turn, at least 1.
         rr_ios: u32,
         /// Bytes per turn, at least 1.
         rr_bytes: u64,
     },
-    /// The path with the fewest commands in the air.
+    /// The path with the fewest commands in flight.
     LeastOutstanding,
     /// Always this path (counted from 0), another one only while it is down.
     Fixed(u8),
@@ -108,18 +122,18 @@ pub struct Timeouts {
     pub connect: Duration,
     /// For a whole login, and for reading the identity of the LUN after it.
     pub login: Duration,
-    /// A command without an answer for so long is aborted and sent again.
+    /// A command without an answer for this long is aborted and sent again.
     pub command: Duration,
-    /// An abort or reset without an answer for so long ends the connection.
+    /// An abort or reset without an answer for this long ends the connection.
     pub task_management: Duration,
     /// Time between two pings of an idle or busy connection.
     pub ping_interval: Duration,
-    /// A ping without an answer, and without any other byte received, for so long ends the connection.
+    /// A ping without an answer, and without any other byte received, for this long ends the connection.
     pub ping: Duration,
-    /// A path that owes answers and says nothing for so long, not even to a ping, while another path answers, gets no
+    /// A path that owes answers and says nothing for this long, not even to a ping, while another path answers, gets no
     /// new commands until it says something. Longer, up to four times as long, on a path whose answers take long.
     pub suspect: Duration,
-    /// Such silence for so long ends the connection, so that its commands go to the other paths; at most `ping`.
+    /// Such silence for this long ends the connection, so that its commands go to the other paths; at most `ping`.
     pub silence: Duration,
     /// How long commands wait while no path is up; then they fail and the initiator is lost.
     pub no_path: Duration,

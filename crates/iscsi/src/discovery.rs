@@ -137,7 +137,7 @@ fn send_targets(
                 .map_err(|source| DiscoveryError::Text { portal: portal.to_owned(), source });
         }
         if ttt == NO_TAG {
-            return Err(fault("goes on, but the target does not say how to ask for the rest"));
+            return Err(fault("is incomplete, and gives no Target Transfer Tag to request the rest with"));
         }
     }
     Err(fault("does not end"))

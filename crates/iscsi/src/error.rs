@@ -25,8 +25,8 @@ pub enum IoError {
         /// Bytes asked for.
         expected_bytes: u32,
     },
-    /// Given up after several tries.
-    #[error("given up after {attempts} attempts; the last one failed: {last}")]
+    /// Gave up after several attempts.
+    #[error("gave up after {attempts} attempts; the last one failed: {last}")]
     GivenUp {
         /// How often it was sent.
         attempts: u32,
@@ -35,7 +35,7 @@ pub enum IoError {
     },
     /// It did not end in the time that an I/O has.
     #[error(
-        "given up because it did not complete within {waited_s} s, in {attempts} attempts; last error: {last}"
+        "gave up because it did not complete within {waited_s} s, in {attempts} attempts; last error: {last}"
     )]
     Expired {
         /// The limit, seconds.
@@ -66,7 +66,7 @@ pub enum IoError {
 #[derive(Debug, thiserror::Error)]
 pub enum PathError {
     /// The portal's name has no address.
-    #[error("cannot find the address of portal {portal}: {source}")]
+    #[error("cannot resolve the address of portal {portal}: {source}")]
     Resolve {
         /// Portal as configured.
         portal: String,
@@ -115,7 +115,7 @@ pub enum PathError {
         /// What it may have wanted.
         hint: &'static str,
     },
-    /// The connection broke, or the target broke the protocol.
+    /// The connection failed, or the target violated the protocol.
     #[error("connection to {portal} ended: {why}")]
     Connection {
         /// Portal.
@@ -140,7 +140,7 @@ pub enum PathError {
         why: String,
     },
     /// The LUN behind this path is another one than before, or than behind the other paths.
-    #[error("LUN behind {portal} cannot be used: it is another unit: {why}; nothing is written to it")]
+    #[error("LUN behind {portal} cannot be used: it is a different unit: {why}; nothing is written to it")]
     Changed {
         /// Portal.
         portal: String,
@@ -158,7 +158,7 @@ pub enum PathError {
         now: u64,
     },
     /// Too many redirections.
-    #[error("{portal} redirects the login more often than allowed; check the target's portal settings")]
+    #[error("{portal} redirects the login too often; check the target's portal settings")]
     RedirectLoop {
         /// Portal.
         portal: String,
@@ -213,7 +213,7 @@ pub enum ConnectError {
         missing: Option<Missing>,
     },
     /// The system refuses something basic.
-    #[error("the operating system refuses {what}: {source}")]
+    #[error("the operating system refused {what}: {source}")]
     System {
         /// What was asked for.
         what: &'static str,
@@ -248,7 +248,7 @@ pub enum DiscoveryError {
     #[error(transparent)]
     Path(#[from] PathError),
     /// Broken answer.
-    #[error("the answer of {portal} to SendTargets is broken: {source}")]
+    #[error("the SendTargets response of {portal} is malformed: {source}")]
     Text {
         /// Portal.
         portal: String,
@@ -256,7 +256,7 @@ pub enum DiscoveryError {
         source: TextError,
     },
     /// Endless answer, or nonsense.
-    #[error("the answer of {portal} to SendTargets {fault}")]
+    #[error("the SendTargets response of {portal} {fault}")]
     Answer {
         /// Portal.
         portal: String,
@@ -277,7 +277,7 @@ pub enum CommandError {
         source: IoError,
     },
     /// The answer is broken.
-    #[error("the answer to {what} is broken: {source}")]
+    #[error("the response to {what} is malformed: {source}")]
     Answer {
         /// Which command.
         what: &'static str,

@@ -56,7 +56,7 @@ pub enum EventKind {
     SameUnit,
     /// A command took too long and was aborted.
     CommandAborted {
-        /// How long it was in the air, ms.
+        /// How long it was in flight, ms.
         after_ms: u128,
     },
     /// The oldest command waits for long.

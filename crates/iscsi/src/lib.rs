@@ -25,7 +25,7 @@ mod transport;
 mod units;
 
 pub use assay_tcp::{PathStats, TcpFacts};
-pub use config::{Config, Fence, Policy, Timeouts};
+pub use config::{Config, Fence, Policy, Timeouts, UnitWatch};
 pub use discovery::{DiscoveredPortal, DiscoveredTarget, discover};
 pub use error::{CommandError, ConnectError, DiscoveryError, IoError, Lost, Missing, PathError, PathErrors};
 pub use events::{Event, EventKind, FencedBy};

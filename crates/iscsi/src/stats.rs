@@ -16,11 +16,11 @@ pub struct PathStatus {
     pub is_up: bool,
     /// Access state.
     pub access: AccessState,
-    /// Commands in the air or bound to this path.
+    /// Commands in flight or bound to this path.
     pub outstanding: u32,
     /// What login agreed on, while connected.
     pub agreed: Option<Negotiated>,
-    /// Commands the target lets us have in the air over this path, while connected.
+    /// Commands the target lets us have in flight over this path, while connected.
     pub command_window: Option<u32>,
     /// Our and the target's address, while connected.
     pub addresses: Option<(std::net::SocketAddr, std::net::SocketAddr)>,

@@ -7,7 +7,7 @@ use crate::error::{CommandError, ConnectError};
 use crate::initiator::{Initiator, SessionUse};
 use crate::scsi::{Inquiry, lun_from_wire};
 
-/// Each step of asking a unit about itself may take so long; one that does not answer is listed by its number only.
+/// Each step of asking a unit about itself may take this long; one that does not answer is listed by its number only.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// After this no further unit is asked: the list goes with an error that somebody waits for.
 const PATIENCE_ALL: Duration = Duration::from_secs(10);

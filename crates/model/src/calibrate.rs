@@ -146,10 +146,10 @@ pub enum CalibrateError {
     )]
     TooFew(&'static str, usize),
     /// A rate that cannot be.
-    #[error("a measured rate of {0} is not a rate; drop the point or measure again")]
+    #[error("a measured rate of {0} is invalid; leave the point out, or measure again")]
     Rate(f64),
     /// A fitted number was refused by the array.
-    #[error("a fitted number does not fit the array: {0}")]
+    #[error("a fitted value is not valid for the array: {0}")]
     Refused(#[from] SetError),
 }
 
@@ -390,7 +390,7 @@ fn fit_parallelism(
     let best = scored.iter().copied().fold((f64::INFINITY, 1.0), |b, s| if s.0 < b.0 { s } else { b });
     let worst = scored.iter().map(|s| s.0).fold(0.0, f64::max);
     if worst - best.0 < 1e-3 * tests.random_read.len() as f64 {
-        c.remarks.push(format!("{field} cannot be seen in the queue sweep: something else limits it"));
+        c.remarks.push(format!("the queue sweep does not show {field}: another resource limits it"));
         return Ok(());
     }
     // The range: what fits nearly as well (twice the best misfit, and never less than 1 % per point).
@@ -477,7 +477,7 @@ fn fit_workers(
         }
     }
     if unlimited.0 <= best.0 || unlimited.0 < POOL_VISIBLE * tests.two_clients.len() as f64 {
-        c.remarks.push("two clients do not share a pool of workers that could be seen".to_owned());
+        c.remarks.push("no pool of workers shared by the two clients was detected".to_owned());
         return Ok(());
     }
     let good = tried.iter().filter(|t| t.1 <= best.0 * 2.0 + 2e-3).map(|t| t.0);
@@ -496,7 +496,7 @@ fn check_deep_sweep(c: &mut Calibration, tests: &MicroTests, tables: &mut Tables
     let fit = fit_of("block sweep at 32 outstanding".to_owned(), &errors);
     if fit.rms_error > 0.2 {
         c.remarks.push(
-            "the sweep at 32 outstanding is not explained by costs fitted at 1: stages overlap otherwise"
+            "costs fitted at 1 outstanding do not explain the sweep at 32: the stages overlap differently"
                 .to_owned(),
         );
     }
@@ -515,11 +515,11 @@ fn check_link(c: &mut Calibration, tests: &MicroTests) {
         let all = ceiling * paths;
         let says = match seen / all {
             s if s > 1.0 + LINK_TOLERANCE => {
-                "more than it can: link, paths or MTU are others, or a cache of this host answered"
+                "more than they can carry: link, paths or MTU differ from the file, or a cache of this host answered"
             }
             s if s >= LINK_SEEN => "so the link is as described",
             _ => {
-                "which is no proof either way: something else may have been full; measure the raw link by another tool"
+                "which proves nothing: another resource may have been saturated; measure the raw link with another tool"
             }
         };
         c.remarks.push(format!(
@@ -529,7 +529,7 @@ fn check_link(c: &mut Calibration, tests: &MicroTests) {
     let Some(raw) = tests.raw_link_mb_s else { return };
     if ceiling.is_finite() && (raw / ceiling - 1.0).abs() > LINK_TOLERANCE {
         c.remarks.push(format!(
-            "the raw link carries {raw:.1} MB/s, its ceiling is {ceiling:.1}: look at MTU, duplex, drops, host CPU"
+            "the raw link carries {raw:.1} MB/s, its ceiling is {ceiling:.1}: check MTU, duplex, drops and host CPU"
         ));
     }
 }

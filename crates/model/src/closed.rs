@@ -70,7 +70,7 @@ struct Members {
     background_ns: f64,
 }
 
-/// Predicts a workload on a resolved.
+/// Predicts a workload on a resolved array.
 #[must_use]
 pub fn closed_form(resolved: &ResolvedArray, classes: &[Class], workload: &Workload) -> Outcome {
     let fast = without_slc(resolved, classes, workload);

@@ -67,7 +67,7 @@ pub struct ConcurrentWhatIf {
     pub says: String,
 }
 
-/// Predicts loads that run at the same time on one array, with so many simulated I/Os for each run.
+/// Predicts loads that run at the same time on one array, with this many simulated I/Os for each run.
 #[must_use]
 pub fn predict_concurrent(
     array: &Array,

@@ -16,7 +16,7 @@ use crate::rng::Rng;
 const DEPTHS: [usize; 13] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256];
 /// Requests served per table point: a standard error of about 2 % of the mean.
 const SERVED: usize = 500;
-/// A request waits at most so many times the queue length before it is served out of turn. 5 gives the shape
+/// A request waits at most this many times the queue length before it is served out of turn. 5 gives the shape
 /// seen on a real disk at QD 64 (p99/mean 4.4, max/mean 6), between FIFO and starvation.
 const AGE_LIMIT: usize = 5;
 /// Size of the table of service-time draws; a power of two, so that a draw is one mask.

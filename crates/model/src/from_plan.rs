@@ -105,7 +105,7 @@ fn workload(
 
 /// A line of the mix, and its replies the other way.
 fn lines(access: &spec::Access) -> Vec<Access> {
-    // Weights count bursts; a burst is so many I/Os.
+    // Weights count bursts; a burst is this many I/Os.
     let weight = f64::from(access.weight) * f64::from(access.burst.max(1));
     let line = |size: Bytes, read_pct: f64| Access { size, read_pct, random_pct: access.random, weight };
     let mut lines = vec![line(access.size, access.read)];

@@ -17,7 +17,7 @@ use serde::Serialize;
 pub const SOFTWARE_COST_UNKNOWN: &str = "software cost unknown";
 /// Engines that differ by more than this are both shown.
 pub const SHOW_BOTH_ABOVE: f64 = 0.10;
-/// A run whose write cache fills on the way is simulated whole up to so many I/Os (0.2 s of computing): before
+/// A run whose write cache fills on the way is simulated whole up to this many I/Os (0.2 s of computing): before
 /// and after are different loads, and no part stands for the other.
 const ABSORBING_IOS_MAX: u64 = 1_600_000;
 /// MiB, bytes.
@@ -28,7 +28,7 @@ const MIB: f64 = 1_048_576.0;
 pub enum Engines {
     /// Demand table and closed form: microseconds, no percentiles.
     Closed,
-    /// The simulation too, with so many seeds and I/Os per seed.
+    /// The simulation too, with this many seeds and I/Os per seed.
     Simulated {
         /// Runs with different seeds; their spread is the interval.
         seeds: u32,

@@ -121,7 +121,7 @@ pub struct RowModel {
     pub calibrated: String,
     /// I/Os in flight.
     pub outstanding: u32,
-    /// Drain and reopen after so many I/Os.
+    /// Drain and reopen after this many I/Os.
     pub reconnect_every: Option<u32>,
     /// Region, as a size.
     pub span: String,

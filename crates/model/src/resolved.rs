@@ -17,7 +17,7 @@ use crate::workload::{Access, Region, Workload};
 
 /// Fixed seed of the service tables: they are part of the model, not of a simulation run.
 const TABLE_SEED: u64 = 0xA55A;
-/// The elevator of a write-back cache sorts at most so many writes per member.
+/// The elevator of a write-back cache sorts at most this many writes per member.
 const DESTAGE_QUEUE: f64 = 256.0;
 /// Writes that a disk sorts per MiB of its own write cache, slow, nominal and fast. Published random-write rates of
 /// six disks with 32 to 256 MiB need 0.5 to 2.
@@ -121,11 +121,13 @@ impl ResolvedFlash {
 
     /// I/Os per second with `n` outstanding: `min(D/t (1 - (1 - 1/D)^n), controller, interface/size)`.
     ///
-    /// n requests over D dies at random keep `D (1 - (1 - 1/D)^n)` of them busy; t is the latency alone.
+    /// n requests over D dies at random keep `D (1 - (1 - 1/D)^n)` of them busy; t is the latency alone: the die, and
+    /// then the controller and the interface for the bytes of this I/O.
     #[must_use]
     pub fn rate(&self, kind: Kind, bytes: f64, n: f64) -> f64 {
         let busy = self.dies * (1.0 - (1.0 - 1.0 / self.dies).powf(n));
-        (busy / self.alone_ns[by(kind)] * 1e9).min(1e9 / self.controller_ns(kind, bytes))
+        let controller_ns = self.controller_ns(kind, bytes);
+        (busy / (self.die_ns(kind) + controller_ns) * 1e9).min(1e9 / controller_ns)
     }
 }
 

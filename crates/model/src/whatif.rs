@@ -68,7 +68,7 @@ pub struct Sweep {
     pub points: Vec<(f64, Prediction)>,
     /// The last value that still paid, when the curve flattens within the sweep.
     pub knee: Option<f64>,
-    /// One sentence: where it stops paying, and why.
+    /// One sentence: where the curve flattens, and why.
     pub says: String,
 }
 
@@ -145,17 +145,17 @@ pub fn sweep(
     let says = match (knee.and_then(|k| points.iter().find(|(v, _)| *v > k)), knee) {
         (Some((_, beyond)), Some(k)) if points.first().is_some_and(|(v, _)| *v == k) => {
             format!(
-                "raising {field} beyond {k} brings nothing: the load is limited by {}",
+                "raising {field} beyond {k} has no effect: the load is limited by {}",
                 beyond.limit_name()
             )
         }
         (Some((_, beyond)), Some(k)) => {
             format!(
-                "raising {field} stops paying at {k}: beyond it the load is limited by {}",
+                "raising {field} helps up to {k}; beyond it the load is limited by {}",
                 beyond.limit_name()
             )
         }
-        _ => format!("raising {field} pays over the whole range"),
+        _ => format!("raising {field} helps over the whole range"),
     };
     Ok(Sweep { field, points, knee, says })
 }

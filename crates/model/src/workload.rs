@@ -80,7 +80,7 @@ pub struct Workload {
     pub pieces: u32,
     /// Measured time.
     pub duration: Nanos,
-    /// Drain, reopen and rewind after so many I/Os of a worker.
+    /// Drain, reopen and rewind after this many I/Os of a worker.
     pub reconnect_every: Option<u32>,
     /// Pacing.
     pub pace: LoadModel,

@@ -52,14 +52,14 @@ pub struct Timeouts {
     pub io: Duration,
     /// For opening a TCP connection.
     pub connect: Duration,
-    /// A call without an answer for so long ends its connection, and is sent again on a new one.
+    /// A call without an answer for this long ends its connection, and is sent again on a new one.
     pub call: Duration,
-    /// A COMMIT fails after so long; it may have to write all that the server's memory holds. After half of it without
-    /// an answer its connection ends, and it is sent again.
+    /// A COMMIT fails after this long; it may have to write all that the server's memory holds. After half of it
+    /// without an answer its connection ends, and it is sent again.
     pub commit: Duration,
     /// Time between two pings of a connection.
     pub ping_interval: Duration,
-    /// A ping without an answer, and without any other byte received, for so long ends the connection. Servers whose
+    /// A ping without an answer, and without any other byte received, for this long ends the connection. Servers whose
     /// threads all wait for disks answer pings late, so it is not short.
     pub ping: Duration,
     /// How long commands wait while the server says nothing, on no connection; then they fail and the file is lost. A

@@ -13,7 +13,7 @@ use crate::xdr::XdrError;
 #[derive(Debug, Error)]
 pub enum CallError {
     /// The name has no address.
-    #[error("cannot find the address of {host}: {source}")]
+    #[error("cannot resolve the address of {host}: {source}")]
     Resolve {
         /// As given.
         host: String,
@@ -52,7 +52,8 @@ pub enum CallError {
     },
     /// The port mapper does not answer, and the default port failed too.
     #[error(
-        "the port mapper of {host} does not answer; give port= and mountport= (tried without it: {source})"
+        "the port mapper of {host} does not respond; add port= and mountport= to the address \
+         (tried without it: {source})"
     )]
     MapperSilent {
         /// Of the server.
@@ -77,7 +78,7 @@ pub enum CallError {
         source: Refusal,
     },
     /// The answer is broken.
-    #[error("the answer to {what} is broken: {source}")]
+    #[error("the response to {what} is malformed: {source}")]
     Answer {
         /// Which call.
         what: &'static str,
@@ -178,8 +179,8 @@ pub enum IoError {
     /// The server broke its word.
     #[error("{0}")]
     Broken(&'static str),
-    /// Given up after several tries.
-    #[error("given up after {attempts} attempts; the last one failed: {last}")]
+    /// Gave up after several attempts.
+    #[error("gave up after {attempts} attempts; the last one failed: {last}")]
     GivenUp {
         /// How often it was sent.
         attempts: u32,
@@ -187,7 +188,7 @@ pub enum IoError {
         last: String,
     },
     /// It did not end in the time that an I/O has.
-    #[error("given up because it did not complete within {waited_s} s; last error: {last}")]
+    #[error("gave up because it did not complete within {waited_s} s; last error: {last}")]
     Expired {
         /// The limit, s.
         waited_s: u64,

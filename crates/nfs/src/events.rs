@@ -12,7 +12,7 @@ pub enum EventKind {
     Down {
         /// Why.
         cause: String,
-        /// Calls in the air.
+        /// Calls in flight.
         calls: u32,
     },
     /// An attempt to connect again failed.

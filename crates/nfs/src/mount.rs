@@ -27,7 +27,7 @@ const FLAVORS_MAX: u32 = 64;
 pub struct Export {
     /// Directory.
     pub path: String,
-    /// Hosts and groups it is exported to; none: everybody.
+    /// Hosts and groups it is exported to; none: everyone.
     pub groups: Vec<String>,
 }
 
@@ -102,7 +102,7 @@ pub fn status_words(status: u32) -> &'static str {
         63 => "the name is too long (MNT3ERR_NAMETOOLONG)",
         10_004 => "not supported (MNT3ERR_NOTSUPP)",
         10_006 => "a failure on the server (MNT3ERR_SERVERFAULT)",
-        _ => "a status that the standard does not know",
+        _ => "a status that RFC 1813 does not define",
     }
 }
 

@@ -88,7 +88,7 @@ pub fn write_call(writer: &mut Writer, xid: u32, procedure: Procedure, credentia
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum Refusal {
     /// It speaks another RPC.
-    #[error("the server speaks RPC versions {low} to {high} only")]
+    #[error("the server supports RPC versions {low} to {high} only")]
     RpcVersion {
         /// Lowest.
         low: u32,
@@ -96,16 +96,16 @@ pub enum Refusal {
         high: u32,
     },
     /// It does not take our credentials.
-    #[error("the server refuses our credentials: {}", auth_words(*status))]
+    #[error("the server rejected the credentials: {}", auth_words(*status))]
     Auth {
         /// `auth_stat`.
         status: u32,
     },
     /// The program is not there.
-    #[error("the server does not serve this program on this port")]
+    #[error("this program is not available on this port of the server")]
     NoProgram,
     /// The program has other versions.
-    #[error("the server serves versions {low} to {high} of this program only")]
+    #[error("the server supports versions {low} to {high} of this program only")]
     Version {
         /// Lowest.
         low: u32,
@@ -113,10 +113,10 @@ pub enum Refusal {
         high: u32,
     },
     /// The procedure is not there.
-    #[error("the server does not know this procedure")]
+    #[error("the server does not support this procedure")]
     NoProcedure,
     /// It did not understand the arguments.
-    #[error("the server did not understand our call")]
+    #[error("the server could not decode the call")]
     Garbage,
     /// It has troubles of its own.
     #[error("the server reports a system error")]
@@ -129,8 +129,8 @@ fn auth_words(status: u32) -> &'static str {
         2 => "the client must begin a new session",
         3 => "bad verifier",
         4 => "rejected verifier",
-        5 => "AUTH_SYS is too weak for it; allow sec=sys on the export",
-        _ => "for a reason it does not name",
+        5 => "AUTH_SYS is too weak; allow sec=sys on the export",
+        _ => "no reason given",
     }
 }
 

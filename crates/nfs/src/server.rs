@@ -51,7 +51,7 @@ impl Server {
             {
                 Ok(Some(port)) => port,
                 Ok(None) => {
-                    let next = "start its NFS service with version 3, or give the port: port=2049";
+                    let next = "enable NFS version 3 on it, or give the port: port=2049";
                     return Err(CallError::NotServed {
                         host: config.host,
                         what: "NFS version 3 over TCP",
@@ -314,7 +314,7 @@ fn ask_port(
     let config = ServerConfig { patience: config.patience.min(MAPPER_PATIENCE), ..config.clone() };
     let mut mapper = Channel::open(&config, "the port mapper", addresses)?;
     mapper.credentials = None;
-    let what = "the question to the port mapper";
+    let what = "the request to the port mapper";
     let results = mapper.call(what, portmap::GETPORT, &portmap::getport(program, version))?;
     portmap::port(&results).map_err(|source| CallError::Answer { what, source })
 }
@@ -365,7 +365,10 @@ impl Channel {
             let at = head.results.map_err(|source| CallError::Refused { what, source })?;
             return Ok(answer[at..].to_vec());
         }
-        Err(broken(io::Error::new(io::ErrorKind::InvalidData, "the server answers other calls than ours")))
+        Err(broken(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "the server answered a call that was not sent",
+        )))
     }
 
     fn record(&mut self, deadline: Instant) -> io::Result<Vec<u8>> {
@@ -377,7 +380,7 @@ impl Channel {
             let mark = u32::from_be_bytes(mark);
             let length = (mark & !LAST_FRAGMENT) as usize;
             if all.len() + length > ANSWER_BYTES_MAX {
-                return Err(invalid("the server announces an answer beyond reason"));
+                return Err(invalid("the server announced an implausibly large reply"));
             }
             let from = all.len();
             all.resize(from + length, 0);
@@ -387,7 +390,7 @@ impl Channel {
                 return Ok(all);
             }
             if fragments > SKIPPED_MAX * 64 {
-                return Err(invalid("the server sends an answer in endless pieces"));
+                return Err(invalid("the server split a reply into too many fragments"));
             }
         }
     }

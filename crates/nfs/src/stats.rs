@@ -11,7 +11,7 @@ pub struct ConnectionStatus {
     pub path: u8,
     /// True if it serves I/O.
     pub is_up: bool,
-    /// Calls in the air or bound to it.
+    /// Calls in flight or bound to it.
     pub outstanding: u32,
     /// Our and the server's address, while connected.
     pub addresses: Option<(std::net::SocketAddr, std::net::SocketAddr)>,

@@ -6,17 +6,17 @@
 
 use thiserror::Error;
 
-/// A message that is not what it should be.
+/// A malformed message.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum XdrError {
     /// It ends too early.
-    #[error("the answer ends in the middle of {what}")]
+    #[error("the reply ends in the middle of {what}")]
     Short {
         /// What should have come.
         what: &'static str,
     },
     /// It announces more than there may be.
-    #[error("{what} of {bytes} bytes is beyond the {most} there may be")]
+    #[error("{what} of {bytes} bytes exceeds the limit of {most}")]
     TooLong {
         /// What.
         what: &'static str,
@@ -26,7 +26,7 @@ pub enum XdrError {
         most: u32,
     },
     /// A value that has no meaning.
-    #[error("{value} is no {what}")]
+    #[error("{value} is not a valid {what}")]
     Value {
         /// What it should be.
         what: &'static str,
@@ -34,7 +34,7 @@ pub enum XdrError {
         value: u32,
     },
     /// Bytes are left over.
-    #[error("{bytes} bytes too many at the end of the answer")]
+    #[error("{bytes} unexpected bytes at the end of the reply")]
     Trailing {
         /// How many.
         bytes: usize,
@@ -209,9 +209,9 @@ mod tests {
     #[test]
     fn what_is_broken_is_named() {
         let message = |bytes: &[u8]| Reader::new(bytes).opaque(8, "a handle").unwrap_err().to_string();
-        assert_eq!(message(&[0, 0]), "the answer ends in the middle of a handle");
-        assert_eq!(message(&[0, 0, 0, 3, 1, 2, 3]), "the answer ends in the middle of a handle");
-        assert_eq!(message(&[255; 8]), "a handle of 4294967295 bytes is beyond the 8 there may be");
-        assert_eq!(Reader::new(&[0, 0, 0, 2]).bool("flag").unwrap_err().to_string(), "2 is no flag");
+        assert_eq!(message(&[0, 0]), "the reply ends in the middle of a handle");
+        assert_eq!(message(&[0, 0, 0, 3, 1, 2, 3]), "the reply ends in the middle of a handle");
+        assert_eq!(message(&[255; 8]), "a handle of 4294967295 bytes exceeds the limit of 8");
+        assert_eq!(Reader::new(&[0, 0, 0, 2]).bool("flag").unwrap_err().to_string(), "2 is not a valid flag");
     }
 }

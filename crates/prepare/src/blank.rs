@@ -108,7 +108,7 @@ impl Examination {
                 copied = copy.write_all_at(bytes, offset_bytes);
             }
         })?;
-        copied.map_err(|error| format!("what was read cannot be kept for examination: {error}"))?;
+        copied.map_err(|error| format!("cannot store the samples for examination: {error}"))?;
         Ok(done)
     }
 

@@ -71,7 +71,7 @@ fn why_kept(removal: Removal) -> Option<&'static str> {
     match removal {
         Removal::Removed => None,
         Removal::NotOurs => Some("Assay did not create it"),
-        Removal::Elsewhere => Some("its name leads to another file by now, or to none"),
+        Removal::Elsewhere => Some("its name now refers to another file, or to none"),
         Removal::InUse => Some("another run uses it"),
     }
 }

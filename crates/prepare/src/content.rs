@@ -127,7 +127,7 @@ impl fmt::Display for Refill {
             Self::OtherData { holds, needs: FillContent::Unique } => {
                 write!(f, "it holds {} of an earlier run, and this plan needs unique data", holds.words())
             }
-            Self::Holes => f.write_str("parts of it are holes since it was filled"),
+            Self::Holes => f.write_str("parts of it have become holes since it was filled"),
         }
     }
 }
@@ -164,7 +164,7 @@ pub(crate) fn needed(plan: &Plan, marker: &Marker, filled_bytes: u64, holes: Hol
     Fill { from_bytes: 0, content, refill }
 }
 
-/// Whether parts of what was filled are holes by now.
+/// Whether parts of the filled region have become holes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Holes {
     None,

@@ -37,7 +37,7 @@ impl<'c> OpenContext<'c> {
         self.warnings.push(Warning {
             rule: "unlocked".into(),
             says: format!(
-                "{target}: cannot lock it ({error}), so another run of Assay on it would not be noticed."
+                "{target}: cannot lock it ({error}), so another run of Assay on it would not be detected."
             ),
             next: String::new(),
         });

@@ -7,7 +7,7 @@ use assay_spec::units::Bytes;
 use assay_target::OpenError;
 use thiserror::Error;
 
-/// Why a target cannot be used. Whatever it says, nothing was written.
+/// Why a target cannot be used. Nothing was written, unless it is one of those of filling, or says what is left.
 #[derive(Debug, Error)]
 pub enum PrepareError {
     /// No target was given.
@@ -130,7 +130,7 @@ pub enum PrepareError {
     ForeignFile {
         /// The path.
         path: String,
-        /// "was not made by Assay" and the like.
+        /// "was not created by Assay" and the like.
         why: &'static str,
         /// The test that writes.
         test: String,
@@ -323,6 +323,14 @@ pub enum PrepareError {
         /// The system's words.
         source: io::Error,
     },
+    /// Opening failed, and what it had changed could not be taken back.
+    #[error("{source}; what was done before could not be taken back: {left}")]
+    NotUndone {
+        /// What is left, a clause each.
+        left: String,
+        /// Why opening failed.
+        source: Box<PrepareError>,
+    },
     /// Filling failed.
     #[error("filling {path} failed at {at}: {why}")]
     Fill {
@@ -350,9 +358,7 @@ impl PrepareError {
 
     /// Of a file whose blocks carry no stamps; `name` is what `--overwrite` takes for it.
     pub(crate) fn unfilled_file(path: String, name: &str) -> Self {
-        let next = format!(
-            "choose another name, which is then filled, or allow this one to be lost: --overwrite {name}"
-        );
+        let next = format!("choose another name, or allow this file to be overwritten: --overwrite {name}");
         Self::VerifyUnfilled { path, next }
     }
 

@@ -227,7 +227,39 @@ pub(crate) fn check_stamps(
     Ok(())
 }
 
+/// A file that opening creates or writes to.
+pub(crate) struct Touched {
+    path: PathBuf,
+    real: PathBuf,
+    /// Length before; `None` where it was not there.
+    length: Option<u64>,
+}
+
+impl Touched {
+    /// Returns what is left of it after opening failed, a clause.
+    pub(crate) fn left(&self) -> Option<String> {
+        let now = std::fs::symlink_metadata(&self.real).ok().map(|metadata| metadata.len());
+        match (self.length, now) {
+            (None, Some(_)) => Some(format!("{} was created", text(&self.path))),
+            (Some(before), Some(now)) if before != now => {
+                Some(format!("{} was written to", text(&self.path)))
+            }
+            _ => None,
+        }
+    }
+}
+
 impl InspectedFile {
+    /// What opening it changes; `None` where it is only read.
+    pub(crate) fn touched(&self) -> Option<Touched> {
+        let length = match (&self.state, &self.held) {
+            (FileState::Foreign, _) => return None,
+            (_, Some(held)) => Some(held.file.metadata().ok()?.len()),
+            (_, None) => None,
+        };
+        Some(Touched { path: self.path.clone(), real: self.real.clone(), length })
+    }
+
     /// How `--overwrite` names it: by any path that leads to it.
     pub(crate) fn nameable(&self) -> Nameable<'_> {
         let (address, known_as) = (text(&self.path), text(&self.path));

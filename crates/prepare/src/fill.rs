@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use assay_spec::NfsSync;
 use assay_spec::units::Bytes;
-use assay_target::lun::LunMember;
+use assay_target::lun::{LunMember, UnitWatch};
 use assay_target::nfs::NfsMember;
 use assay_target::remote::Moment;
 use assay_target::rng::{BulkRng, derive};
@@ -95,7 +95,10 @@ impl Writing<'_> {
         let member = match self.member {
             member @ (Member::Null { .. } | Member::Simulated(_)) => member.clone(),
             Member::File(of) => Member::File(FileMember { durability, ..of.clone() }),
-            Member::Lun(of) => Member::Lun(Box::new(LunMember { durability, ..(**of).clone() })),
+            Member::Lun(of) => {
+                let watch = UnitWatch::Closely;
+                Member::Lun(Box::new(LunMember { durability, watch, ..(**of).clone() }))
+            }
             Member::Nfs(of) => {
                 let mut member = NfsMember { durability, ..(**of).clone() };
                 member.address.sync = NfsSync::Unstable;
@@ -231,7 +234,7 @@ impl Filling<'_> {
             (Some(why), _) => Err(format!("COMMIT: {why}")),
             (None, 0) => Ok(()),
             (None, writes) => Err(format!(
-                "the server restarted meanwhile, and {writes} writes that it had not committed may be lost; run again"
+                "the server restarted during the fill, and {writes} uncommitted writes may be lost; run again"
             )),
         }
     }

@@ -41,6 +41,7 @@ use assay_spec::{Address, Plan};
 use assay_target::{IoEngine, Member};
 
 use context::{FillContext, InspectContext, OpenContext};
+use file::Touched;
 use target::{Inspected, Prepared};
 
 pub use check::{PathInspection, PathInspectionKind, inspect_path};
@@ -97,13 +98,18 @@ pub fn open<'p>(
     let memory_bytes = memory::left_for_buffers(plan, &span_bytes, host)?;
     // The look at the last one may have taken long: all are still what they were before the first is touched.
     inspected.iter_mut().try_for_each(Inspected::confirm)?;
+    let touched: Vec<Touched> = inspected.iter().filter_map(Inspected::touched).collect();
     let targets = PreparedTargets { warnings, io, memory_bytes, targets: Vec::new() };
     let mut open = OpenTargets { plan, options, targets };
     match open.open_all(inspected) {
         Ok(()) => Ok(open),
         Err(error) => {
             open.abandon();
-            Err(error)
+            let left: Vec<String> = touched.iter().filter_map(Touched::left).collect();
+            match left.is_empty() {
+                true => Err(error),
+                false => Err(PrepareError::NotUndone { left: left.join("; "), source: Box::new(error) }),
+            }
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use assay_record::{
@@ -10,8 +11,8 @@ use assay_record::{
 use assay_spec::{IscsiAddress, IscsiPortal, PathPolicy};
 use assay_target::file::Lock;
 use assay_target::lun::{
-    self, Credentials, DiscoveredTarget, LunLook, LunMember, LunReader, Provision, Secret, credentials, look,
-    with_all_portals,
+    self, Credentials, DiscoveredTarget, LunLook, LunMember, LunReader, Provision, Secret, UnitWatch,
+    credentials, look, with_all_portals,
 };
 use assay_target::{AccessMode, Durability, HeadCheck, Member, OpenError};
 
@@ -182,8 +183,10 @@ pub(crate) fn inspect(
         span_bytes: facts.span_bytes,
         block_bytes: looked.block_bytes,
         transfer_bytes_max: looked.transfer_bytes_max,
-        proof: std::sync::Arc::default(),
+        // What is only read may be somebody's who writes to it.
+        proof: if writer.is_some() { looked.proof } else { Arc::default() },
         looked: Some(looked.identity),
+        watch: UnitWatch::Regularly,
         head: HeadCheck::Nothing,
     };
     Ok(InspectedLun { address: name, member, facts, troubles: looked.path_events, lock: None })

@@ -16,7 +16,7 @@ pub(crate) trait MarkedFile {
     fn member(&self) -> Member;
     /// Its length now, bytes.
     fn length_bytes(&self) -> Result<u64, PrepareError>;
-    /// Whether parts of its first `filled_bytes` are holes by now.
+    /// Whether parts of its first `filled_bytes` have become holes.
     fn holes(&self, filled_bytes: u64) -> Result<Holes, PrepareError>;
     /// Reserves the space that a fill is about to write, where that can be done.
     fn reserve(&self) -> Result<(), PrepareError>;
@@ -72,7 +72,7 @@ fn write_missing(
     Ok(Content::Prepared)
 }
 
-/// Returns how long a run may write after it marked its file, s: the time that the plan takes and a fill of so many
+/// Returns how long a run may write after it marked its file, s: the time that the plan takes and a fill of this many
 /// bytes, and a reserve. `timeout_s`: as of [`MarkedFile`].
 pub(crate) fn open_for_s(plan: &Plan, fill_bytes: u64, timeout_s: u32) -> u64 {
     /// The slowest fill that is reckoned with.

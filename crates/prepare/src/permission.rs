@@ -91,9 +91,9 @@ impl WhyForeign {
     /// For a sentence: `FILE …`.
     fn words(self) -> &'static str {
         match self {
-            Self::NotMade => "was not made by Assay",
-            Self::Void(VoidMark::Copied) => "is a copy of a file that Assay made",
-            Self::Void(VoidMark::Changed) => "was made by Assay and was changed since",
+            Self::NotMade => "was not created by Assay",
+            Self::Void(VoidMark::Copied) => "is a copy of a file that Assay created",
+            Self::Void(VoidMark::Changed) => "was created by Assay and has been modified since",
             Self::Void(VoidMark::OtherVersion) => "was marked by another version of Assay",
         }
     }

@@ -58,7 +58,7 @@ fn check_one(need: &Need) -> Result<(), PrepareError> {
         free: whole_mib(filesystem.free_bytes),
         reserve: whole_mib(reserve),
         next: match whole_mib((usable + need.held_bytes) / need.names.len() as u64) {
-            Bytes(0) => "make room there, or choose another place".into(),
+            Bytes(0) => "free some space there, or choose another location".into(),
             most => format!("use --size {most} or less"),
         },
     })

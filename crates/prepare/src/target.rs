@@ -10,7 +10,7 @@ use crate::closed::Closed;
 use crate::context::{FillContext, InspectContext, OpenContext};
 use crate::device::{DeviceTarget, InspectedDevice};
 use crate::error::PrepareError;
-use crate::file::{FileTarget, InspectedFile};
+use crate::file::{FileTarget, InspectedFile, Touched};
 use crate::lun::{InspectedLun, LunTarget};
 use crate::nfs::{InspectedNfs, NfsTarget};
 use crate::null::NullTarget;
@@ -86,6 +86,14 @@ impl Inspected {
             Self::File(target) => target.need(),
             Self::Nfs(target) => Ok(target.need()),
             Self::Null(_) | Self::Sim(_) | Self::Device(_) | Self::Lun(_) => Ok(None),
+        }
+    }
+
+    /// What opening it changes on this host; `None` where that is nothing, or is not seen from here.
+    pub(crate) fn touched(&self) -> Option<Touched> {
+        match self {
+            Self::File(target) => target.touched(),
+            Self::Null(_) | Self::Sim(_) | Self::Device(_) | Self::Lun(_) | Self::Nfs(_) => None,
         }
     }
 

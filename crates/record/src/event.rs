@@ -5,6 +5,7 @@ use assay_spec::Plan;
 use serde::{Deserialize, Serialize};
 
 use crate::connection::TcpPathFacts;
+use crate::diagnosis::DiagnosisFacts;
 use crate::host::{HostFacts, HostSample, TargetFacts};
 use crate::latency::Latency;
 use crate::setting::RunSetting;
@@ -78,6 +79,9 @@ pub struct RunHeader {
     /// What surrounds the run: its repetitions, its journal, the price of its targets, the tester's own limits.
     #[serde(default, skip_serializing_if = "RunSetting::is_empty")]
     pub setting: RunSetting,
+    /// What the tests of the plan are, if they are the experiments of a diagnosis; `None` for every other run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diagnosis: Option<DiagnosisFacts>,
 }
 
 /// Where results come from that another tool measured.
@@ -224,9 +228,56 @@ pub struct PathEnd {
     pub tcp: Option<TcpPathFacts>,
 }
 
+impl PathEnd {
+    /// Returns the I/Os that went over the path.
+    #[must_use]
+    pub fn ops(&self) -> u64 {
+        self.reads + self.writes
+    }
+
+    /// Returns the bytes that went over the path.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.read_bytes + self.write_bytes
+    }
+
+    /// Adds what another worker of the same job sent over the same path.
+    pub fn merge(&mut self, other: &Self) {
+        self.is_up &= other.is_up;
+        self.reads += other.reads;
+        self.writes += other.writes;
+        self.read_bytes += other.read_bytes;
+        self.write_bytes += other.write_bytes;
+        self.retries += other.retries;
+        self.errors += other.errors;
+        self.failures += other.failures;
+        self.latency.merge(&other.latency);
+        self.ping.merge(&other.ping);
+        self.tcp = self.tcp.or(other.tcp);
+    }
+}
+
 impl StepEnd {
     /// How many failures, and how many mismatches, are kept in full.
     pub const KEPT: usize = 16;
+
+    /// The end of a step without failures, paths, writes, placements and gaps.
+    #[must_use]
+    pub fn new(step: StepId, reason: StepReason, jobs: Vec<JobEnd>, cpu: StepCpu) -> Self {
+        Self {
+            step,
+            reason,
+            jobs,
+            cpu,
+            failures: Vec::new(),
+            mismatches: Vec::new(),
+            mismatch_count: 0,
+            paths: Vec::new(),
+            writes: Vec::new(),
+            workers: Vec::new(),
+            gaps: Vec::new(),
+        }
+    }
 }
 
 /// Why a step ended.

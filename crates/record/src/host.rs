@@ -214,7 +214,7 @@ pub struct HostSample {
     /// What the TCP connections of this process to the targets did.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tcp: Vec<TcpSample>,
-    /// What the network interfaces under the targets counted, for everybody.
+    /// What the network interfaces under the targets counted, for the whole host.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<LinkSample>,
 }

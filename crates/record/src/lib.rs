@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod connection;
+mod diagnosis;
 mod event;
 mod gap;
 mod host;
@@ -19,6 +20,7 @@ mod stats;
 mod version;
 
 pub use connection::{Agreed, LunFacts, PathFacts, PingFacts, TcpPathFacts};
+pub use diagnosis::{DiagnosisFacts, Experiment};
 pub use event::{
     Event, Failure, Imported, JobEnd, Mismatch, Outcome, PathEnd, Phase, PlacementReason, RunEvent,
     RunHeader, Stamp, StepCpu, StepEnd, StepId, StepReason, Warning, WorkerPlacement,

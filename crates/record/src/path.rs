@@ -247,7 +247,7 @@ impl InterfaceCounters {
     }
 }
 
-/// What an interface under the targets did during about one second, for everybody.
+/// What an interface under the targets did during about one second, for the whole host.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct LinkSample {
     /// Its name.

@@ -8,7 +8,7 @@ use assay_model::quantity::Bounds;
 use serde_json::{Value, json};
 
 use crate::layout::wrap;
-use crate::number::{rounded, short};
+use crate::number::{long, rounded, short};
 use crate::prediction::{interval, interval_json};
 use crate::table::{self, Column, Decimals, Format, Narrow, Row, Table};
 use crate::text::{Detail, TextOptions, first_sentence, mark};
@@ -280,8 +280,8 @@ fn expected_line(comparison: &Comparison, cells: &[(usize, &Cell)]) -> Option<St
     // What shipped arrays say of software was fitted to these very tables, which would judge themselves by it.
     let is_article = |i: usize| comparison.sides[i].source == Source::Article;
     let words = |i: usize, c: &Cell, e: Bounds| match (c.is_bound, is_article(i)) {
-        (true, true) => format!("at most {} of the hardware, by data sheets alone", short(e.hi)),
-        (true, false) => format!("at most {} (software cost unknown)", short(e.hi)),
+        (true, true) => format!("at most {} of the hardware, by data sheets alone", long(e.hi)),
+        (true, false) => format!("at most {} (software cost unknown)", long(e.hi)),
         (false, _) => interval(e),
     };
     let measured = |c: &Cell, e: Bounds| ratio_text(Estimate::bare(c.iops / e.value));

@@ -4,8 +4,7 @@ use assay_analysis::{RunSummary, SteadyState, TesterUse, tester_limits};
 use assay_record::RunHeader;
 
 use crate::layout::wrap;
-use crate::number::short;
-use crate::table::separated;
+use crate::number::{separated, short};
 
 /// A rate above this share of the null ceiling is near it; the finding `near-null-ceiling` says the same.
 const NEAR: f64 = 0.7;

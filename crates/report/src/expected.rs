@@ -7,7 +7,7 @@ use assay_model::resolved::Software;
 use serde_json::{Value, json};
 
 use crate::layout::wrap;
-use crate::number::{rounded, short};
+use crate::number::{long, rounded};
 use crate::prediction::{interval, prediction_json, simulated_json};
 use crate::svg::escape;
 use crate::table::{self, Align, Column, Decimals, Format, Narrow, Table};
@@ -89,7 +89,7 @@ struct Expected {
 impl Expected {
     fn iops_words(&self) -> String {
         match self.is_bound {
-            true => format!("at most {}", short(self.iops.hi)),
+            true => format!("at most {}", long(self.iops.hi)),
             false => interval(self.iops),
         }
     }

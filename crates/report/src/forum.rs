@@ -3,8 +3,9 @@
 use assay_analysis::{Cost, JobSummary, OpSummary, StepSummary, precision};
 use assay_record::{Latency, PathEnd, Price};
 
-use crate::number::{self, TimeUnit};
-use crate::table::{Cell, Column, Decimals, Narrow, Row, Table, separated};
+use crate::network::PathUse;
+use crate::number::{self, TimeUnit, separated};
+use crate::table::{Cell, Column, Decimals, Narrow, Row, Table};
 
 /// Names of tests keep this many columns where text is narrow: those of the forum's tests fit.
 const NAME_COLUMNS: usize = 24;
@@ -139,21 +140,14 @@ fn job_row(job: &JobSummary, unit: TimeUnit) -> Row {
 
 /// Share and portal in the name; rates over the window of the path's job.
 fn path_row(path: &PathEnd, step: &StepSummary, unit: TimeUnit) -> Row {
-    let ops_of = crate::network::path_ops;
-    let of_job: u64 = step.paths.iter().filter(|p| p.job == path.job).map(ops_of).sum();
-    let seconds = step.jobs.get(path.job as usize).map_or(step.seconds, |job| job.seconds);
-    let ops = ops_of(path) as f64;
+    let PathUse { ops_share, iops, mib_per_s, in_flight, .. } = PathUse::of(path, step);
     let state = if path.is_up { "" } else { ", down" };
-    let share = 100.0 * ops / (of_job as f64).max(1.0);
+    let share = 100.0 * ops_share.unwrap_or(0.0);
     let portal = path.portal.strip_suffix(DEFAULT_PORT).unwrap_or(&path.portal);
-    let mut cells: Vec<Cell> = vec![
-        format!("  path {} {portal} {share:.1} %{state}", path.path).into(),
-        (crate::network::path_bytes(path) as f64 / f64::from(1 << 20) / seconds).into(),
-        (ops / seconds).into(),
-        Cell::Empty,
-    ];
+    let name = format!("  path {} {portal} {share:.1} %{state}", path.path);
+    let mut cells: Vec<Cell> = vec![name.into(), mib_per_s.into(), iops.into(), Cell::Empty];
     cells.extend(times(&path.latency, unit));
-    cells.extend([(path.latency.sum_ns() as f64 / 1e9 / seconds).into(), Cell::Empty]);
+    cells.extend([in_flight.into(), Cell::Empty]);
     Row::Part(cells)
 }
 
@@ -177,7 +171,7 @@ pub fn step_line(step: &StepSummary) -> String {
     if let Some(words) = instead(step) {
         return words;
     }
-    let short = |value: f64| separated(&number::short(value));
+    let short = number::long;
     let total = &step.total;
     let p99 = total.waited().quantile_ns(0.99).map(|ns| {
         let unit = TimeUnit::for_means(&[total.waited().mean_ns().unwrap_or(ns)]);

@@ -25,6 +25,7 @@ const STYLE: &str = include_str!("html/style.css");
 pub fn report(header: &RunHeader, summary: &RunSummary, findings: &[Finding], meta: Meta<'_>) -> String {
     let mut page = page_start(&format!("{} · {}", header.plan.name, header.run));
     page.push_str(&heading(header, summary, meta));
+    page.push_str(&crate::diagnosis::html(header, summary));
     page.push_str(&tables::summary(summary));
     page.push_str(&findings_list(findings));
     let has_verdict = meta.judgement.is_some_and(|judgement| judgement.verdict.is_some());

@@ -1,5 +1,6 @@
 //! The document `assay run --json` prints: `docs/assay.run-1.schema.json`.
 
+use assay_analysis::diagnose::diagnose;
 use assay_analysis::estimate::Estimate;
 use assay_analysis::{
     Cost, DiskUse, Finding, JobSummary, Judgement, OpSummary, Point, Precision, RunSummary, StepSummary,
@@ -10,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use crate::Meta;
 use crate::expected::step_json;
-use crate::network::{LinkUse, path_bytes, path_ops};
+use crate::network::{LinkUse, PathUse};
 use crate::number::{iso, rounded};
 
 /// Name and version of the document's form. Fields may be added to it; none changes its meaning or goes away.
@@ -43,6 +44,7 @@ pub fn document(header: &RunHeader, summary: &RunSummary, findings: &[Finding], 
         "findings": findings,
         "verdict": meta.judgement.and_then(|j| j.verdict.as_ref()),
         "limits": limits(header, summary),
+        "diagnosis": diagnose(header, summary),
     })
 }
 
@@ -149,20 +151,16 @@ fn links(of: &LinkUse) -> Value {
 
 /// Shares are of the I/Os and bytes of the path's own job.
 fn path(path: &PathEnd, step: &StepSummary) -> Value {
-    let of_job: Vec<&PathEnd> = step.paths.iter().filter(|p| p.job == path.job).collect();
-    let share = |part: u64, whole: u64| if whole == 0 { None } else { rounded(part as f64 / whole as f64) };
-    let (ops, bytes) = (path_ops(path), path_bytes(path));
-    let seconds = step.jobs.get(path.job as usize).map_or(step.seconds, |job| job.seconds);
-    let mib_per_s = bytes as f64 / f64::from(1 << 20) / seconds;
+    let PathUse { ops_share, bytes_share, mib_per_s, .. } = PathUse::of(path, step);
     json!({
         "job": path.job,
         "path": path.path,
         "portal": path.portal,
         "is_up": path.is_up,
-        "ops": ops,
-        "ops_share": share(ops, of_job.iter().map(|p| path_ops(p)).sum()),
-        "bytes": bytes,
-        "bytes_share": share(bytes, of_job.iter().map(|p| path_bytes(p)).sum()),
+        "ops": path.ops(),
+        "ops_share": ops_share.and_then(rounded),
+        "bytes": path.bytes(),
+        "bytes_share": bytes_share.and_then(rounded),
         "mib_per_s": if step.unmeasured.is_none() { rounded(mib_per_s) } else { None },
         "reads": path.reads,
         "writes": path.writes,

@@ -8,6 +8,7 @@
 
 pub mod compare;
 mod conduct;
+pub mod diagnosis;
 pub mod escape;
 pub mod expected;
 mod forum;

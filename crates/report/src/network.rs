@@ -10,14 +10,35 @@ use assay_spec::units::{Bytes, MIB};
 /// From this share of their ceiling on, links are full: acknowledgements and pauses take the rest.
 const FULL: f64 = 0.95;
 
-/// Returns the I/Os that went over a path.
-pub(crate) fn path_ops(path: &PathEnd) -> u64 {
-    path.reads + path.writes
+/// What a path carried of its job: the numbers of its row in the table and in JSON.
+pub(crate) struct PathUse {
+    /// Share of the job's I/Os, in \[0, 1\]; `None` if there were none.
+    pub(crate) ops_share: Option<f64>,
+    /// Share of the job's bytes, in \[0, 1\]; `None` if there were none.
+    pub(crate) bytes_share: Option<f64>,
+    /// I/Os per second of the job's measured window.
+    pub(crate) iops: f64,
+    /// 2^20 bytes per second of the job's measured window.
+    pub(crate) mib_per_s: f64,
+    /// Mean number of I/Os in flight on the path.
+    pub(crate) in_flight: f64,
 }
 
-/// Returns the bytes that went over a path.
-pub(crate) fn path_bytes(path: &PathEnd) -> u64 {
-    path.read_bytes + path.write_bytes
+impl PathUse {
+    pub(crate) fn of(path: &PathEnd, step: &StepSummary) -> Self {
+        let of_job = |count: fn(&PathEnd) -> u64| {
+            step.paths.iter().filter(|other| other.job == path.job).map(count).sum::<u64>()
+        };
+        let share = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
+        let seconds = step.jobs.get(path.job as usize).map_or(step.seconds, |job| job.seconds);
+        Self {
+            ops_share: share(path.ops(), of_job(PathEnd::ops)),
+            bytes_share: share(path.bytes(), of_job(PathEnd::bytes)),
+            iops: path.ops() as f64 / seconds,
+            mib_per_s: path.bytes() as f64 / MIB as f64 / seconds,
+            in_flight: path.latency.sum_ns() as f64 / 1e9 / seconds,
+        }
+    }
 }
 
 /// Everything known of a path, each with its name, in the order in which packets meet it.

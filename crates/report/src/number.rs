@@ -45,7 +45,7 @@ pub(crate) fn column(values: &[Option<f64>]) -> Vec<String> {
     values.iter().map(|v| cell(*v, decimals)).collect()
 }
 
-/// One value with so many decimals, or a dash where there is none.
+/// One value with this many decimals, or a dash where there is none.
 pub(crate) fn cell(value: Option<f64>, decimals: usize) -> String {
     match value {
         Some(v) if v.is_finite() => format!("{v:.decimals$}"),
@@ -63,6 +63,28 @@ pub(crate) fn short(value: f64) -> String {
         v if v >= 0.01 => format!("{value:.2}"),
         _ => format!("{value:.1e}"),
     }
+}
+
+/// Returns a written number with its thousands separated: `12,345.6`. Numbers in exponent form stay as they are.
+pub(crate) fn separated(number: &str) -> String {
+    let (sign, digits) = number.strip_prefix('-').map_or(("", number), |rest| ("-", rest));
+    let whole = digits.split('.').next().unwrap_or_default();
+    if whole.len() <= 3 || !whole.bytes().all(|b| b.is_ascii_digit()) {
+        return number.to_owned();
+    }
+    let mut text = sign.to_owned();
+    for (index, digit) in whole.chars().enumerate() {
+        if index > 0 && (whole.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text + &digits[whole.len()..]
+}
+
+/// Returns what `short` writes, with its thousands separated.
+pub(crate) fn long(value: f64) -> String {
+    separated(&short(value))
 }
 
 /// A size as people say it: `7.8 GiB`.
@@ -103,6 +125,21 @@ fn stamp(unix_ms: u64, format: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn thousands_are_separated_in_whole_numbers_only() {
+        for (number, text) in [
+            ("0.12", "0.12"),
+            ("999", "999"),
+            ("1000", "1,000"),
+            ("-12345.67", "-12,345.67"),
+            ("1234567", "1,234,567"),
+            ("1.0e-5", "1.0e-5"),
+            ("-", "-"),
+        ] {
+            assert_eq!(separated(number), text);
+        }
+    }
 
     #[test]
     fn a_column_has_one_count_of_decimals() {

@@ -11,7 +11,7 @@ use assay_model::whatif::{Sweep, WhatIf};
 use serde_json::{Value, json};
 
 use crate::layout::wrap;
-use crate::number::{rounded, short, size};
+use crate::number::{long, rounded, size};
 use crate::options::{Detail, TextOptions};
 use crate::table::{Align, Cell, Column, Format, Narrow, Row, Table};
 
@@ -21,7 +21,7 @@ pub const SCHEMA: &str = "assay.predict/1";
 const CURVE_ROWS: usize = 24;
 /// Columns of the longest bar of a curve.
 const BAR_COLUMNS: f64 = 40.0;
-/// Sentences are wrapped here.
+/// Sentences and tables are no wider than this, also in a wider terminal.
 const TEXT_COLUMNS: usize = 80;
 
 /// The prediction of a step.
@@ -68,32 +68,34 @@ pub struct Page<'p> {
 #[must_use]
 pub fn table(page: Page<'_>, options: TextOptions) -> String {
     let Page { array, plan, span_bytes, rows } = page;
+    let columns = options.width.min(TEXT_COLUMNS);
     let mut text = format!(
-        "{plan}, expected on {}\n{}\nThe first {} of it are used.\n\n",
-        array.name,
-        array.title,
+        "{}\n{}\nThe first {} of the array are used.\n\n",
+        wrap(&format!("{plan}, expected on {}", array.name), columns, "  "),
+        wrap(&array.title, columns, "  "),
         size(span_bytes)
     );
-    text.push_str(&numbers(rows).render(Format::Text(TEXT_COLUMNS)));
-    text.push_str(
-        "\nBest guess (lowest to highest, from the ranges in the array file). MiB/s is\n2^20 bytes per second.\n",
-    );
+    text.push_str(&numbers(rows).render(Format::Text(columns)));
+    let mut say = |sentence: &str| text.push_str(&format!("\n{}\n", wrap(sentence, columns, "")));
     if rows.iter().any(is_bound) {
-        text.push_str(&wrap(
-            "Rows with \"at most\" are bounds of the hardware alone, because the software cost is unknown. \
-                 Software of storage targets has been 2 to 30 times slower than its hardware; assay calibrate \
-                 measures it.",
-            TEXT_COLUMNS,
-            "",
-        ));
-        text.push('\n');
+        say(
+            "\"At most\" and \"at least\" are bounds of the hardware alone, because the software cost is unknown. \
+             Software of storage targets has been 2 to 30 times slower than its hardware; assay calibrate \
+             measures it.",
+        );
     }
-    for row in rows.iter().filter(|row| options.detail == Detail::Full || row.has_changes()) {
-        text.push('\n');
-        text.push_str(&details(row));
+    if !rows.iter().all(is_bound) {
+        say(
+            "Each number is the best guess, with its lowest and highest value from the ranges in the array file.",
+        );
     }
-    if options.detail == Detail::Brief {
-        text.push_str("\n--explain shows how busy each resource is, and how the numbers come about.\n");
+    let is_shown = |row: &&Expectation| options.detail == Detail::Full || row.has_changes();
+    for row in rows.iter().filter(is_shown) {
+        text.push('\n');
+        text.push_str(&details(row, columns));
+    }
+    if !rows.iter().all(|row| is_shown(&row)) {
+        text.push_str(&format!("\n{}\n", wrap("--explain shows how busy each resource is.", columns, "")));
     }
     text
 }
@@ -210,9 +212,7 @@ type Words = fn(Bounds) -> String;
 /// How rates and times are said: as intervals, or as bounds where software is unknown.
 fn words_of(software: Software) -> (Words, Words) {
     match software {
-        Software::Unknown => {
-            (|i| format!("at most {}", short(i.hi)), |i| format!("at least {}", short(i.lo)))
-        }
+        Software::Unknown => (|i| format!("at most {}", long(i.hi)), |i| format!("at least {}", long(i.lo))),
         Software::None | Software::Known => (interval, interval),
     }
 }
@@ -220,55 +220,61 @@ fn words_of(software: Software) -> (Words, Words) {
 /// `82 (69..107)`, or the number alone where the ends do not differ from it.
 #[must_use]
 pub fn interval(i: Bounds) -> String {
-    let (lo, value, hi) = (short(i.lo), short(i.value), short(i.hi));
+    let (lo, value, hi) = (long(i.lo), long(i.value), long(i.hi));
     if lo == value && value == hi { value } else { format!("{value} ({lo}..{hi})") }
 }
 
-fn details(row: &Expectation) -> String {
+fn details(row: &Expectation, columns: usize) -> String {
     let mut text = match &row.answer {
-        StepPrediction::Single(p) => alone_details(&row.name, p),
-        StepPrediction::Concurrent(together) => together_details(&row.name, together),
+        StepPrediction::Single(p) => alone_details(&row.name, p, columns),
+        StepPrediction::Concurrent(together) => together_details(&row.name, together, columns),
     };
     let gain = |x: &f64| format!("x{x:.2}");
     for w in &row.what_ifs {
         let (rate, _) = words_of(w.prediction.software);
-        text.push_str(&what_if_lines(&w.change, &rate(w.prediction.iops), &gain(&w.gain), &w.says));
+        text.push_str(&what_if_lines(&w.change, &rate(w.prediction.iops), &gain(&w.gain), &w.says, columns));
     }
     for w in &row.what_ifs_together {
         let (rate, _) = words_of(w.together.software);
         let rates: Vec<String> = w.together.jobs.iter().map(|j| rate(j.simulated.iops)).collect();
         let gains: Vec<String> = w.gains.iter().map(gain).collect();
-        text.push_str(&what_if_lines(&w.change, &rates.join(" and "), &gains.join(" and "), &w.says));
+        text.push_str(&what_if_lines(
+            &w.change,
+            &rates.join(" and "),
+            &gains.join(" and "),
+            &w.says,
+            columns,
+        ));
     }
     for sweep in &row.sweeps {
-        text.push_str(&indented(&curve(sweep)));
+        text.push_str(&indented(&curve(sweep, columns)));
     }
     for says in &row.left_out {
-        text.push_str(&format!("{}\n", wrap(&format!("  left out: {says}."), TEXT_COLUMNS, "    ")));
+        text.push_str(&format!("{}\n", wrap(&format!("  left out: {says}."), columns, "    ")));
     }
     text
 }
 
 /// The change with its numbers, and the sentence below.
-fn what_if_lines(change: &str, rates: &str, gains: &str, says: &str) -> String {
-    let first = wrap(&format!("  what if {change}: {rates} IOPS, {gains}"), TEXT_COLUMNS, "    ");
-    format!("{first}\n{}\n", wrap(&format!("    {says}."), TEXT_COLUMNS, "    "))
+fn what_if_lines(change: &str, rates: &str, gains: &str, says: &str, columns: usize) -> String {
+    let first = wrap(&format!("  what if {change}: {rates} IOPS, {gains}"), columns, "    ");
+    format!("{first}\n{}\n", wrap(&format!("    {says}."), columns, "    "))
 }
 
-fn together_details(name: &str, together: &Concurrent) -> String {
+fn together_details(name: &str, together: &Concurrent, columns: usize) -> String {
     let says =
         format!("{name}: {} jobs at the same time, simulated; {}.", together.jobs.len(), together.says());
-    let alone = together.jobs.iter().map(|j| format!("{} {}", j.name, short(j.alone_iops)));
+    let alone = together.jobs.iter().map(|j| format!("{} {}", j.name, long(j.alone_iops)));
     let busy = together.shared.iter().map(|s| format!("{} {:.0} %", s.name, s.utilisation * 100.0));
     let lines = [
-        wrap(&says, TEXT_COLUMNS, "  "),
-        wrap(&format!("  alone: {} IOPS", alone.collect::<Vec<_>>().join("; ")), TEXT_COLUMNS, "    "),
-        wrap(&format!("  busy: {}", busy.collect::<Vec<_>>().join("; ")), TEXT_COLUMNS, "    "),
+        wrap(&says, columns, "  "),
+        wrap(&format!("  alone: {} IOPS", alone.collect::<Vec<_>>().join("; ")), columns, "    "),
+        wrap(&format!("  busy: {}", busy.collect::<Vec<_>>().join("; ")), columns, "    "),
     ];
     lines.join("\n") + "\n"
 }
 
-fn alone_details(name: &str, p: &Prediction) -> String {
+fn alone_details(name: &str, p: &Prediction, columns: usize) -> String {
     let busy: Vec<String> = p
         .table
         .resources
@@ -276,18 +282,19 @@ fn alone_details(name: &str, p: &Prediction) -> String {
         .map(|r| format!("{} {:.0} % (full at {} IOPS)", r.name, r.utilisation * 100.0, full_at(p, r)))
         .collect();
     let mut lines = vec![
-        wrap(&format!("{name}: {}.", p.says()), TEXT_COLUMNS, "  "),
-        wrap(&format!("  busy: {}", busy.join("; ")), TEXT_COLUMNS, "    "),
+        wrap(&format!("{name}: {}.", p.says()), columns, "  "),
+        wrap(&format!("  busy: {}", busy.join("; ")), columns, "    "),
     ];
     if let (true, Some(s)) = (p.shows_both(), &p.simulated) {
-        lines.push(format!(
+        let says = format!(
             "  The engines differ by more than 10 %: closed form {} IOPS, mean {:.2} ms; simulation {} IOPS, mean \
              {:.2} ms.",
-            short(p.closed.iops),
+            long(p.closed.iops),
             p.closed.mean_ms,
             interval(s.iops),
             s.mean_ms.value
-        ));
+        );
+        lines.push(wrap(&says, columns, "    "));
     }
     lines.join("\n") + "\n"
 }
@@ -295,7 +302,7 @@ fn alone_details(name: &str, p: &Prediction) -> String {
 /// The rate at which a resource is full: of the fast end of all ranges where the prediction is a bound, as that is.
 fn full_at(p: &Prediction, resource: &Resource) -> String {
     match p.software {
-        Software::Unknown => short(resource.ceiling.hi),
+        Software::Unknown => long(resource.ceiling.hi),
         Software::None | Software::Known => {
             interval(Bounds { value: resource.ceiling_iops, ..resource.ceiling })
         }
@@ -306,9 +313,11 @@ fn indented(text: &str) -> String {
     text.lines().map(|line| format!("  {line}\n")).collect()
 }
 
-/// A bar per value, and the sentence where it stops paying.
-fn curve(sweep: &Sweep) -> String {
+/// A bar per value, and a mark where the curve flattens.
+fn curve(sweep: &Sweep, columns: usize) -> String {
     let highest = sweep.points.iter().map(|(_, p)| p.iops.value).fold(0.0, f64::max);
+    // The rest of a line is the field, its value and the rate.
+    let longest = if columns < TEXT_COLUMNS { BAR_COLUMNS / 2.0 } else { BAR_COLUMNS };
     let every = sweep.points.len().div_ceil(CURVE_ROWS).max(1);
     let mut text = String::new();
     for (index, (value, p)) in sweep.points.iter().enumerate() {
@@ -317,12 +326,12 @@ fn curve(sweep: &Sweep) -> String {
         if index % every != 0 && !is_knee && index + 1 != sweep.points.len() {
             continue;
         }
-        let columns = (p.iops.value / highest * BAR_COLUMNS).round();
-        let bar: String = (0..40).take_while(|i| f64::from(*i) < columns).map(|_| '#').collect();
-        let mark = if is_knee { "  <- stops paying" } else { "" };
-        text.push_str(&format!("{} {value:>6} {:>9} IOPS {bar}{mark}\n", sweep.field, short(p.iops.value)));
+        let length = (p.iops.value / highest * longest).round();
+        let bar: String = (0..40).take_while(|i| f64::from(*i) < length).map(|_| '#').collect();
+        let mark = if is_knee { "  <- flattens here" } else { "" };
+        text.push_str(&format!("{} {value:>6} {:>9} IOPS {bar}{mark}\n", sweep.field, long(p.iops.value)));
     }
-    text.push_str(&format!("{}.\n", wrap(&sweep.says, TEXT_COLUMNS - 3, "  ")));
+    text.push_str(&format!("{}.\n", wrap(&sweep.says, columns - 3, "  ")));
     text
 }
 

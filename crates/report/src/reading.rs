@@ -101,6 +101,7 @@ pub fn read(text: &str) -> Result<(ResultSet, Option<String>), String> {
         array: document.array.clone().flatten(),
         imported: None,
         setting: assay_record::RunSetting::default(),
+        diagnosis: None,
     };
     let targets: Vec<&str> = header.targets.iter().map(|t| t.address.as_str()).collect();
     let mut facets = facets(&header);

@@ -96,13 +96,13 @@ fn frame(title: &str, x: &Axis, y: &Axis, legend: (Swatch, &[String]), body: &st
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Slant {
     Upright,
-    /// The longest name has so many letters.
+    /// The longest name has this many letters.
     Slanted(usize),
 }
 
 /// Width of a letter of a tick, user units.
 const LETTER: f64 = 6.2;
-/// Names are cut to so many letters where they are slanted.
+/// Names are cut to this many letters where they are slanted.
 const SLANTED_MAX: usize = 26;
 /// Sine of the angle at which they stand, 35 degrees.
 const SLANT_SINE: f64 = 0.574;

@@ -161,7 +161,7 @@ impl Table {
                 let Some(cells) = row.cells() else { continue };
                 out[index] = match cells.get(index) {
                     Some(Cell::Text(words)) => escape::line(words).into_owned(),
-                    Some(Cell::Number(_)) => separated(&text),
+                    Some(Cell::Number(_)) => number::separated(&text),
                     Some(Cell::Empty) | None if column.align == Align::Right => "-".to_owned(),
                     Some(Cell::Empty) | None => String::new(),
                 };
@@ -263,43 +263,5 @@ impl From<&str> for Cell {
 impl From<String> for Cell {
     fn from(text: String) -> Self {
         if text.is_empty() { Self::Empty } else { Self::Text(text) }
-    }
-}
-
-/// Returns a written number with its thousands separated: `12,345.6`. Numbers in exponent form stay as they are.
-#[must_use]
-pub(crate) fn separated(number: &str) -> String {
-    let (sign, digits) = number.strip_prefix('-').map_or(("", number), |rest| ("-", rest));
-    let whole = digits.split('.').next().unwrap_or_default();
-    if whole.len() <= 3 || !whole.bytes().all(|b| b.is_ascii_digit()) {
-        return number.to_owned();
-    }
-    let mut text = sign.to_owned();
-    for (index, digit) in whole.chars().enumerate() {
-        if index > 0 && (whole.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text + &digits[whole.len()..]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn thousands_are_separated_in_whole_numbers_only() {
-        for (number, text) in [
-            ("0.12", "0.12"),
-            ("999", "999"),
-            ("1000", "1,000"),
-            ("-12345.67", "-12,345.67"),
-            ("1234567", "1,234,567"),
-            ("1.0e-5", "1.0e-5"),
-            ("-", "-"),
-        ] {
-            assert_eq!(separated(number), text);
-        }
     }
 }

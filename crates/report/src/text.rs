@@ -35,6 +35,7 @@ pub fn table_with(
     text.push_str(&network_text(header, summary, options));
     text.push_str(&crate::conduct::steady_text(summary, options.prose()));
     text.push_str(&crate::conduct::tester_text(header, summary, options.prose()));
+    text.push_str(&crate::diagnosis::text(header, summary, options).unwrap_or_default());
     match options.detail {
         Detail::Full => {
             text.push_str(&self::findings(findings, options));
@@ -61,7 +62,8 @@ fn limits_text(
     judgement: Option<&Judgement>,
     options: TextOptions,
 ) -> String {
-    if judgement.is_some_and(|j| j.verdict.is_some()) {
+    // The experiments of a diagnosis are judged together.
+    if judgement.is_some_and(|j| j.verdict.is_some()) || header.diagnosis.is_some() {
         return String::new();
     }
     let says = |limits: RunLimits| {

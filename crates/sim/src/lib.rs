@@ -138,7 +138,7 @@ impl Shared {
 }
 
 impl State {
-    /// Moves what has completed by now to its workers.
+    /// Moves the I/Os that have completed to their workers.
     fn advance(&mut self, now_ns: u64) {
         while let Some(done) = self.simulation.next_completion_before(now_ns) {
             if self.log.len() < KEPT_MAX {

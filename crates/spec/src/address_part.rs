@@ -49,7 +49,10 @@ pub(crate) fn query<'t>(
     for pair in text.split('&').filter(|pair| !pair.is_empty()) {
         // What stands in a wrong place may be a secret, so neither a value nor a word without a key is repeated.
         let Some((key, value)) = pair.split_once('=') else {
-            return wrong("query", format!("a word is no `key=value`; known keys are {}", known.join(", ")));
+            return wrong(
+                "query",
+                format!("a part is not of the form `key=value`; known keys are {}", known.join(", ")),
+            );
         };
         let Some(&known) = known.iter().find(|known| **known == key) else {
             return wrong("query", format!("there is no key `{key}`; known are {}", known.join(", ")));

@@ -59,7 +59,7 @@ pub(crate) struct JobFile {
 pub(crate) struct Settings {
     pub(crate) access: Option<Vec<AccessFile>>,
     pub(crate) targets: Option<Vec<u32>>,
-    /// Only the first so many of them; said by a sweep, never in a file.
+    /// Only the first this many of them; said by a sweep, never in a file.
     pub(crate) targets_count: Option<u32>,
     pub(crate) workers: Option<u32>,
     pub(crate) outstanding: Option<u32>,
@@ -67,6 +67,7 @@ pub(crate) struct Settings {
     pub(crate) rate: Option<PerSecond>,
     pub(crate) reconnect_every: Option<u32>,
     pub(crate) data: Option<Data>,
+    pub(crate) span: Option<Bytes>,
     pub(crate) run: Option<Nanos>,
     pub(crate) bytes: Option<Bytes>,
     pub(crate) ops: Option<u64>,
@@ -253,8 +254,17 @@ fn job_settings_of(table: &Table<'_>) -> Result<Settings, PlanError> {
         rate: table.parsed("rate")?,
         reconnect_every: small(table, "reconnect_every", 0, u64::from(u32::MAX))?,
         data: table.get("data").map(|v| data(&v)).transpose()?,
+        span: span(table)?,
         ..Settings::default()
     })
+}
+
+fn span(table: &Table<'_>) -> Result<Option<Bytes>, PlanError> {
+    let Some(value) = table.get("span") else { return Ok(None) };
+    match value.parsed()? {
+        Bytes(0) => Err(value.complain("must not be 0")),
+        span => Ok(Some(span)),
+    }
 }
 
 fn access(value: &Value<'_>) -> Result<Vec<AccessFile>, PlanError> {
@@ -478,7 +488,8 @@ impl Settings {
     }
 
     fn merge_into(&self, below: &mut Self) {
-        lay_over!(self, below: access, targets, targets_count, workers, outstanding, pace, rate, reconnect_every, data);
+        lay_over!(self, below: access, targets, targets_count, workers, outstanding, pace, rate);
+        lay_over!(self, below: reconnect_every, data, span);
         lay_over!(self, below: run, bytes, ops, until, steady, at_most, warmup, error_limit, verify);
         self.line.lay_over(&mut below.line);
     }

@@ -79,7 +79,7 @@ impl IscsiPortal {
 /// How I/O is spread over paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PathPolicy {
-    /// Stay on a path for so many I/Os or bytes, whichever comes first.
+    /// Stay on a path for this many I/Os or bytes, whichever comes first.
     RoundRobin {
         /// I/Os per turn, at least 1.
         ios: u32,
@@ -267,7 +267,7 @@ fn name(part: &'static str, text: &str) -> Result<String> {
         || text.len() > 223
         || text.contains(|c: char| c.is_whitespace() || c.is_control() || c == '/')
     {
-        return wrong(part, format!("`{text}` is no iSCSI name (iqn.…, eui.… or naa.…)"));
+        return wrong(part, format!("`{text}` is not an iSCSI name (iqn.…, eui.… or naa.…)"));
     }
     Ok(text.to_owned())
 }

@@ -158,7 +158,7 @@ fn clean_path(path: &str) -> Result<String> {
     }
     let clean: String = names.iter().flat_map(|name| ["/", name]).collect();
     if clean.len() > PATH_BYTES_MAX || clean.contains(char::is_control) {
-        return wrong("path", "it is too long, or has characters that are no text");
+        return wrong("path", "it is too long, or has control characters");
     }
     Ok(clean)
 }

@@ -135,7 +135,7 @@ pub struct Stop {
     pub time: Nanos,
     /// When each job has moved so much; `None`: however much.
     pub bytes: Option<Bytes>,
-    /// When each job has completed so many I/Os; `None`: however many.
+    /// When each job has completed this many I/Os; `None`: however many.
     pub ops: Option<u64>,
     /// When each job has moved so many times the span of its targets; `None`: however much.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -160,10 +160,13 @@ pub struct Job {
     pub outstanding: u32,
     /// When I/Os are issued.
     pub pacing: Pacing,
-    /// Drain, reopen and rewind a member every so many I/Os (Iometer's test connection rate).
+    /// Drain, reopen and rewind a member every this many I/Os (Iometer's test connection rate).
     pub reconnect_every: Option<u32>,
     /// What writes write.
     pub data: Data,
+    /// How much of each target the job uses, from its start; `None`: all that the plan uses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub span: Option<Bytes>,
 }
 
 impl Job {
@@ -197,7 +200,7 @@ pub struct Access {
     pub delay: Nanos,
     /// Consecutive I/Os drawn with this line once it is chosen. At least 1.
     pub burst: u32,
-    /// After each I/O one of so many bytes the other way; 0: none.
+    /// After each I/O one of this many bytes the other way; 0: none.
     pub reply: Bytes,
 }
 

@@ -29,7 +29,7 @@ const QUICK_DIVISOR: u64 = 24;
 const QUICK_RUN_MIN: Nanos = Nanos::from_secs(2);
 const QUICK_RUN_MAX: Nanos = Nanos::from_secs(10);
 const QUICK_WARMUP_MAX: Nanos = Nanos::from_secs(1);
-/// Verify mode stamps each so many bytes.
+/// Verify mode stamps each this many bytes.
 const STAMP_BYTES: u64 = 512;
 
 /// What the command line says over a plan.
@@ -361,6 +361,7 @@ fn precondition(times: u32) -> Test {
         pacing: Pacing::Closed,
         reconnect_every: None,
         data: Data::Unique,
+        span: None,
     };
     let step = Step {
         swept: Vec::new(),
@@ -465,6 +466,7 @@ fn resolve_job(
         pacing,
         reconnect_every: settings.reconnect_every.filter(|n| *n > 0),
         data: settings.data.unwrap_or(default_data),
+        span: settings.span,
     })
 }
 

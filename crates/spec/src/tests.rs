@@ -263,3 +263,11 @@ fn a_rate_makes_an_open_loop_of_any_plan() {
         assert!(plan.tests.iter().flat_map(|t| &t.steps).flat_map(|s| &s.jobs).all(|job| job.pacing == open));
     }
 }
+
+#[test]
+fn a_job_may_use_a_part_of_the_span() {
+    let plan = resolve(&format!("{SMALL}span = \"4MiB\"\n"), &Overrides::default()).unwrap();
+    assert_eq!(plan.jobs().next().unwrap().span, Some(Bytes(4 << 20)));
+    assert_eq!(resolve(SMALL, &Overrides::default()).unwrap().jobs().next().unwrap().span, None);
+    assert!(refused(&format!("{SMALL}span = \"0\"\n")).contains("must not be 0"));
+}

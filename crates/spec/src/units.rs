@@ -21,7 +21,7 @@ pub const TIB: u64 = 1 << 40;
 /// Why a value with a unit could not be read. The message fits after "field: ".
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum UnitError {
-    /// There is no number at the start.
+    /// There is not a number at the start.
     #[error("`{0}` has no number in front; write it like `{1}`")]
     NoNumber(String, &'static str),
     /// The unit is not one of those known.

@@ -7,6 +7,7 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, Seek as _, SeekFrom};
 use std::os::unix::fs::{FileExt as _, FileTypeExt as _, MetadataExt as _};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{FallocateFlags, FlockOperation, Mode, OFlags};
 
@@ -131,18 +132,29 @@ pub enum Lock {
     Exclusive,
 }
 
+/// How long a lock is tried for. A process that starts another one shares its locks with the child until the child's
+/// own program begins, which on a busy machine takes a while: a lock that was given up a moment ago still seems held.
+const LOCK_PATIENCE: Duration = Duration::from_secs(1);
+const LOCK_PAUSE: Duration = Duration::from_millis(5);
+
 /// Takes an advisory lock; `false` when another Assay holds the file. It lasts until `file` is closed.
 pub fn lock(file: &File, lock: Lock) -> io::Result<bool> {
     let operation = match lock {
         Lock::Shared => FlockOperation::NonBlockingLockShared,
         Lock::Exclusive => FlockOperation::NonBlockingLockExclusive,
     };
-    match rustix::fs::flock(file, operation) {
-        Ok(()) => Ok(true),
-        Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),
-        // Some network file systems have no locks; then nobody can be protected.
-        Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOLCK | rustix::io::Errno::NOSYS) => Ok(true),
-        Err(errno) => Err(errno.into()),
+    let until = Instant::now() + LOCK_PATIENCE;
+    loop {
+        match rustix::fs::flock(file, operation) {
+            Ok(()) => return Ok(true),
+            Err(rustix::io::Errno::WOULDBLOCK) if Instant::now() < until => std::thread::sleep(LOCK_PAUSE),
+            Err(rustix::io::Errno::WOULDBLOCK) => return Ok(false),
+            // Some network file systems have no locks; then nobody can be protected.
+            Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOLCK | rustix::io::Errno::NOSYS) => {
+                return Ok(true);
+            }
+            Err(errno) => return Err(errno.into()),
+        }
     }
 }
 
@@ -196,7 +208,7 @@ pub enum Removal {
     Removed,
     /// Assay did not create it, or somebody changed it since.
     NotOurs,
-    /// Its name leads to another file by now, or to none; nothing was removed.
+    /// Its name now refers to another file, or to none; nothing was removed.
     Elsewhere,
     /// Another run on this machine uses it; nothing was removed.
     InUse,
@@ -244,6 +256,26 @@ mod tests {
         let path = directory.join("t.dat");
         let file = create(&path).unwrap();
         (path, file)
+    }
+
+    /// A child that has not begun its own program yet holds the locks of its parent: a run that came right after
+    /// another one was refused.
+    #[test]
+    fn a_lock_that_is_given_up_a_moment_later_is_waited_for() {
+        let directory = tempfile::tempdir().unwrap();
+        let (path, file) = made(directory.path());
+        assert!(lock(&file, Lock::Exclusive).unwrap());
+        // As a child has it: another descriptor of the same lock.
+        let (inherited, other) = (file.try_clone().unwrap(), open(&path, AccessMode::ReadWrite).unwrap());
+        drop(file);
+        let child = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(100));
+            drop(inherited);
+        });
+        assert!(lock(&other, Lock::Exclusive).unwrap());
+        child.join().unwrap();
+        let third = open(&path, AccessMode::ReadWrite).unwrap();
+        assert!(!lock(&third, Lock::Shared).unwrap(), "one that stays is not waited for");
     }
 
     #[test]

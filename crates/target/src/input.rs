@@ -30,7 +30,7 @@ pub enum InputError {
         source: io::Error,
     },
     /// A device, a pipe, a directory.
-    #[error("{} is {found}, and {wanted} is read from a regular file only; name one", path.display())]
+    #[error("{} is {found}, but {wanted} must be a regular file", path.display())]
     NoFile {
         /// What was named.
         path: PathBuf,
@@ -144,7 +144,7 @@ mod tests {
         let fifo = folder.path().join("fifo");
         assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
         // Opening it would wait for a writer.
-        let says = "is a pipe (FIFO), and a plan is read from a regular file only; name one";
+        let says = "is a pipe (FIFO), but a plan must be a regular file";
         assert_eq!(refused(&fifo), format!("{} {says}", fifo.display()));
         for (path, what) in [("/dev/zero", "is a device"), ("/", "is a directory")] {
             assert!(refused(Path::new(path)).contains(what), "{path}");

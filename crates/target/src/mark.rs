@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use store::{beside_name, beside_text, is_marker, marker_beside, remove_beside};
 
-/// What a file made by Assay carries: an extended attribute, or a file beside it where there are none.
+/// What a file created by Assay carries: an extended attribute, or a file beside it where there are none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Marker {
     /// Version of this record.
@@ -216,7 +216,7 @@ impl Marker {
         Ok(marker.map(|marker| marker.run).unwrap_or_default())
     }
 
-    /// Notes that a run begins which may write to the file for so long, s, and gives the run a number of its own.
+    /// Notes that a run begins which may write to the file for this long, s, and gives the run a number of its own.
     pub fn begin_run(&mut self, open_for_s: u64) {
         if !is_id(&self.id) {
             self.id = random_id();

@@ -177,8 +177,8 @@ pub enum OpenError {
     },
     /// A file on an NFS server was replaced.
     #[error(
-        "{file}: the name leads to another file by now, or to none: somebody moved, replaced or removed the file since \
-         it was opened; what stands there now is left alone"
+        "{file}: the name now refers to another file, or to none: the file was moved, replaced or removed after \
+         it was opened; the present file is left unchanged"
     )]
     NfsElsewhere {
         /// Its address.
@@ -319,7 +319,7 @@ pub fn open(request: &OpenRequest<'_>) -> Result<AnyTarget, OpenError> {
             return NfsTarget::open(file, depth).map(|target| AnyTarget::Nfs(Box::new(target)));
         }
         [Member::Simulated(member), ..] => {
-            let why = "simulated arrays are served by assay run and assay calibrate only".to_owned();
+            let why = "only assay run and assay calibrate support simulated arrays".to_owned();
             return Err(OpenError::Simulated { array: member.array.clone(), why });
         }
         members if members.iter().all(|member| matches!(member, Member::Null { .. })) => {

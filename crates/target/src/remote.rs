@@ -20,7 +20,7 @@ pub enum Moment<'m> {
     Begin,
     /// It is over: writes that the server may still hold in memory are made durable first.
     End {
-        /// Asked now and then while that takes; true: what is not durable by now is reported as such.
+        /// Called now and then while the COMMIT takes; true: what is not durable yet is reported as such.
         give_up: &'m dyn Fn() -> bool,
     },
 }

@@ -195,8 +195,8 @@ pub fn resolve_all(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
 fn of_zone(host: &str, error: io::Error) -> io::Error {
     let Some((address, zone)) = host.split_once('%') else { return error };
     let why = match address.parse::<Ipv6Addr>() {
-        Ok(_) => format!("there is no interface `{zone}` here; ip link lists them"),
-        Err(_) => format!("`{address}` is no IPv6 address"),
+        Ok(_) => format!("this host has no interface `{zone}`; ip link lists them"),
+        Err(_) => format!("`{address}` is not an IPv6 address"),
     };
     io::Error::new(io::ErrorKind::NotFound, why)
 }

@@ -82,7 +82,7 @@ impl TcpFactsReader {
                 return parse_answer(answer);
             }
         }
-        Err(io::Error::new(io::ErrorKind::InvalidData, "netlink did not answer our question"))
+        Err(io::Error::new(io::ErrorKind::InvalidData, "netlink did not answer the request"))
     }
 }
 

@@ -28,7 +28,7 @@ pub use events::{Event, EventLog};
 pub use facts::{TcpFacts, TcpFactsReader};
 pub use inbox::{Blocking, DIRECT_BYTES_MIN, Flow, Inbox, Read, receive};
 pub use ready::{PATHS_MAX, wait};
-pub use stall::{STALL, StallNews, StallWatch};
+pub use stall::{STALL, StallNews, StallWatch, is_lost};
 pub use stats::{PathStats, nanos};
 
 /// How long a read that may sleep does so. Well below what callers wait at most (50 ms, less what has gone by since

@@ -11,7 +11,7 @@ use crate::{free_port, need};
 /// The name of its target.
 pub const NAME: &str = "iqn.2026-11.example.assay:closed";
 
-/// A running istgt with one target that everybody may log in to.
+/// A running istgt with one target that everyone may log in to.
 #[derive(Debug)]
 pub struct Istgt {
     child: Child,

@@ -71,6 +71,7 @@ pub fn header(plan: Plan) -> RunHeader {
         array: None,
         imported: None,
         setting: assay_record::RunSetting::default(),
+        diagnosis: None,
     }
 }
 
@@ -161,19 +162,8 @@ fn report_step(
     }
     let drain_ns = measure_ns + step.stop.time.0;
     report(drain_ns.max(measure_ns + longest), RunEvent::PhaseStarted { step: id, phase: Phase::Drain });
-    let end = StepEnd {
-        step: id,
-        reason: StepReason::Done,
-        jobs: jobs.iter().map(|j| j.end).collect(),
-        cpu: StepCpu { host_busy: 0.12, host_busy_max: 0.31, steal: 0.0, tester_ns: longest / 50 },
-        failures: vec![],
-        mismatches: vec![],
-        mismatch_count: 0,
-        paths: vec![],
-        writes: vec![],
-        workers: vec![],
-        gaps: vec![],
-    };
+    let cpu = StepCpu { host_busy: 0.12, host_busy_max: 0.31, steal: 0.0, tester_ns: longest / 50 };
+    let end = StepEnd::new(id, StepReason::Done, jobs.iter().map(|j| j.end).collect(), cpu);
     let end_ns = measure_ns + longest + SECOND_NS / 100;
     report(end_ns, RunEvent::StepEnded(Box::new(end)));
     end_ns

@@ -28,7 +28,7 @@ struct Options {
 pub(crate) fn faults(args: &[String]) -> anyhow::Result<()> {
     let options = options(args)?;
     let program = build()?;
-    let program = program.to_str().context("the path of the program is no text")?;
+    let program = program.to_str().context("the path of the program is not UTF-8")?;
     let wanted = |cell: &Cell| {
         options.names.is_empty() || options.names.iter().any(|name| cell.name().contains(name.as_str()))
     };
@@ -69,7 +69,9 @@ fn options(args: &[String]) -> anyhow::Result<Options> {
             "--kills" => options.kills = number()?,
             name if !name.starts_with('-') => options.names.push(name.to_owned()),
             other => {
-                bail!("{other} is no option of faults; give --minutes N, --kills N, or parts of cells' names")
+                bail!(
+                    "{other} is not an option of faults; give --minutes N, --kills N, or parts of cells' names"
+                )
             }
         }
     }

@@ -80,7 +80,7 @@ fn options(args: &[String]) -> anyhow::Result<Options> {
                 options.seconds = value.parse().with_context(|| format!("--seconds {value}"))?;
             }
             name if !name.starts_with('-') => options.names.push(name.to_owned()),
-            other => bail!("{other} is no option of fuzz; give --seconds N and names of targets"),
+            other => bail!("{other} is not an option of fuzz; give --seconds N and names of targets"),
         }
     }
     Ok(options)
@@ -110,7 +110,8 @@ fn list(program: &Path) -> anyhow::Result<Vec<Target>> {
         .with_context(|| format!("cannot start {}", program.display()))?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let target = |line: &str| {
-        let mut words = line.split(' ').map(str::to_owned);
+        // A target without folders ends with a blank; taken as a folder, it was the whole repository.
+        let mut words = line.split_whitespace().map(str::to_owned);
         Some(Target { name: words.next()?, bytes_max: words.next()?, seeds: words.collect() })
     };
     Ok(text.lines().filter_map(target).collect())

@@ -9,7 +9,7 @@ use hdrhistogram::Histogram;
 const TIMES: usize = 2048;
 /// Passes over them per round: a round takes about 50 ms.
 const PASSES: usize = 20_000;
-/// The median of so many rounds is printed.
+/// The median of this many rounds is printed.
 const ROUNDS: usize = 15;
 /// The longest latency with a bucket of its own, ns; as in the record room.
 const HIGHEST_NS: u64 = 1 << 42;

@@ -12,7 +12,7 @@ const DISK_MEDIAN_MIN_MS: f64 = 0.5;
 const REVOLUTION_READ: f64 = 0.3;
 /// A durable write takes at least half a revolution on average.
 const REVOLUTION_WRITE: f64 = 0.5;
-/// A write cache has settled after so many times its fill time.
+/// A write cache has settled after this many times its fill time.
 const SETTLED_TIMES: f64 = 3.0;
 
 /// Reads faster than the members and links allow.

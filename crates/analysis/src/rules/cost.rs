@@ -7,11 +7,11 @@ use super::Fired;
 use crate::case::{Case, Modelled};
 use crate::finding::{Evidence, Severity};
 
-/// A sweep needs so many sizes.
+/// A sweep needs this many sizes.
 const SIZES_MIN: usize = 4;
 /// The line must fit within this, root mean square.
 const RMS_MAX: f64 = 0.10;
-/// A KiB that costs so many times its time on the wire is not the wire.
+/// A KiB that costs this many times its time on the wire is not the wire.
 const ABOVE_WIRE: f64 = 1.3;
 
 /// Times per I/O lie on `a + b x size`, with b far above the wire's.

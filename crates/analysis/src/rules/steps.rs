@@ -2,7 +2,7 @@
 
 use super::list;
 
-/// A stretch of so many neighbouring steps of a sweep is written as `first to last`.
+/// A stretch of this many neighbouring steps of a sweep is written as `first to last`.
 const STRETCH_MIN: usize = 3;
 
 /// Returns the names of the steps `which` of a plan, sweeps shortened: `read size=4KiB to 64KiB (5 steps) and write`.

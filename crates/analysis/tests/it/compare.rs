@@ -11,7 +11,7 @@ use assay_model::quantity::Bounds;
 use crate::summarize;
 use crate::synthetic::{self, Target};
 
-/// A row of so many IOPS whose seconds are `noise` away from it, up and down.
+/// A row of this many IOPS whose seconds are `noise` away from it, up and down.
 fn row(iops: f64, noise: f64, seconds: usize) -> Row {
     let second = |i: usize| iops * if i.is_multiple_of(2) { 1.0 + noise } else { 1.0 - noise };
     Row {

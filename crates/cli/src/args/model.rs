@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use assay_spec::units::SizeSpec;
 use clap::{Args, Subcommand};
 
-use super::{ExplainArgs, FormArgs, IoArgs, StoreArgs};
+use super::{ChoiceArgs, IoArgs, JsonArgs, StoreArgs, ViewArgs};
 
 const PREDICT_EXAMPLES: &str = "\
 Examples:
@@ -15,7 +15,7 @@ Examples:
     assay predict my-nas.toml super-atto
   What each change would bring:
     assay predict ix4-200d --what-if raid=10 disks=8
-  A curve, and where it stops paying:
+  A curve, and where it flattens:
     assay predict x4500 --sweep disks=4..48 --only Random
 
 Where nobody measured the software cost of a target, the prediction is the bound of its hardware, marked \"software \
@@ -45,16 +45,10 @@ pub(crate) struct PredictArgs {
     /// How much of the array the tests use; it decides seek distances and cache hits. [default: the plan's, else 4GiB]
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
     pub(crate) size: Option<SizeSpec>,
-    /// Override a field of every test: outstanding=32, run=20s, size=8KiB; several values sweep: size=4KiB,64KiB.
-    #[arg(long, value_name = "KEY=VALUE")]
-    pub(crate) set: Vec<String>,
-    /// Predict only tests with this in their name, or steps of a sweep (size=64KiB).
-    #[arg(long, value_name = "NAME")]
-    pub(crate) only: Vec<String>,
     #[command(flatten)]
-    pub(crate) explain: ExplainArgs,
+    pub(crate) choice: ChoiceArgs,
     #[command(flatten)]
-    pub(crate) form: FormArgs,
+    pub(crate) view: ViewArgs,
     /// Also write the prediction here, by its ending: .csv, .md, .bbcode, .json or .txt.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -65,9 +59,8 @@ pub(crate) struct PredictArgs {
 pub(crate) struct ArraysArgs {
     #[command(subcommand)]
     pub(crate) verb: Option<ArraysVerb>,
-    /// Print a JSON list.
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) form: JsonArgs,
 }
 
 #[derive(Debug, Subcommand)]
@@ -102,24 +95,33 @@ pub(crate) enum TargetVerb {
     },
     /// List targets with their arrays and prices.
     List {
-        /// Print a JSON list.
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        form: JsonArgs,
     },
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct PublishedArgs {
-    /// Print a JSON list.
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) form: JsonArgs,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ValidateArgs {
-    /// Write the document here instead of printing it: docs/model-validation.md.
+    /// Write the document here instead of printing it: docs/model-validation.md, docs/diagnosis-validation.md.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// Validate diagnoses instead of the model: set-ups with one planted cause each, simulated in virtual time.
+    #[arg(long)]
+    pub(crate) diagnosis: bool,
+    /// Number of set-ups in each half.
+    #[arg(
+        long,
+        value_name = "COUNT",
+        default_value_t = 2000,
+        value_parser = clap::value_parser!(u32).range(1..=100_000)
+    )]
+    pub(crate) set_ups: u32,
 }
 
 const CALIBRATE_EXAMPLES: &str = "\

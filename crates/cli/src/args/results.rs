@@ -46,11 +46,28 @@ impl FormArgs {
     }
 }
 
+/// How a result is shown.
 #[derive(Debug, Args)]
-pub(crate) struct ExplainArgs {
+pub(crate) struct ViewArgs {
     /// Explain everything: every finding in full, what columns mean, where numbers come from.
     #[arg(long)]
     pub(crate) explain: bool,
+    #[command(flatten)]
+    form: FormArgs,
+}
+
+impl ViewArgs {
+    pub(crate) fn form(&self) -> Form {
+        self.form.form()
+    }
+}
+
+/// Of verbs that print text or JSON.
+#[derive(Debug, Args)]
+pub(crate) struct JsonArgs {
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 const RUNS_EXAMPLES: &str = "\
@@ -80,7 +97,7 @@ pub(crate) struct RunsArgs {
     /// List only runs that started since then: a day (2026-11-21, UTC), `today`, or a time ago (2h, 7d).
     #[arg(long, value_name = "WHEN", value_parser = since)]
     pub(crate) since: Option<Since>,
-    /// List at most so many.
+    /// List at most this many.
     #[arg(short = 'n', long, value_name = "COUNT")]
     pub(crate) limit: Option<usize>,
     #[command(flatten)]
@@ -116,7 +133,9 @@ pub(crate) enum Since {
 }
 
 fn since(text: &str) -> Result<Since, String> {
-    let says = || format!("`{text}` is no moment; write a day (2026-11-21), `today`, or a time ago (2h, 7d)");
+    let says = || {
+        format!("`{text}` is not a point in time; write a day (2026-11-21), `today`, or a time ago (2h, 7d)")
+    };
     if text == "today" {
         return Ok(Since::Today);
     }
@@ -134,9 +153,7 @@ pub(crate) struct ShowArgs {
     #[arg(default_value = "last")]
     pub(crate) run: String,
     #[command(flatten)]
-    pub(crate) explain: ExplainArgs,
-    #[command(flatten)]
-    pub(crate) form: FormArgs,
+    pub(crate) view: ViewArgs,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
 }
@@ -185,9 +202,7 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "FIGURE CHANGE")]
     pub(crate) fail_if: Vec<Gate>,
     #[command(flatten)]
-    pub(crate) explain: ExplainArgs,
-    #[command(flatten)]
-    pub(crate) form: FormArgs,
+    pub(crate) view: ViewArgs,
     /// Also write the comparison here, by its ending: .html (with charts), .csv, .md, .bbcode, .json or .txt; `-`
     /// prints HTML instead.
     #[arg(short, long, value_name = "FILE")]

@@ -27,6 +27,28 @@ fn immutable<T>(folder: &str, meanwhile: impl FnOnce() -> T) -> T {
     done
 }
 
+/// A file that was created and could not be removed again is no refusal that touched nothing.
+#[test]
+fn what_opening_left_behind_is_no_refusal() {
+    let Some(mut device) = LoopDevice::new() else { return };
+    let folder = device.mount_ext4();
+    let (grows, fixed) = (format!("{folder}/grows"), format!("{folder}/fixed"));
+    std::fs::create_dir(&grows).unwrap();
+    std::fs::create_dir(&fixed).unwrap();
+    let (one, other) = (format!("{grows}/one.dat"), format!("{fixed}/other.dat"));
+    let args = ["run", "vmware", &one, &other, "--size", "1MiB", "--set", "run=100ms"];
+    run(&["chattr", "+i", &fixed]);
+    device.story.assay(&args).ends(BAD_INPUT).says(&["other.dat"]);
+    assert!(!std::path::Path::new(&one).exists(), "it was taken back");
+    // Files can be created there, and not removed.
+    run(&["chattr", "+a", &grows]);
+    let ended = device.story.assay(&args);
+    run(&["chattr", "-a", &grows]);
+    run(&["chattr", "-i", &fixed]);
+    ended.ends(ERRORS).says(&["could not be taken back", "one.dat was created"]);
+    assert!(std::path::Path::new(&one).exists());
+}
+
 /// A fill that failed after 33 writes exited with the code that says that nothing was touched.
 #[test]
 fn a_fill_that_fails_has_begun() {

@@ -26,7 +26,13 @@ fn foreign() -> Vec<u8> {
 fn a_file_of_somebody_else_s_is_read_and_not_written() {
     let story = Story::new();
     story.write("t.dat", foreign());
-    assay(&story, &[]).refused(&["t.dat", "was not made by Assay", "--overwrite t.dat", "RealLife", "1MiB"]);
+    assay(&story, &[]).refused(&[
+        "t.dat",
+        "was not created by Assay",
+        "--overwrite t.dat",
+        "RealLife",
+        "1MiB",
+    ]);
     assay(&story, &["--overwrite", "other.dat"]).refused(&["t.dat"]);
     assert!(story.read("t.dat") == foreign());
     let read = assay(&story, &READS).ends(DONE).json();
@@ -120,7 +126,7 @@ fn a_file_that_somebody_changed_is_no_longer_assay_s() {
     content[5] ^= 1;
     // As an editor does: the same file, written again.
     story.write("t.dat", &content);
-    assay(&story, &[]).refused(&["t.dat", "was changed since"]);
+    assay(&story, &[]).refused(&["t.dat", "has been modified since"]);
     assert!(story.read("t.dat") == content);
 }
 
@@ -130,7 +136,7 @@ fn a_copy_of_a_test_file_is_somebody_else_s() {
     assay(&story, &[]).ends(DONE);
     run(&["cp", story.path("t.dat").to_str().unwrap(), story.path("copy.dat").to_str().unwrap()]);
     let args = ["run", "vmware", "copy.dat", "--size", "1MiB", "--set", "run=100ms"];
-    story.assay(&args).refused(&["copy.dat", "was not made by Assay"]);
+    story.assay(&args).refused(&["copy.dat", "was not created by Assay"]);
 }
 
 #[test]
@@ -166,7 +172,7 @@ fn what_cannot_be_a_target_is_refused_and_nothing_is_created() {
     check(&["dangling"], &["dangling"]);
     check(&["empty", "--only", "100%Read"], &["empty is empty"]);
     check(&["t.dat", "--size", "4000TiB"], &["t.dat", "4000TiB does not fit", "use --size"]);
-    check(&["/proc/t.dat", "--size", "1MiB"], &["/proc/t.dat", "does not fit", "make room"]);
+    check(&["/proc/t.dat", "--size", "1MiB"], &["/proc/t.dat", "does not fit", "free some space"]);
     check(&["t.dat", "t.dat", "--size", "1MiB"], &["given twice"]);
     check(&["t.dat", "./t.dat", "--size", "1MiB"], &["t.dat", "./t.dat", "given twice"]);
     check(&["folder/../t.dat", "./t.dat", "--size", "1MiB"], &["given twice"]);

@@ -40,7 +40,7 @@ fn mistakes_are_answered_with_the_command_that_was_meant() {
     run(&["--set", "run=1s", "--set", "run=2s"]).refused(&["`run` is set twice"]);
     run(&["-o", "result.pdf"]).refused(&["result.pdf", ".html, .csv, .md, .bbcode, .json or .txt"]);
     story.assay(&["run", "vmware", "smb://nas/x"]).refused(&["mount -t cifs //nas/x"]);
-    story.assay(&["runs", "--since", "whenever"]).refused(&["`whenever` is no moment"]);
+    story.assay(&["runs", "--since", "whenever"]).refused(&["`whenever` is not a point in time"]);
     assert_eq!(story.files(), Vec::<String>::new(), "nothing was touched");
 }
 

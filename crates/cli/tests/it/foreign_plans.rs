@@ -75,7 +75,7 @@ fn a_plan_of_another_tool_that_cannot_be_read_is_refused_with_its_line() {
     assert!(run.err.contains("bad.icf:4: the percentages of \"4K\" sum to 90"), "{}", run.err);
     story.write("bad.icf", "\u{0}\u{1}\u{2}");
     let run = story.assay(&["run", "bad.icf", "null:"]).ends(BAD_INPUT);
-    assert!(run.err.contains("bad.icf: is no text"), "{}", run.err);
+    assert!(run.err.contains("bad.icf: is not a text file"), "{}", run.err);
     let map = story.assay(&["run", "vmware", "null:", "--map", "C:=null:"]).ends(BAD_INPUT);
     assert!(map.err.contains("vmware names no targets"), "{}", map.err);
 }

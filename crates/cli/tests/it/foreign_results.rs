@@ -69,12 +69,12 @@ fn a_file_that_is_no_result_is_refused() {
     story.write("a.txt", "nothing\n");
     let refused = story.assay(&["import", "a.txt"]).ends(BAD_INPUT);
     assert!(
-        refused.err.contains("a.txt is no file of assay export, and no results of fio"),
+        refused.err.contains("a.txt is neither a file of assay export nor results of fio"),
         "{}",
         refused.err
     );
     story.write("t.csv", "test,IOPS\na,many\n");
     let refused = story.assay(&["import", "t.csv"]).ends(BAD_INPUT);
-    assert!(refused.err.contains("t.csv:2: `many` is no number"), "{}", refused.err);
+    assert!(refused.err.contains("t.csv:2: `many` is not a number"), "{}", refused.err);
     assert!(story.files().iter().all(|name| !name.contains("sqlite")), "nothing is stored");
 }

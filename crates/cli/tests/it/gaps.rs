@@ -91,3 +91,58 @@ fn the_row_of_a_window_with_a_gap_is_marked() {
         "SIGCONT",
     ]);
 }
+
+/// A control group of its own, in a hierarchy that is mounted for the test.
+struct ControlGroup {
+    mounted: tempfile::TempDir,
+    group: std::path::PathBuf,
+}
+
+impl ControlGroup {
+    fn new() -> Option<Self> {
+        if !assay_testkit::need::root() {
+            return None;
+        }
+        let mounted = tempfile::tempdir().unwrap();
+        let at = mounted.path().display().to_string();
+        let status = std::process::Command::new("mount").args(["-t", "cgroup2", "none", &at]).status();
+        let group = mounted.path().join(format!("assay-test-{}", std::process::id()));
+        let made = match status {
+            Ok(status) if status.success() => std::fs::create_dir(&group),
+            _ => Err(std::io::ErrorKind::Unsupported.into()),
+        };
+        assay_testkit::need::or_skip("no control groups of version 2", made)?;
+        Some(Self { mounted, group })
+    }
+
+    fn write(&self, file: &str, text: &str) {
+        std::fs::write(self.group.join(file), text).unwrap();
+    }
+}
+
+impl Drop for ControlGroup {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir(&self.group);
+        let _ = std::process::Command::new("umount").arg(self.mounted.path()).status();
+    }
+}
+
+/// As `docker pause` and a paused virtual machine do it: no signal comes, and no clock stands still.
+#[test]
+fn a_frozen_control_group_is_a_pause() {
+    let Some(group) = ControlGroup::new() else { return };
+    let story = Story::new();
+    story.write("plan.toml", PLAN.replace("800ms", "0s").replace("2500ms", "6s"));
+    let mut run = story.start(&["run", "plan.toml", "null:", "--json"]);
+    group.write("cgroup.procs", &run.child().id().to_string());
+    story.wait_for(|document| !document.is_null());
+    sleep(Duration::from_millis(500));
+    group.write("cgroup.freeze", "1");
+    sleep(Duration::from_secs_f64(STOP_S));
+    group.write("cgroup.freeze", "0");
+    let document = run.end().ends(DONE).json();
+    let gaps = tests(&document)[0]["gaps"].as_array().unwrap().clone();
+    let is_it = |gap: &Value| gap["kind"] == "paused" && gap["seconds"].as_f64().unwrap() > STOP_S - 0.1;
+    assert!(gaps.iter().any(is_it), "{gaps:#?}");
+    assert!(rules(&document).contains(&"gap-in-window"), "{:?}", rules(&document));
+}

@@ -4,7 +4,8 @@ use std::io::Read as _;
 
 use serde_json::Value;
 
-use crate::story::{DONE, INTERRUPTED, Story, count, number, rules};
+use crate::loop_device::LoopDevice;
+use crate::story::{DONE, INTERRUPTED, Story, count, number, rules, run};
 
 const PLAN: &str = r#"
 [[test]]
@@ -197,4 +198,60 @@ fn the_line_of_an_ended_step_has_the_numbers_of_the_table() {
         let error = (printed - number(total, pointer)).abs();
         assert!(error <= 0.51 * 10_f64.powi(-decimals), "{unit}: {line} against {total:#}");
     }
+}
+
+/// A server that takes connections and never answers. Ctrl-C waited for the limits of the login and of the mount:
+/// half a minute and more.
+#[test]
+fn ctrl_c_is_bounded_while_a_server_does_not_answer() {
+    let addresses: [fn(u16) -> String; 2] = [
+        |port| format!("iscsi://127.0.0.1:{port}/iqn.2026-11.example:silent/1"),
+        |port| format!("nfs://127.0.0.1/srv/t.dat?port={port}&mountport={port}"),
+    ];
+    let stopped = |address: fn(u16) -> String| {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let story = Story::new();
+        let address = address(listener.local_addr().unwrap().port());
+        let mut running = story.start(&["run", "vmware", &address, "--size", "1MiB"]);
+        // It is kept open, and nothing is ever said.
+        let _kept = listener.accept().unwrap();
+        running.signal("INT");
+        let began = std::time::Instant::now();
+        let reported = running.end();
+        let took = began.elapsed();
+        assert!(took < std::time::Duration::from_secs(20), "{address}: {took:?}");
+        reported.ends(INTERRUPTED).says(&["nothing was measured"]);
+        assert_eq!(story.assay(&["runs", "--json"]).ends(DONE).json(), serde_json::json!([]));
+    };
+    std::thread::scope(|scope| {
+        for address in addresses {
+            scope.spawn(move || stopped(address));
+        }
+    });
+}
+
+/// A file system that is frozen holds every write in the kernel, where no signal reaches it. The threads that wait
+/// there held the program, and with it the result.
+#[test]
+fn a_disk_that_died_costs_neither_the_result_nor_the_exit_code() {
+    let Some(mut device) = LoopDevice::new() else { return };
+    let folder = device.mount_ext4();
+    let file = format!("{folder}/t.dat");
+    let plan = PLAN.replace("300ms", "600ms").replace("read = 50", "read = 0");
+    device.story.write("plan.toml", plan);
+    let mut running = device.story.start(&["run", "plan.toml", &file, "--size", "4MiB", "--json"]);
+    device.story.wait_for(|run| run["tests"][1]["series"].as_array().is_some_and(|s| s.len() >= 2));
+    run(&["fsfreeze", "-f", &folder]);
+    running.signal("INT");
+    // All that is left of it waits in the kernel: the program itself has exited.
+    let state = format!("/proc/{}/stat", running.child().id());
+    let has_exited = || std::fs::read_to_string(&state).is_ok_and(|stat| stat.contains(") Z "));
+    let exited = (0..600).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        has_exited()
+    });
+    run(&["fsfreeze", "-u", &folder]);
+    assert!(exited, "it still runs 30 s after the signal");
+    let reported = running.end().ends(INTERRUPTED).says(&["had no answer 5 s after the stop"]);
+    check_kept(&reported.json(), "interrupted");
 }

@@ -11,6 +11,7 @@ mod choices;
 mod compare;
 mod defended;
 mod devices;
+mod diagnose;
 mod errors;
 mod exchange;
 mod exits;

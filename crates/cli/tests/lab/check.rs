@@ -194,7 +194,7 @@ fn targets_and_all_their_portals_are_found_by_asking() {
     refused(
         &story.assay(&["check", &format!("{}?portals=all", lab.one_path(1).replace(":open", ":x"))]),
         2,
-        &["has no target of this name", &lab.target("open")],
+        &["has no target with this name", &lab.target("open")],
     );
 
     // tgt tells of no portal but the one that is asked; istgt tells of all in the group.

@@ -9,7 +9,7 @@ use crate::lab::{self, Lab};
 use crate::story::{Story, json, printed, refused};
 
 const READS: &str = "name=\"r\"\n[[test]]\nname=\"t\"\naccess=[{size=\"32KiB\",read=100,random=0}]\noutstanding=64\n\
-                     run=\"3s\"\n";
+                     run=\"2min\"\nops=30000\n";
 const VERIFIED: &str = "name=\"v\"\n[[test]]\nname=\"t\"\naccess=[{size=\"8KiB\",read=50,random=100}]\n\
                         outstanding=32\nrun=\"12s\"\nverify=true\n";
 
@@ -39,12 +39,12 @@ fn every_io_on_the_next_path_and_a_thousand_in_a_row_are_counted_once() {
     counted_once(each);
     counted_once(thousand);
     for share in numbers(&each["paths"], "ops_share") {
-        assert!((share - 0.25).abs() < 0.001, "every I/O on the next path: {share}");
+        assert!((share - 0.25).abs() < 0.001, "every I/O on the next path: {share}: {each:#}");
     }
-    // Turns of 1000 among so many I/Os: no path has a turn more than another, and each has one.
+    // Turns of 1000 among this many I/Os: no path has a turn more than another, and each has one.
     let ops = numbers(&thousand["paths"], "ops");
     let spread = ops.iter().copied().fold(f64::MIN, f64::max) - ops.iter().copied().fold(f64::MAX, f64::min);
-    assert!(ops.iter().all(|ops| *ops > 0.0) && spread <= 1064.0, "{ops:?}");
+    assert!(ops.iter().all(|ops| *ops > 0.0) && spread <= 1064.0, "{ops:?}: {thousand:#}");
     let rate = |test: &Value| test["total"]["mb_per_s"].as_f64().unwrap();
     let base = rate(&one["tests"][0]);
     eprintln!(

@@ -80,7 +80,7 @@ fn what_is_not_ours_is_read_and_not_written() {
     let file = at(&server, "/rw/theirs.dat", "");
     let reported = story.assay(&["run", "write.toml", &file]).ends(BAD_INPUT);
     assert!(
-        reported.err.contains("was not made by Assay") && reported.err.contains("--overwrite"),
+        reported.err.contains("was not created by Assay") && reported.err.contains("--overwrite"),
         "{}",
         reported.err
     );
@@ -99,7 +99,7 @@ fn what_is_not_ours_is_read_and_not_written() {
     std::thread::sleep(Duration::from_millis(20));
     std::fs::write(server.file("rw/ours.dat"), "something else").unwrap();
     let reported = story.assay(&["run", "write.toml", &own, "--size", "1MiB"]).ends(BAD_INPUT);
-    assert!(reported.err.contains("was changed since"), "{}", reported.err);
+    assert!(reported.err.contains("has been modified since"), "{}", reported.err);
 }
 
 #[test]
@@ -112,13 +112,13 @@ fn what_the_server_does_not_allow_is_said_before_anything_is_done() {
         let reported = story.assay(&["run", plan, &file, "--size", "1MiB"]).ends(BAD_INPUT);
         assert!(words.iter().all(|word| reported.err.contains(word)), "{words:?}: {}", reported.err);
     };
-    refused("write.toml", at(&server, "/ro/new.dat", ""), &["does not let", "create files"]);
+    refused("write.toml", at(&server, "/ro/new.dat", ""), &["does not allow", "create files"]);
     refused("write.toml", at(&server, "/squash/new.dat", ""), &["uid 0", "squashing"]);
     refused("write.toml", at(&server, "/denied/new.dat", ""), &["refused to mount"]);
     refused(
         "write.toml",
         at(&server, "/none/new.dat", ""),
-        &["lists no export that holds this path", "/rw (to everybody)"],
+        &["lists no export that holds this path", "/rw (to everyone)"],
     );
     refused("write.toml", at(&server, "/rw/no/such/folder/t.dat", ""), &["no directory `no`"]);
     refused("write.toml", "nfs://127.0.0.1:9/rw/t.dat?mountport=9".into(), &["cannot connect"]);
@@ -130,7 +130,7 @@ fn what_the_server_does_not_allow_is_said_before_anything_is_done() {
     assert!(reported.err.contains("does not fit"), "{}", reported.err);
     assert_eq!(std::fs::read_dir(server.file("rw")).unwrap().count(), 0, "refusals leave nothing");
     story.assay(&["run", "write.toml", &at(&server, "/rw/t.dat", ""), "--size", "1MiB"]).ends(DONE);
-    refused("write.toml", at(&server, "/rw/t.dat", "&uid=4711"), &["does not let uid 4711", "write to it"]);
+    refused("write.toml", at(&server, "/rw/t.dat", "&uid=4711"), &["denies uid 4711 write access"]);
 }
 
 #[test]
@@ -166,7 +166,11 @@ fn check_tells_what_is_there_and_touches_nothing() {
         "{ours:#}"
     );
     let reported = story.assay(&["check", &at(&server, "/rw/assay.dat", "")]).ends(DONE);
-    assert!(reported.out.contains("made by Assay") && reported.out.contains("UNSTABLE"), "{}", reported.out);
+    assert!(
+        reported.out.contains("created by Assay") && reported.out.contains("UNSTABLE"),
+        "{}",
+        reported.out
+    );
 }
 
 #[test]
@@ -179,7 +183,7 @@ fn a_server_alone_is_answered_with_its_exports() {
         assert_eq!(listed["kind"], "nfs-server");
         let exports = listed["exports"].as_array().unwrap();
         assert!(exports.contains(&json!({ "path": "/rw", "to": [] })), "{listed:#}");
-        let reported = story.assay(&["check", &address]).ends(DONE).says(&["/rw to everybody", "Name one"]);
+        let reported = story.assay(&["check", &address]).ends(DONE).says(&["/rw to everyone", "Name one"]);
         assert!(reported.out.lines().all(|line| line.chars().count() <= 80), "{}", reported.out);
     }
     let run = ["run", "vmware", &format!("nfs://127.0.0.1:{}/", server.port)];
@@ -450,13 +454,13 @@ fn a_file_that_takes_the_place_of_the_measured_one_is_neither_marked_nor_removed
         std::fs::rename(&precious, &real).unwrap();
         running.signal("INT");
         let reported = running.end();
-        assert!(reported.err.contains("leads to another file"), "{name}: {}", reported.err);
+        assert!(reported.err.contains("now refers to another file"), "{name}: {}", reported.err);
         assert!(!removes || reported.err.contains("kept nfs://"), "{name}: {}", reported.err);
         // Nothing says that it is ours: it is not written to, and not removed.
         for more in [&[][..], &["--remove"]] {
             let again = ["run", "write.toml", &file, "--size", "1MiB"];
             let reported = story.assay(&[&again[..], more].concat()).ends(BAD_INPUT);
-            assert!(reported.err.contains("was not made by Assay"), "{name}: {}", reported.err);
+            assert!(reported.err.contains("was not created by Assay"), "{name}: {}", reported.err);
         }
         story.write("read.toml", READ);
         story.assay(&["run", "read.toml", &file, "--remove"]).ends(DONE);

@@ -32,7 +32,7 @@ fn a_file_of_our_own_on_an_export_that_became_read_only_is_read() {
     assert!(mark() == before && server.file("ro/plain").exists(), "nothing is marked or removed");
 
     let reported = story.assay(&["run", "write.toml", &plain]).ends(BAD_INPUT);
-    assert!(reported.err.contains("does not let uid 0 gid 0 write to it"), "{}", reported.err);
+    assert!(reported.err.contains("denies uid 0 gid 0 write access"), "{}", reported.err);
     let reported = story.assay(&["run", "read.toml", &plain, "--size", "8MiB"]).ends(BAD_INPUT);
     assert!(reported.err.contains("4MiB"), "{}", reported.err);
     // What has stamps can be checked, what has none cannot.
@@ -79,7 +79,7 @@ fn what_somebody_wrote_long_after_a_killed_run_is_not_ours() {
     assert_eq!(checked["made_by_assay"], true, "a plan may last so long");
     modify(Duration::from_secs(2 * 86_400));
     let reported = story.assay(&["run", "mixed.toml", &file]).ends(BAD_INPUT);
-    assert!(reported.err.contains("was changed since"), "{}", reported.err);
+    assert!(reported.err.contains("has been modified since"), "{}", reported.err);
 }
 
 /// The address as it had been typed for the target was refused for `--overwrite`: only one way of writing it was taken.

@@ -113,11 +113,11 @@ fn a_sweep_shows_where_it_stops_paying() {
     };
     let (json, text) = sweep("openfiler-2.3-4disk", "disks=2..48");
     assert_eq!(json["points"].as_array().unwrap().len(), 24, "odd numbers cannot be mirrored");
-    assert!(json["says"].as_str().unwrap().contains("stops paying"), "the software fills: {json}");
-    assert!(text.contains("<- stops paying"), "{text}");
+    assert!(json["says"].as_str().unwrap().contains("helps up to"), "the software fills: {json}");
+    assert!(text.contains("<- flattens here"), "{text}");
     let (json, text) = sweep("nas-4bay", "disks=3..24");
-    assert!(json["says"].as_str().unwrap().contains("brings nothing"), "it was full before: {json}");
-    assert!(!text.contains("<- stops paying"), "{text}");
+    assert!(json["says"].as_str().unwrap().contains("has no effect"), "it was full before: {json}");
+    assert!(!text.contains("<- flattens here"), "{text}");
 }
 
 #[test]

@@ -29,6 +29,7 @@ fn job(mix: Vec<Access>) -> Job {
         pacing: Pacing::Closed,
         reconnect_every: None,
         data: Data::Unique,
+        span: None,
     }
 }
 

@@ -33,11 +33,11 @@ pub struct Seen {
 /// How a target misbehaves.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Faults {
-    /// Every so many operations one fails.
+    /// Every this many operations one fails.
     pub fail_every: Option<u64>,
-    /// After so many operations the target is gone.
+    /// After this many operations the target is gone.
     pub lost_after: Option<u64>,
-    /// After so many operations none is answered any more.
+    /// After this many operations none is answered any more.
     pub hangs_after: Option<u64>,
     /// Nothing completes sooner than this.
     pub slow: Option<Duration>,
@@ -146,6 +146,7 @@ pub fn run_on<T: Target>(
         array: None,
         imported: None,
         setting: assay_record::RunSetting::default(),
+        diagnosis: None,
     };
     let request = RunRequest {
         header,

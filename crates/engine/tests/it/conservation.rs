@@ -61,6 +61,9 @@ fn a_stop_during_the_warm_up_of_a_slow_target_leaves_no_window() {
         let opener = |request: &OpenRequest<'_>| WatchedTarget::open(request, &seen, faults);
         let outcome = run_on(&text, 1, &opener, &stop, &mut |event| {
             if matches!(event.what, RunEvent::PhaseStarted { phase: Phase::Warmup, .. }) {
+                while seen.submitted.load(Ordering::Relaxed) == 0 {
+                    std::thread::yield_now();
+                }
                 stop.stop();
             }
             events.push(event);

@@ -28,7 +28,7 @@ const ENTRIES_MAX: usize = 64;
 /// The result of an echo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// It came back, after so long.
+    /// It came back, after this long.
     Echo { took_us: u32 },
     /// It is larger than our own interface sends.
     TooLargeHere,
@@ -98,7 +98,7 @@ impl Echo {
         self.is_v4
     }
 
-    /// One echo as an IP packet of so many bytes, which may pass so many routers (and one link more).
+    /// One echo as an IP packet of this many bytes, which may pass this many routers (and one link more).
     pub(super) fn send(&mut self, bytes: u32, hops: u8, patience: Duration) -> Answer {
         self.sequence = self.sequence.wrapping_add(1);
         let packet = self.request(bytes as usize);

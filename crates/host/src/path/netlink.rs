@@ -57,7 +57,7 @@ impl Netlink {
                 return Ok(answer);
             }
         }
-        Err(io::Error::new(io::ErrorKind::InvalidData, "the kernel's answer does not end"))
+        Err(io::Error::new(io::ErrorKind::InvalidData, "the kernel's reply does not end"))
     }
 }
 

@@ -45,7 +45,7 @@ pub(crate) fn holds(node: &Node, path: &Path) -> Result<Vec<Hold>, ProbeError> {
     let size_bytes = rustix::fs::seek(&device, rustix::fs::SeekFrom::End(0)).map_err(|e| open(e.into()))?;
     let sentence = |content: String| {
         Hold::content(format!(
-            "{} holds {content}; if nobody needs it, wipe it first: wipefs -a {}",
+            "{} holds {content}; if it is no longer needed, wipe it first: wipefs -a {}",
             node.subject(),
             path.display()
         ))

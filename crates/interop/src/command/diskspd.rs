@@ -48,9 +48,9 @@ pub(super) fn read(words: &[String], strictness: Strictness) -> Result<Order, Im
     }
     let mut note = |says: &str| order.notes.push(Note::new(0, says));
     match caching {
-        Caching::Cached => note(
-            "Without -Sh or -Su DiskSpd goes through the page cache; Assay goes past it (--cached goes through it).",
-        ),
+        Caching::Cached => {
+            note("Without -Sh or -Su DiskSpd uses the page cache; Assay bypasses it (--cached uses it).")
+        }
         Caching::Direct => {}
         Caching::WriteThrough => note("-Sh: add --sync to make each write durable before it completes."),
     }
@@ -123,7 +123,7 @@ fn one(order: &mut Order, option: &str, refused: &mut Refusals) -> Result<Option
             return Err(complain(
                 NAME,
                 0,
-                format!("-{} is no option of DiskSpd that Assay knows", short(option)),
+                format!("-{} is not an option of DiskSpd that Assay knows", short(option)),
             ));
         }
     }
@@ -221,6 +221,6 @@ fn size(letter: &str, value: &str, block: u64) -> Result<u64, ImportError> {
     let bytes =
         digits.parse::<u64>().ok().and_then(|n| n.checked_mul(factor)).filter(|bytes| *bytes < 1 << 62);
     bytes.ok_or_else(|| {
-        complain(NAME, 0, format!("-{letter}: `{}` is no size; write it like 8K", short(value)))
+        complain(NAME, 0, format!("-{letter}: `{}` is not a size; write it like 8K", short(value)))
     })
 }

@@ -76,7 +76,7 @@ fn one(
             "H" => order.notes.push(Note::new(0, "-BH: the cache of the device stays as it is set.")),
             _ => order.notes.push(Note::new(
                 0,
-                "-B: SQLIO goes through the page cache here; Assay goes past it (--cached goes through it).",
+                "-B: SQLIO uses the page cache here; Assay bypasses it (--cached uses it).",
             )),
         },
         "F" => parameters(order, value, surroundings)?,
@@ -88,7 +88,7 @@ fn one(
             return Err(complain(
                 NAME,
                 0,
-                format!("-{} is no option of SQLIO that Assay knows", short(option)),
+                format!("-{} is not an option of SQLIO that Assay knows", short(option)),
             ));
         }
     }
@@ -107,7 +107,7 @@ fn parameters(order: &mut Order, path: &str, surroundings: &Surroundings<'_>) ->
         let mut parts = line.split_whitespace();
         let (file, threads, size) = (parts.next().unwrap_or_default(), parts.next(), parts.nth(1));
         let place = |what: &str, value: &str| {
-            complain(path, index + 1, format!("{what} `{}` is no whole number", short(value)))
+            complain(path, index + 1, format!("{what} `{}` is not a whole number", short(value)))
         };
         if let Some(value) = threads {
             order.threads = value.parse().map_err(|_| place("the number of threads", value))?;

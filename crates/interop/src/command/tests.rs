@@ -69,12 +69,12 @@ fn a_sqlio_line_is_a_plan() {
 #[test]
 fn what_cannot_be_read_is_refused_with_the_option() {
     for (text, expected) in [
-        ("diskspd -bmany", "diskspd: -b: `many` is no size; write it like 8K"),
-        ("diskspd -b99999999999999999999G", "diskspd: -b: `99999999999999999999G` is no size"),
+        ("diskspd -bmany", "diskspd: -b: `many` is not a size; write it like 8K"),
+        ("diskspd -b99999999999999999999G", "diskspd: -b: `99999999999999999999G` is not a size"),
         ("diskspd -b8K -o0", "diskspd: -o is 0; it must be from 1 to 4096"),
         ("diskspd -t9999", "diskspd: -t is 9999; it must be from 1 to 256"),
         ("diskspd -w130", "diskspd: -w: `130` must be from 0 to 100"),
-        ("diskspd -Q", "diskspd: -Q is no option of DiskSpd that Assay knows"),
+        ("diskspd -Q", "diskspd: -Q is not an option of DiskSpd that Assay knows"),
         ("diskspd -d99999999999", "diskspd: -d: 99999999999 s are longer than a year"),
         ("diskspd \"a b", "diskspd: a quotation mark is not closed"),
         (
@@ -84,7 +84,7 @@ fn what_cannot_be_read_is_refused_with_the_option() {
         ("sqlio -kX", "sqlio: -k: `X` must be R or W"),
         ("sqlio -f64", "sqlio: not supported; --lenient runs without: -f: a stride is not supported"),
         ("sqlio -Fnone.txt", "sqlio: -F: cannot read none.txt: there is no such file"),
-        ("sqlio -Fbad.txt", "bad.txt:1: the number of threads `many` is no whole number"),
+        ("sqlio -Fbad.txt", "bad.txt:1: the number of threads `many` is not a whole number"),
     ] {
         let error = imported(text, 1, Strictness::Strict).expect_err(text).to_string();
         assert!(error.starts_with(expected), "{text}: {error}");

@@ -117,7 +117,7 @@ impl Reader<'_> {
             return Err(complain(
                 origin,
                 line,
-                format!("includes are more than {INCLUDE_DEPTH_MAX} files deep"),
+                format!("includes are nested more than {INCLUDE_DEPTH_MAX} files deep"),
             ));
         }
         let text = (self.surroundings.include)(path)
@@ -153,7 +153,7 @@ impl Reader<'_> {
             return Err(complain(
                 origin,
                 line,
-                format!("`{short}` is no option of fio; one looks like bs=4k"),
+                format!("`{short}` is not an option of fio; one looks like bs=4k"),
             ));
         }
         let value = self.expanded(origin, line, value.trim())?;
@@ -186,7 +186,7 @@ impl Reader<'_> {
         let mut rest = value;
         while let Some((before, after)) = rest.split_once("${") {
             let Some((name, behind)) = after.split_once('}') else {
-                return Err(complain(origin, line, "`${` has no `}` behind it"));
+                return Err(complain(origin, line, "`${` has no closing `}`"));
             };
             text.push_str(before);
             match (self.surroundings.variable)(name) {

@@ -142,7 +142,7 @@ const DIFFERENT: [(&str, &str); 26] = [
     ("registerfiles", "Assay chooses how it submits I/O"),
     ("fixedbufs", "Assay chooses how it submits I/O"),
     ("nonvectored", "Assay chooses how it submits I/O"),
-    ("do_verify", "what is read is checked as it is read"),
+    ("do_verify", "data is checked as it is read"),
     ("pre_read", "files are filled, not read, before the run"),
 ];
 
@@ -298,7 +298,7 @@ fn kind(options: &mut Options<'_>) -> Result<Kind, ImportError> {
         }
         _ => {
             return Err(option.complain(format!(
-                "`{}` is no kind of I/O; use read, write, randread, randwrite, rw or randrw",
+                "`{}` is not a kind of I/O; use read, write, randread, randwrite, rw or randrw",
                 short(word)
             )));
         }
@@ -537,7 +537,7 @@ fn size(options: &mut Options<'_>, workers: u64) -> Result<Size, ImportError> {
             &options.job.file,
             options.job.line,
             format!(
-                "[{}] says neither with size in bytes nor with runtime when it ends",
+                "[{}] has neither a size in bytes nor a runtime, so it has no end",
                 short(&options.job.name)
             ),
         ));
@@ -584,10 +584,7 @@ fn rest(options: &mut Options<'_>) -> Result<(), ImportError> {
     };
     if !is_direct {
         let line = direct.or(buffered).map_or(0, |(line, _)| line);
-        options.note(
-            line,
-            "fio goes through the page cache here; Assay goes past it (--cached goes through it).",
-        );
+        options.note(line, "fio uses the page cache here; Assay bypasses it (--cached uses it).");
     }
     if let Some(option) =
         options.take("sync").filter(|option| !["0", "none"].contains(&option.value.as_str()))
@@ -621,7 +618,7 @@ fn rest(options: &mut Options<'_>) -> Result<(), ImportError> {
                         "zones are not supported"
                     }
                     "read_iolog" | "write_iolog" => "Assay does not replay or write logs of I/O",
-                    "wait_for" => "only stonewall puts jobs after each other",
+                    "wait_for" => "only stonewall runs jobs one after another",
                     "steadystate" | "ss" => "Assay does not end a step when it is steady",
                     _ => "it is not supported",
                 };

@@ -110,7 +110,7 @@ fn test(group: &[(usize, &FioJob)], targets: &TargetNames, notes: &mut Vec<Note>
         if !is_equal {
             notes.push(Note::new(
                 first.line,
-                format!("{what} of the jobs that run beside each other differ; the largest is used for all."),
+                format!("{what} of the jobs that run side by side differ; the largest is used for all."),
             ));
         }
     };

@@ -34,7 +34,7 @@ fn whole(value: f64) -> Option<u64> {
 
 /// A size or a count, bytes.
 pub(super) fn bytes(text: &str, base: KbBase) -> Result<u64, String> {
-    let says = || format!("`{}` is no size; write it like 4k or 1g", short(text));
+    let says = || format!("`{}` is not a size; write it like 4k or 1g", short(text));
     let (number, unit) = split(text).ok_or_else(says)?;
     let (letter, ending) = match unit.chars().next() {
         None => return whole(number).ok_or_else(says),
@@ -59,7 +59,7 @@ pub(super) fn bytes(text: &str, base: KbBase) -> Result<u64, String> {
 
 /// A time; a bare number has `default_ns`.
 pub(super) fn time(text: &str, default_ns: f64) -> Result<Nanos, String> {
-    let says = || format!("`{}` is no time; write it like 30 or 2m", short(text));
+    let says = || format!("`{}` is not a time; write it like 30 or 2m", short(text));
     let (number, unit) = split(text).ok_or_else(says)?;
     let factor = match unit.as_str() {
         "" => default_ns,

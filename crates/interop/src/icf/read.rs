@@ -148,7 +148,7 @@ pub(super) fn read(origin: &str, text: &str) -> Result<Icf, ImportError> {
         return Err(complain(
             origin,
             0,
-            "is no Iometer configuration: it has none of the sections TEST SETUP, RESULTS DISPLAY, ACCESS \
+            "is not an Iometer configuration: it has none of the sections TEST SETUP, RESULTS DISPLAY, ACCESS \
              SPECIFICATIONS and MANAGER LIST",
         ));
     }
@@ -264,7 +264,7 @@ impl Reader<'_> {
                 let known: Vec<&str> = TestType::ALL.iter().map(|(name, _)| *name).collect();
                 Err(self.complain(
                     line,
-                    format!("`{}` is no test type; Iometer has {}", shortened(text), known.join(", ")),
+                    format!("`{}` is not a test type; Iometer has {}", shortened(text), known.join(", ")),
                 ))
             }
         }
@@ -420,7 +420,7 @@ impl Reader<'_> {
             Some(2) => Some(Data::IometerFullRandom),
             Some(other) => {
                 return Err(
-                    self.complain(line, format!("{other} is no data pattern; Iometer has 0, 1 and 2"))
+                    self.complain(line, format!("{other} is not a data pattern; Iometer has 0, 1 and 2"))
                 );
             }
         };

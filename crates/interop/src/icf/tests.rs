@@ -255,8 +255,8 @@ fn targets_are_matched_by_position() {
 fn malformed_files_are_refused_with_the_line_and_the_reason() {
     let normal = cycled("NORMAL", &[&["C:"]]);
     for (text, expected) in [
-        (String::new(), "t.icf: is no Iometer configuration"),
-        ("Version 1.1.0\n".to_owned(), "t.icf: is no Iometer configuration"),
+        (String::new(), "t.icf: is not an Iometer configuration"),
+        ("Version 1.1.0\n".to_owned(), "t.icf: is not an Iometer configuration"),
         (normal.replace(SPEC, ""), "t.icf: has no access specification, so there is nothing to run"),
         (
             normal.replace("4096,100,70", "4096,90,70"),
@@ -270,7 +270,10 @@ fn malformed_files_are_refused_with_the_line_and_the_reason() {
             "t.icf:19: `123456789012345678901234567890,100,70,100,0,1,0,0` has a number",
         ),
         (normal.replace("\t0 1 0", "\t99999999 0 0"), "t.icf:5: is longer than a year"),
-        (normal.replace("NORMAL", "SIDEWAYS"), "t.icf:13: `SIDEWAYS` is no test type; Iometer has NORMAL,"),
+        (
+            normal.replace("NORMAL", "SIDEWAYS"),
+            "t.icf:13: `SIDEWAYS` is not a test type; Iometer has NORMAL,",
+        ),
         (
             cycled("CYCLE_OUTSTANDING_IOS", &[&["C:"]]).replace("1 8 2", "1 9999999 2"),
             "t.icf: cycles the queue depth to 8192",

@@ -33,7 +33,9 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
         .into_iter()
         .next()
         .unwrap_or(Ok(Value::Null))
-        .map_err(|error| complain(origin, error.line(), format!("is no whole JSON document: {error}")))?;
+        .map_err(|error| {
+            complain(origin, error.line(), format!("is not a complete JSON document: {error}"))
+        })?;
     let Some(jobs) = document["jobs"].as_array().filter(|jobs| !jobs.is_empty()) else {
         return Err(complain(origin, 0, "has no results of fio: the list `jobs` is missing or empty"));
     };
@@ -192,7 +194,7 @@ fn latency(part: &Value, ops: u64, missing: &mut Missing) -> Result<Latency, Str
         let mut pairs = Vec::new();
         for (name, value) in object {
             let pair = name.parse::<f64>().ok().zip(value.as_f64()).filter(|(a, b)| *a >= 0.0 && *b >= 0.0);
-            pairs.push(pair.ok_or_else(|| format!("{key} has an entry that is no number"))?);
+            pairs.push(pair.ok_or_else(|| format!("{key} has an entry that is not a number"))?);
         }
         pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
         Ok(pairs)
@@ -295,7 +297,7 @@ fn job_json(name: &str, group: usize, job: &MeasuredJob<'_>) -> Value {
     })
 }
 
-/// Shares of the I/Os in percent by the upper ends of fio's coarse buckets, in a unit of so many ns.
+/// Shares of the I/Os in percent by the upper ends of fio's coarse buckets, in a unit of this many ns.
 fn shares(latency: &Latency, unit_ns: u64, ends: &[u64]) -> Value {
     if latency.is_empty() || !latency.has_distribution() {
         return Value::Object(Map::new());

@@ -157,7 +157,7 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
         return Err(complain(
             origin,
             0,
-            "is no results file of Iometer: the line of titles (Target Type, …) is missing",
+            "is not an Iometer results file: the header row (Target Type, …) is missing",
         ));
     }
     if reader.rows.is_empty() {
@@ -214,7 +214,7 @@ impl Reader {
 
     fn summary(&mut self, origin: &str, line: usize, cells: &[&str]) -> Result<(), ImportError> {
         if self.columns.is_empty() {
-            return Err(complain(origin, line, "a row of results stands before the line of titles"));
+            return Err(complain(origin, line, "a result row precedes the header row"));
         }
         if self.rows.len() >= ROWS_MAX {
             return Err(complain(origin, line, format!("there are more than {ROWS_MAX} results")));
@@ -289,10 +289,7 @@ impl Reader {
             targets: if self.targets.is_empty() { vec!["unknown".to_owned()] } else { self.targets },
             semantics: Semantics::Iometer,
             rows: self.rows,
-            notes: vec![
-                decimal.to_owned(),
-                "Times in the file are local; they are taken for UTC.".to_owned(),
-            ],
+            notes: vec![decimal.to_owned(), "Times in the file are local; they are read as UTC.".to_owned()],
         }
     }
 }

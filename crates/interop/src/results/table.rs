@@ -54,7 +54,7 @@ fn separator(titles: &str) -> char {
 /// Reads a table. `origin` is the file's name in messages.
 ///
 /// # Errors
-/// When the text has no column of tests, no rate, or a cell that is no number.
+/// When the text has no column of tests, no rate, or a cell that is not a number.
 pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
     let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let Some((first, head)) = lines.next() else { return Err(complain(origin, 0, "is empty")) };
@@ -91,7 +91,7 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
         rows.push(ResultRow { test, swept, ..row });
     }
     if rows.is_empty() {
-        return Err(complain(origin, first + 1, "has no row below its titles"));
+        return Err(complain(origin, first + 1, "has no row below its header"));
     }
     let mut missing =
         vec!["the duration".to_owned(), "percentiles".to_owned(), "shares of reads and writes".to_owned()];
@@ -139,7 +139,7 @@ fn row(
                 Err(complain(
                     origin,
                     line,
-                    format!("`{short}` is no number, or out of range; write it like 1234.5"),
+                    format!("`{short}` is not a number, or out of range; write it like 1234.5"),
                 ))
             }
         },

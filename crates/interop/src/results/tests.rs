@@ -226,9 +226,9 @@ fn exports_have_the_form_that_their_readers_want() {
 fn malformed_results_are_refused_with_the_line_and_the_reason() {
     let csv = block("1", 1000.0, "1.1.0");
     for (text, expected) in [
-        ("", "t.csv: is no results file of Iometer"),
+        ("", "t.csv: is not an Iometer results file"),
         (csv.split("ALL,").next().unwrap(), "t.csv: has no row of type ALL"),
-        ("ALL,All,x,1\n", "t.csv:1: a row of results stands before the line of titles"),
+        ("ALL,All,x,1\n", "t.csv:1: a result row precedes the header row"),
         (&csv.replace("1000.000000,1000", "many,1000"), "t.csv:15: a row of type ALL has no number of IOps"),
         ("'TimeStamp,Target Type,Target Name\n", "t.csv:1: is a file of instantaneous results"),
     ] {
@@ -237,12 +237,12 @@ fn malformed_results_are_refused_with_the_line_and_the_reason() {
     }
     for (text, expected) in [
         ("", "t.json: has no results of fio"),
-        ("{\"jobs\": [", "t.json:1: is no whole JSON document"),
+        ("{\"jobs\": [", "t.json:1: is not a complete JSON document"),
         ("{\"jobs\": []}", "t.json: has no results of fio"),
         (&"[".repeat(100_000), "t.json"),
         (
             &FIO.replace("\"90\" : 10", "\"many\" : 10"),
-            "t.json: job \"oltp\", read: bins has an entry that is no number",
+            "t.json: job \"oltp\", read: bins has an entry that is not a number",
         ),
         (
             &FIO.replace("\"runtime\" : 1000", "\"runtime\" : 0"),
@@ -256,9 +256,9 @@ fn malformed_results_are_refused_with_the_line_and_the_reason() {
         ("", "t.csv: is empty"),
         ("a,b\n1,2\n", "t.csv:1: needs the titles"),
         ("test,IOPS\n", "t.csv:1: has no row below"),
-        ("test,IOPS\na,many\n", "t.csv:2: `many` is no number"),
-        ("test,IOPS\na,-5\n", "t.csv:2: `-5` is no number, or out of range"),
-        ("test,IOPS\na,1e99\n", "t.csv:2: `1e99` is no number, or out of range"),
+        ("test,IOPS\na,many\n", "t.csv:2: `many` is not a number"),
+        ("test,IOPS\na,-5\n", "t.csv:2: `-5` is not a number, or out of range"),
+        ("test,IOPS\na,1e99\n", "t.csv:2: `1e99` is not a number, or out of range"),
         ("test,IOPS\n,5\n", "t.csv:2: the row names no test"),
         ("test,IOPS\na,\n", "t.csv:2: the row has neither"),
     ] {

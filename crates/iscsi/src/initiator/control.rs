@@ -20,7 +20,7 @@ use crate::slots::{CommandState, Data, Owner};
 pub enum Transfer {
     /// None.
     None,
-    /// Up to so many bytes come back.
+    /// Up to this many bytes come back.
     In(u16),
     /// These bytes go out.
     Out(Vec<u8>),

@@ -31,6 +31,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Client for Initiator<B> {
     }
 
     fn send(&mut self, now: Instant) {
+        self.check_presence(now);
         self.dispatch(now);
         self.pump_all(now);
     }
@@ -65,7 +66,11 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     /// Binds waiting commands to paths, and hands bound ones to sessions.
     fn dispatch(&mut self, now: Instant) {
         self.stamp_submitted(now);
+        self.reprove_where_doubted(now);
         while let Some(&index) = self.waiting.front() {
+            if self.waits_for_first_write(index) {
+                break;
+            }
             let candidates = self.paths.iter().filter(|path| path.is_trusted()).map(|path| Candidate {
                 path: path.index,
                 access: path.access,

@@ -20,16 +20,12 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
 
     /// Reports commands that take long, once for each stretch.
     pub(super) fn watch_stalls(&mut self, now: Instant) {
-        let (mut oldest, mut commands) = (None, 0);
-        for (_, slot) in self.slots.live().filter(|(_, slot)| !matches!(slot.owner, Owner::Probe { .. })) {
-            oldest = Some(oldest.map_or(slot.submitted_at, |at: Instant| at.min(slot.submitted_at)));
-            commands += 1;
-        }
+        let live = self.slots.live().filter(|(_, slot)| !matches!(slot.owner, Owner::Probe { .. }));
         let limit_s = self.config.timeouts.io.as_secs();
-        let kind = match self.stall.look(oldest, now) {
+        let kind = match self.stall.look(live.map(|(_, slot)| slot.submitted_at), now) {
             None => return,
-            Some(StallNews::Began { waited }) => {
-                EventKind::Stalled { waited_ms: waited.as_millis(), commands, limit_s }
+            Some(StallNews::Began { waited, ios }) => {
+                EventKind::Stalled { waited_ms: waited.as_millis(), commands: ios, limit_s }
             }
             Some(StallNews::Ended { waited }) => EventKind::Resumed { waited_ms: waited.as_millis() },
         };
@@ -61,7 +57,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         }
     }
 
-    fn overdue(&self, now: Instant) -> Vec<u32> {
+    pub(super) fn overdue(&self, now: Instant) -> Vec<u32> {
         let limit = self.config.timeouts.io;
         let is_overdue = |since: Instant| now.saturating_duration_since(since) > limit;
         let live = self.slots.live().filter(|(_, slot)| !matches!(slot.owner, Owner::Probe { .. }));
@@ -90,7 +86,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         }
         let last_error = self.paths.iter().find_map(|path| path.last_error.clone());
         let last =
-            last_error.unwrap_or_else(|| "the target keeps the connection up and does not answer".into());
+            last_error.unwrap_or_else(|| "the target keeps the connection open but does not respond".into());
         let waited_s = self.config.timeouts.io.as_secs();
         self.finish(user, Err(IoError::Expired { waited_s, attempts, last }));
     }

@@ -17,6 +17,7 @@ mod reprove;
 mod settle;
 mod silence;
 mod tick;
+mod watch;
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -36,6 +37,7 @@ use crate::stats::PathStatus;
 
 pub use control::Transfer;
 pub(crate) use recover::login_error;
+pub(crate) use watch::Check;
 
 /// Slots beyond the caller's depth, for control commands.
 const CONTROL_SLOTS: u32 = 4;
@@ -128,6 +130,10 @@ pub struct Initiator<B: AsRef<[u8]> + AsMut<[u8]>> {
     log: EventLog<EventKind>,
     tcp_facts: Option<TcpFactsReader>,
 
+    /// How often the unit was doubted when the paths looked at it last.
+    doubts: u64,
+    /// The buffer of the next check.
+    check_data: Vec<u8>,
     /// The next write that ends is remembered as a witness.
     is_sampling: bool,
     /// A path served I/O at any time.
@@ -138,7 +144,7 @@ pub struct Initiator<B: AsRef<[u8]> + AsMut<[u8]>> {
     last_block: LastBlock,
     stall: StallWatch,
     all_down_since: Option<Instant>,
-    /// Paths whose fenced writes the LUN reset in the air covers, and the path it was sent on.
+    /// Paths whose fenced writes the LUN reset in flight covers, and the path it was sent on.
     reset_in_air: Option<(u8, u64)>,
     lost: Option<Lost>,
 }
@@ -196,6 +202,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             session_events: Vec::with_capacity(256),
             log: EventLog::default(),
             tcp_facts: TcpFactsReader::open().ok(),
+            doubts: config.proof.doubts(),
+            check_data: Vec::new(),
             is_sampling: false,
             has_served: false,
             wwid: None,
@@ -318,7 +326,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             return Err("offset and length must be multiples of the logical block, and the length not zero");
         }
         if command.offset_bytes.checked_add(data_bytes).is_none_or(|end| end > capacity.bytes()) {
-            return Err("the I/O reaches beyond the end of the unit");
+            return Err("the I/O extends beyond the end of the LUN");
         }
         let lba = command.offset_bytes / block_bytes;
         let blocks = command.data_bytes / capacity.block_bytes;
@@ -402,7 +410,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Drop for Initiator<B> {
         for path in &mut self.paths {
             let State::Online(connection) = &mut path.state else { continue };
             connection.session.logout();
-            // What is still in the air may not be carried out later: such a connection is reset, not closed.
+            // What is still in flight may not be carried out later: such a connection is reset, not closed.
             if busy || connection.pump(path.index, &mut self.slots, deadline).is_err() {
                 path.state = abandon(
                     std::mem::replace(&mut path.state, State::Down { retry_at: deadline }),

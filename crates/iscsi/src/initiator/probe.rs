@@ -20,7 +20,7 @@ const READY_TRIES_MAX: u8 = 16;
 const PAGE_BYTES: u16 = 1024;
 /// Space for page 80.
 const SERIAL_BYTES: u16 = 255;
-const TOO_LARGE: &str = "the unit is too large for READ CAPACITY(10) and does not know the other form";
+const TOO_LARGE: &str = "the LUN is too large for READ CAPACITY(10) and does not support READ CAPACITY(16)";
 /// Space for the target port groups, bytes.
 const ANSWER_BYTES: u32 = 1024;
 
@@ -51,7 +51,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             ProbeStep::Groups => (cdb::report_target_port_groups(ANSWER_BYTES), ANSWER_BYTES),
         };
         let Some(user) = self.slots.take() else {
-            return self.lun_unusable(at, "no room for one more command".into(), now);
+            return self.lun_unusable(at, "no free slot for another command".into(), now);
         };
         let path = self.paths[at].index;
         let slot = self.slots.get_mut(user);
@@ -65,7 +65,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         slot.place = CommandState::Bound { path };
         self.paths[at].pending.push_front(user);
         if let State::Online(connection) = &mut self.paths[at].state {
-            connection.probe = Some(user);
+            (connection.probe, connection.check) = (Some(user), None);
         }
     }
 
@@ -73,13 +73,21 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     pub(super) fn read_access_state(&mut self, at: usize, now: Instant) {
         let path = self.paths[at].index;
         let is_probe = |owner| matches!(owner, Owner::Probe { path: of } if of == path);
-        if self.paths[at].is_serving() && !self.slots.live().any(|(_, slot)| is_probe(slot.owner)) {
+        // A check gives way: it comes again.
+        let is_checking =
+            matches!(&self.paths[at].state, State::Online(connection) if connection.check.is_some());
+        let is_free = is_checking || !self.slots.live().any(|(_, slot)| is_probe(slot.owner));
+        if self.paths[at].is_serving() && is_free {
             self.send_probe(at, ProbeStep::Groups, now);
         }
     }
 
     pub(super) fn probe_lost(&mut self, path: u8, now: Instant) {
-        self.lun_unusable(usize::from(path), "a command of the first look was aborted".into(), now);
+        self.lun_unusable(
+            usize::from(path),
+            "a command that reads the identity of the LUN was aborted".into(),
+            now,
+        );
     }
 
     fn lun_unusable(&mut self, at: usize, why: String, now: Instant) {
@@ -101,6 +109,9 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         // A question from before the look began anew.
         if connection.probe.take_if(|probe| *probe == user).is_none() {
             return;
+        }
+        if let Some(check) = connection.check.take() {
+            return self.checked(at, check, outcome, data, now);
         }
         let step = match connection.phase {
             Phase::Probing { step, .. } => step,
@@ -306,7 +317,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         self.log.push(now, Some(index), EventKind::PathUp { portal });
         if is_serial {
             let words =
-                "the command window of the target holds one command; Assay sends it one at a time".to_owned();
+                "the target's command window holds one command; Assay sends one command at a time".to_owned();
             self.log.push(now, Some(index), EventKind::Deviation(words));
         }
     }

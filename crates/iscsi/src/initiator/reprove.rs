@@ -11,12 +11,48 @@ use crate::error::{Lost, PathError};
 use crate::events::EventKind;
 use crate::multipath::{Phase, ProbeStep, State};
 use crate::pdu::Direction;
-use crate::proof::Difference;
+use crate::proof::{Difference, Source};
 use crate::scsi::{cdb, status};
 use crate::session::TaskOutcome;
 use crate::slots::{CommandState, Owner};
 
+/// The oldest blocks that must be wrong for a unit to be another one although newer ones are right. A single one may
+/// be wrong because another initiator had a write to it in flight when it was remembered.
+const LOST_MIN: usize = 2;
+
 impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
+    /// A target reports that the unit may be another one: this path looks at it before it serves on, and every other
+    /// path to the unit, also those of other initiators, before its next command.
+    pub(super) fn doubt(&mut self, at: usize, now: Instant) {
+        self.config.proof.doubt();
+        self.reprove(at, now);
+    }
+
+    /// Looks at the unit on every path where it was doubted since the last look.
+    pub(super) fn reprove_where_doubted(&mut self, now: Instant) {
+        let doubts = self.config.proof.doubts();
+        if std::mem::replace(&mut self.doubts, doubts) == doubts {
+            return;
+        }
+        for at in 0..self.paths.len() {
+            if self.paths[at].is_serving() {
+                self.reprove(at, now);
+            }
+        }
+    }
+
+    /// Until one write has ended, whose data prove which unit it is, writes go one by one: a second one may reach
+    /// another disk before this host hears that the first was refused.
+    pub(super) fn waits_for_first_write(&self, user: u32) -> bool {
+        let is_write = |slot: &crate::slots::Slot<B>| {
+            slot.direction == Direction::Write && matches!(slot.owner, Owner::Caller { .. })
+        };
+        let is_idle = |place| matches!(place, CommandState::Waiting | CommandState::Paused { .. });
+        !self.config.proof.is_written()
+            && is_write(self.slots.get(user))
+            && self.slots.live().any(|(_, slot)| is_write(slot) && !is_idle(slot.place))
+    }
+
     /// Looks at the unit again before the path serves on.
     pub(super) fn reprove(&mut self, at: usize, now: Instant) {
         let deadline = now + self.config.timeouts.login;
@@ -72,15 +108,18 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
 
     /// The READ of a witness.
     pub(super) fn read_witness(&self, at: usize, witness: usize) -> (cdb::Cdb, u32) {
-        let lba = match &self.paths[at].state {
-            State::Online(connection) => connection.witnesses.get(witness).map_or(0, |witness| witness.lba),
-            _ => 0,
+        let known = match &self.paths[at].state {
+            State::Online(connection) => {
+                connection.witnesses.get(witness).map(|known| (known.lba, known.blocks))
+            }
+            _ => None,
         };
-        (cdb::read(lba, 1, cdb::Fua::Off), self.capacity().block_bytes)
+        let (lba, blocks) = known.unwrap_or((0, 1));
+        (cdb::read(lba, blocks, cdb::Fua::Off), self.capacity().block_bytes * blocks)
     }
 
-    /// One block that holds what was written there is proof. A block that was written meanwhile, or cannot be read,
-    /// says nothing.
+    /// One block that holds what was written there is proof, the oldest first; of what was inspected, each piece must
+    /// be as it was. Blocks that were written meanwhile, or cannot be read, say nothing.
     pub(super) fn witness_answer(
         &self,
         at: usize,
@@ -91,10 +130,25 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         let State::Online(connection) = &self.paths[at].state else { return Ok(ProbeStep::Groups) };
         let is_good = outcome.response == 0 && outcome.status == status::GOOD;
         let Some(known) = connection.witnesses.get(witness).copied() else { return Ok(ProbeStep::Groups) };
-        if is_good && crc32c::crc32c(data) == known.crc {
-            return Ok(ProbeStep::Groups);
+        let is_same = is_good && crc32c::crc32c(data) == known.crc;
+        let is_other = is_good && !is_same && self.config.proof.still_holds(known);
+        match known.source {
+            Source::Written { .. } if is_same && mismatches < LOST_MIN => return Ok(ProbeStep::Groups),
+            Source::Written { .. } if is_same => {
+                return Err(Difference::Identity(format!(
+                    "{mismatches} blocks do not hold what was written to them, and block {}, written later, does: \
+                     another disk took its place in between, or the target lost writes that it had acknowledged",
+                    known.lba
+                )));
+            }
+            Source::Inspected { .. } if is_other => {
+                return Err(Difference::Identity(format!(
+                    "block {} and those after it do not hold what they held when Assay inspected it",
+                    known.lba
+                )));
+            }
+            _ => mismatches += usize::from(is_other),
         }
-        mismatches += usize::from(is_good && self.config.proof.still_holds(known));
         let next = witness + 1;
         match next < connection.witnesses.len() {
             true => Ok(ProbeStep::Witness { at: next, mismatches }),
@@ -135,7 +189,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     pub(super) fn remember(&mut self, user: u32) {
         let block_bytes = self.capacity().block_bytes;
         let lba = self.slots.get(user).lba;
-        // A later write to the same block may be in the air already.
+        // A later write to the same block may be in flight already.
         let overlaps = |(other, slot): (u32, &crate::slots::Slot<B>)| {
             other != user
                 && slot.direction == Direction::Write

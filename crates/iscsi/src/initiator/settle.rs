@@ -106,7 +106,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             status::CHECK_CONDITION => self.judge_sense(at, user, outcome, now),
             status::BUSY => Verdict::RetryLater,
             status::TASK_SET_FULL => {
-                // What is in the air now is what the target has room for.
+                // What is in flight now is what the target has room for.
                 let path = &mut self.paths[at];
                 if let State::Online(connection) = &path.state {
                     path.depth_limit = connection.session.task_count().max(1);
@@ -139,7 +139,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             self.read_access_state(at, now);
         }
         if known.tells_of_another_unit() {
-            self.reprove(at, now);
+            self.doubt(at, now);
         }
         match known.action() {
             SenseAction::Succeed => self.judge_length(user, outcome),
@@ -183,8 +183,15 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
                 path.depth_limit += 1;
             }
         }
-        if self.is_sampling && self.slots.get(user).direction == Direction::Write {
-            self.remember(user);
+        let slot = self.slots.get(user);
+        if slot.direction == Direction::Write && matches!(slot.owner, Owner::Caller { .. }) {
+            let is_first = !self.config.proof.is_written();
+            if self.is_sampling || is_first {
+                self.remember(user);
+            }
+            if is_first {
+                self.config.proof.written();
+            }
         }
         self.finish(user, Ok(bytes));
     }
@@ -287,18 +294,18 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
                 let words = known.map_or_else(|| "asynchronous event".to_owned(), |s| s.to_string());
                 self.log.push(now, Some(path), EventKind::TargetSays(words));
                 if known.is_some_and(|sense| sense.tells_of_another_unit()) {
-                    self.reprove(at, now);
+                    self.doubt(at, now);
                 }
             }
             SessionEvent::Rejected { reason, opcode } => {
-                let words = format!("our PDU {opcode:#04x} was rejected, reason {reason:#04x}");
+                let words = format!("the target rejected PDU {opcode:#04x}, reason {reason:#04x}");
                 self.log.push(now, Some(path), EventKind::TargetSays(words));
             }
             SessionEvent::LoggedOut => {
                 if !matches!(connection.phase, Phase::Leaving { .. }) && !connection.is_leaving {
                     return self.drop_connection(
                         at,
-                        "the target answered a logout we did not send".into(),
+                        "received a logout response, but no logout was sent".into(),
                         now,
                     );
                 }
@@ -318,9 +325,9 @@ fn words(outcome: &TaskOutcome) -> String {
 
 fn message_words(event: u8) -> &'static str {
     match event {
-        1 => "the target asks us to log out",
+        1 => "the target requests a logout",
         2 => "the target will drop the connection",
         3 => "the target will drop the session",
-        _ => "the target wants to negotiate anew",
+        _ => "the target requests a renegotiation",
     }
 }

@@ -19,7 +19,7 @@ enum Due {
 impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     pub(super) fn look_at_timers(&mut self, now: Instant) {
         self.stamp_submitted(now);
-        self.is_sampling = true;
+        self.is_sampling |= self.config.proof.wants_witness();
         self.resume_paused(now);
         for at in 0..self.paths.len() {
             match self.due(at, now) {
@@ -29,6 +29,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
                 Due::Left => self.left(at, now),
             }
         }
+        self.check_content(now);
         self.watch_silence(now);
         self.abort_overdue(now);
         self.drop_closed_windows(now);
@@ -91,7 +92,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         self.fail_path(at, &PathError::TimedOut { what, portal, limit_ms: limit.as_millis() }, now);
     }
 
-    /// Aborts commands that are in the air for too long, one at a time per path.
+    /// Aborts commands that are in flight for too long, one at a time per path.
     fn abort_overdue(&mut self, now: Instant) {
         let timeouts = &self.config.timeouts;
         let limit = timeouts.command;
@@ -155,12 +156,12 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
             return self.log.push(now, None, EventKind::AllPathsDown);
         };
         // Before the first path was up, `connect` has its own limit.
-        if now.duration_since(since) >= self.config.timeouts.no_path
-            && self.capacity.is_some()
-            && self.lost.is_none()
-        {
+        let away = now.duration_since(since);
+        let is_lost =
+            assay_tcp::is_lost(away, self.config.timeouts.no_path, || !self.overdue(now).is_empty());
+        if is_lost && self.capacity.is_some() && self.lost.is_none() {
             let last = self.paths.iter().find_map(|path| path.last_error.clone());
-            let waited_s = now.duration_since(since).as_secs();
+            let waited_s = away.as_secs();
             self.give_up(Lost::NoPath { waited_s, last: last.unwrap_or_else(|| "none".into()) });
         }
     }

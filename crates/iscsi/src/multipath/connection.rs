@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use assay_tcp::Blocking;
 
+use crate::initiator::Check;
 use crate::login::Negotiated;
 use crate::pdu::{Bhs, Response};
 use crate::proof::{UnitIdentity, Witness};
@@ -55,6 +56,8 @@ pub(crate) struct Connection {
     pub phase: Phase,
     /// The command of the current step.
     pub probe: Option<u32>,
+    /// What that command is, where it is none of a step.
+    pub check: Option<Check>,
     /// What the unit said of itself so far.
     pub identity: UnitIdentity,
     /// Blocks by which it proves itself.
@@ -69,10 +72,10 @@ pub(crate) struct Connection {
     pub received_at: Instant,
     /// Since when nothing came, of a path that gets no new commands for that.
     pub suspect_since: Option<Instant>,
-    /// The ping in the air.
+    /// The ping in flight.
     pub ping: Option<(u32, Instant)>,
     pub next_ping_at: Instant,
-    /// When the abort or reset in the air must be answered.
+    /// When the abort or reset in flight must be answered.
     pub manage_deadline: Option<Instant>,
     /// The target asked us to go; no more commands are started.
     pub is_leaving: bool,
@@ -92,6 +95,7 @@ impl Connection {
             session: Session::new(agreed, lun, depth),
             phase,
             probe: None,
+            check: None,
             identity: UnitIdentity::default(),
             witnesses: Vec::new(),
             attentions: 0,
@@ -157,7 +161,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Sends a ping, unless one is in the air.
+    /// Sends a ping, unless one is in flight.
     pub(crate) fn ask(&mut self, now: Instant) {
         if self.ping.is_none() && self.session.may_ping() {
             self.ping = Some((self.session.ping(), now));

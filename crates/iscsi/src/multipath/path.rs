@@ -59,7 +59,7 @@ pub(crate) struct Path {
     pub group: Option<u16>,
     /// ALUA group of the port, known after the probe.
     pub port_group: Option<u16>,
-    /// Commands in the air allowed; lowered by TASK SET FULL.
+    /// Commands in flight allowed; lowered by TASK SET FULL.
     pub depth_limit: u16,
     /// Good completions since the limit was lowered.
     pub good_since_full: u32,
@@ -76,6 +76,9 @@ pub(crate) struct Path {
     pub is_refused: bool,
     /// The unit behind it is not the one that it was.
     pub is_changed: bool,
+    /// When it has to prove itself again, and when to ask whether its unit is there.
+    pub check_at: Instant,
+    pub presence_at: Instant,
     pub last_error: Option<String>,
     /// What the last error says is not there.
     pub missing: Option<Missing>,
@@ -111,6 +114,8 @@ impl Path {
             not_before: now,
             is_refused: false,
             is_changed: false,
+            check_at: now,
+            presence_at: now,
             last_error: None,
             missing: None,
             pace: ResponseTimes::new(now),

@@ -27,7 +27,7 @@ impl PathSelector {
         Self { policy, current, turn_ios: 0, turn_bytes: 0 }
     }
 
-    /// The path for a command of so many bytes, among `candidates` in the order of their numbers. Optimized paths
+    /// The path for a command of this many bytes, among `candidates` in the order of their numbers. Optimized paths
     /// are preferred; others that serve I/O are used only when there is none.
     pub(crate) fn choose<I>(&mut self, candidates: I, bytes: u32) -> Option<u8>
     where

@@ -11,9 +11,9 @@ use crate::config::Timeouts;
 
 /// The slowest answer is remembered for one to two of these.
 const MEMORY: Duration = Duration::from_secs(10);
-/// Silence is odd from so many times the slowest answer on …
+/// Silence is odd from this many times the slowest answer on …
 const SLOWEST_TIMES: u32 = 4;
-/// … but a path whose answers take for ever is doubted after so many times the limit all the same.
+/// … but a path whose answers take for ever is doubted after this many times the limit all the same.
 const LIMIT_TIMES_MAX: u32 = 4;
 /// Doublings of the limit after which it is beyond every ping's.
 const DOUBLINGS_MAX: u32 = 8;
@@ -89,7 +89,7 @@ impl ResponseTimes {
 pub(crate) struct Silence {
     /// When the last byte came, or the oldest command it owes an answer to was sent, if that was later.
     pub since: Instant,
-    /// When the ping in the air was sent.
+    /// When the ping in flight was sent.
     pub asked_at: Option<Instant>,
     /// When another path that can take its commands last said something.
     pub others_heard_at: Option<Instant>,

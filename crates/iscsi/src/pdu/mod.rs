@@ -73,7 +73,7 @@ pub const FLAG_CONTINUE: u8 = 0x40;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PduError {
     /// The opcode is not one a target may send.
-    #[error("opcode {0:#04x} is not one a target may send")]
+    #[error("opcode {0:#04x} is not valid from a target")]
     UnknownOpcode(u8),
     /// A field holds a value the standard does not allow.
     #[error("field {field} of opcode {opcode:#04x} holds {value:#x}, which RFC 7143 does not allow")]

@@ -39,7 +39,7 @@ pub mod status {
             CONDITION_MET => "condition met",
             BUSY => "busy",
             RESERVATION_CONFLICT => "reservation conflict: another initiator has reserved the LUN",
-            TASK_SET_FULL => "task set full: the target has no room for one more command",
+            TASK_SET_FULL => "task set full: the target has no free slot for another command",
             ACA_ACTIVE => "ACA active",
             TASK_ABORTED => "task aborted by another initiator",
             _ => "unknown status",

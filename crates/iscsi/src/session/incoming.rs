@@ -106,7 +106,7 @@ impl Session {
             return Err(bad("beyond the end of the command"));
         }
         if in_order && offset != task.received.contiguous_bytes() && bytes > 0 {
-            return Err(bad("out of order, although order was agreed on"));
+            return Err(bad("out of order, although DataPDUInOrder=Yes was negotiated"));
         }
         Ok(Placement::Task { user: task.request.user, offset_bytes: offset })
     }
@@ -119,7 +119,7 @@ impl Session {
             data_bytes: bytes,
             fault: match error {
                 CoverageError::Overlap => "sent twice",
-                CoverageError::TooScattered => "scattered beyond reason",
+                CoverageError::TooScattered => "in too many pieces",
             },
         })
     }

@@ -1,6 +1,6 @@
 //! Full feature phase of one connection, without I/O (RFC 7143 §4, §11).
 //!
-//! A **task** is one SCSI command in the air; the caller knows it by a number of its own (`user`), the wire by its
+//! A **task** is one SCSI command in flight; the caller knows it by a number of its own (`user`), the wire by its
 //! tag. [`Session::start`] queues a task, [`Session::next_pdu`] hands out what to send, PDU by PDU, and says where
 //! the data segment comes from; [`Session::on_header`] says where a received data segment goes, and
 //! [`Session::on_pdu`] reacts when it is complete. Data never passes through the session. What follows for the
@@ -43,7 +43,7 @@ pub enum SessionError {
         /// StatSN expected.
         expected: u32,
     },
-    /// A response to something that is not in the air.
+    /// A response to something that is not in flight.
     #[error("PDU {opcode:#04x} is for task {itt:#010x}, which is not outstanding")]
     UnknownTask {
         /// Opcode.
@@ -86,7 +86,7 @@ pub enum SessionError {
     #[error("the target requests more than {CONTROL_MAX} responses without reading them")]
     ControlFlood,
     /// The target sends what moves nothing, and does not stop.
-    #[error("the target sent more than {IDLE_MAX} PDUs without an answer to a command")]
+    #[error("the target sent more than {IDLE_MAX} PDUs without a response to a command")]
     IdleFlood,
 }
 
@@ -187,7 +187,7 @@ impl Session {
         &self.agreed
     }
 
-    /// Queues a task; false if `depth` tasks are in the air already.
+    /// Queues a task; false if `depth` tasks are in flight already.
     #[must_use = "a task that was not accepted must be kept by the caller"]
     pub fn start(&mut self, request: Request) -> bool {
         let Some(index) = self.tasks.insert(request) else { return false };
@@ -195,7 +195,7 @@ impl Session {
         true
     }
 
-    /// The target's command window: tasks in the air and those it would take beyond them. At login many targets open
+    /// The target's command window: tasks in flight and those it would take beyond them. At login many targets open
     /// it only a little.
     #[must_use]
     pub fn command_window(&self) -> u32 {
@@ -223,7 +223,7 @@ impl Session {
         self.window.is_open() && (sent_count == 0 || !self.is_serial())
     }
 
-    /// Tasks in the air, in [0, depth].
+    /// Tasks in flight, in [0, depth].
     #[must_use]
     pub fn task_count(&self) -> u16 {
         self.tasks.count()

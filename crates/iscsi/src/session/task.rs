@@ -1,4 +1,4 @@
-//! The tasks in the air: a slab whose index is part of the tag.
+//! The tasks in flight: a slab whose index is part of the tag.
 
 use super::coverage::Coverage;
 use crate::pdu::{Direction, Residual};
@@ -102,7 +102,7 @@ impl Tasks {
         &mut self.slab[usize::from(index)]
     }
 
-    /// The task a target means by `itt`, if it is in the air.
+    /// The task a target means by `itt`, if it is in flight.
     pub(super) fn by_itt(&mut self, itt: u32) -> Option<&mut Task> {
         let index = (itt & 0xffff) as usize;
         self.slab.get_mut(index).filter(|task| task.itt == itt && task.is_live && task.is_sent)

@@ -47,15 +47,15 @@ pub(crate) trait Sink {
 pub(crate) enum WireError {
     #[error("the target closed the connection")]
     Closed,
-    #[error("the connection broke: {0}")]
+    #[error("the connection failed: {0}")]
     Io(#[source] io::Error),
-    #[error("a header digest is wrong: bytes were damaged on the way")]
+    #[error("header digest mismatch: data was corrupted in transit")]
     HeaderDigest,
-    #[error("a data digest is wrong: bytes were damaged on the way")]
+    #[error("data digest mismatch: data was corrupted in transit")]
     DataDigest,
-    #[error("a control PDU announces {data_bytes} bytes of data, which is beyond reason")]
+    #[error("a control PDU announces {data_bytes} bytes of data, which is implausibly large")]
     ControlTooLong { data_bytes: u32 },
-    #[error("the target broke the protocol: {0}")]
+    #[error("the target violated the protocol: {0}")]
     Protocol(#[from] SessionError),
 }
 

@@ -16,7 +16,8 @@ pub fn resolve(portal: &str) -> io::Result<SocketAddr> {
     if !has_port {
         return assay_tcp::resolve(host, PORT);
     }
-    let no_port = |_| io::Error::new(io::ErrorKind::InvalidInput, format!("`{host}` ends in no port number"));
+    let no_port =
+        |_| io::Error::new(io::ErrorKind::InvalidInput, format!("`{host}` does not end in a port number"));
     let (host, port) = host.rsplit_once(':').unwrap_or((host, ""));
     assay_tcp::resolve(host, port.parse().map_err(no_port)?)
 }
@@ -44,6 +45,6 @@ mod tests {
         let why = resolve("[fe80::1%no-such-nic]:3260").unwrap_err().to_string();
         assert!(why.contains("no interface `no-such-nic`"), "{why}");
         let why = resolve("[::1]:x").unwrap_err().to_string();
-        assert!(why.contains("no port number"), "{why}");
+        assert!(why.contains("does not end in a port number"), "{why}");
     }
 }

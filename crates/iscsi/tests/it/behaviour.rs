@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use assay_iscsi::chap::{Account, ChapConfig, Secret};
 use assay_iscsi::pdu::Bhs;
 use assay_iscsi::scsi::AccessState;
-use assay_iscsi::{Completion, Config, EventKind, FencedBy, Initiator, IoError, Kind, Timeouts};
+use assay_iscsi::{Completion, Config, EventKind, FencedBy, Initiator, IoError, Kind, Timeouts, UnitWatch};
 
 use crate::scripted::{Answer, BLOCKS, Scripted};
 use crate::work::{Buffer, command};
@@ -32,6 +32,8 @@ fn connect(targets: &[&Scripted]) -> Initiator<Buffer> {
     let portals = targets.iter().map(|target| target.portal.clone()).collect();
     Initiator::connect(Config {
         timeouts: quick(),
+        // The targets have disks of their own.
+        watch: UnitWatch::OnNews,
         ..Config::new(portals, "iqn.2026-11.example:scripted", 0)
     })
     .unwrap()
@@ -135,9 +137,10 @@ fn a_path_to_another_unit_is_refused() {
     let mut initiator = connect(&[&first, &other]);
     let stats = initiator.stats();
     assert!(stats[0].is_up != stats[1].is_up, "one of them came first");
+    let differs = |cause: &str| cause.contains("a different unit: its WWID is");
     let refused = kinds(&mut initiator)
         .into_iter()
-        .any(|kind| matches!(kind, EventKind::RetryFailed { cause } if cause.contains("another unit: its WWID is")));
+        .any(|kind| matches!(kind, EventKind::RetryFailed { cause } if differs(&cause)));
     assert!(refused);
     assert_eq!(run(&mut initiator, Kind::Read, 8).len(), 8);
 }
@@ -156,12 +159,25 @@ fn a_command_without_an_answer_is_aborted_and_sent_again() {
     );
 }
 
+/// The first write of a run goes alone.
+fn write_first(initiator: &mut Initiator<Buffer>) {
+    initiator.submit(command(Kind::Write, 99, 99, vec![9; 512])).unwrap();
+    let mut done = Vec::new();
+    while done.is_empty() {
+        initiator.poll(Some(Duration::from_secs(1)), &mut done).unwrap();
+    }
+}
+
 #[test]
 fn writes_of_a_dead_path_wait_for_a_reset_where_nothing_else_can_fence_them() {
     // The portals are in different groups, so that no login elsewhere can reinstate the dead session.
-    let mut first = Some(Scripted::start(1, 1, |_, _| Answer::Never));
+    let mut first = Some(Scripted::start(1, 1, |_, count| match count {
+        0 => Answer::Good,
+        _ => Answer::Never,
+    }));
     let second = Scripted::start(2, 1, |_, _| Answer::Good);
     let mut initiator = connect(&[first.as_ref().unwrap(), &second]);
+    write_first(&mut initiator);
     for tag in 0..8 {
         initiator.submit(command(Kind::Write, tag, tag, vec![9; 512])).unwrap();
     }
@@ -236,7 +252,7 @@ fn pings_and_messages_of_the_target_are_answered() {
     initiator.poll(Some(Duration::from_millis(500)), &mut done).unwrap();
     run(&mut initiator, Kind::Read, 8);
     let events = kinds(&mut initiator);
-    assert!(events.contains(&EventKind::TargetSays("the target asks us to log out".into())), "{events:?}");
+    assert!(events.contains(&EventKind::TargetSays("the target requests a logout".into())), "{events:?}");
     assert_eq!(target.saw(6, 0), 1, "logged out once, {events:?}");
     let answered = target.saw(0, 0);
     assert!(answered >= 1, "the target's ping was answered");

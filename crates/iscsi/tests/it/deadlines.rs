@@ -85,7 +85,7 @@ fn a_target_that_sends_pings_without_end_loses_its_connection() {
         _ => None,
     });
     assert!(
-        cause.as_ref().is_some_and(|cause| cause.contains("without an answer to a command")),
+        cause.as_ref().is_some_and(|cause| cause.contains("without a response to a command")),
         "{cause:?}"
     );
 }

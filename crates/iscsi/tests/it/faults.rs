@@ -177,7 +177,7 @@ fn damaged_bytes_are_noticed_by_the_digests() {
     }
     let noticed = |event: &EventKind| {
         matches!(event, EventKind::PathDown { cause, .. }
-            if cause.contains("digest is wrong"))
+            if cause.contains("digest mismatch"))
     };
     assert_eq!(say(&mut initiator, start).iter().filter(|event| noticed(event)).count(), 3);
 }

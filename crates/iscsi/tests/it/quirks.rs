@@ -31,9 +31,13 @@ fn repeated_status_numbers_do_not_end_the_session() {
 fn skipped_status_numbers_end_the_session() {
     let target = start(Quirks { skipped_status_numbers: 1, ..Quirks::default() });
     let mut initiator = connect(&target);
-    initiator.submit(command(Kind::Read, 1, 0, vec![0; 512])).unwrap();
     let mut done = Vec::new();
-    while done.is_empty() && initiator.poll(Some(Duration::from_secs(1)), &mut done).is_ok() {}
+    // A few numbers may come late, as those of istgt do; these never come.
+    for id in 1..=20 {
+        initiator.submit(command(Kind::Read, id, 0, vec![0; 512])).unwrap();
+        done.clear();
+        while done.is_empty() && initiator.poll(Some(Duration::from_secs(1)), &mut done).is_ok() {}
+    }
     let events: Vec<EventKind> = initiator.events().into_iter().map(|event| event.kind).collect();
     let is_gap = |kind: &EventKind| {
         matches!(kind, EventKind::PathDown { cause, .. }
@@ -103,8 +107,8 @@ fn a_target_that_reads_only_data_after_its_r2t_gets_one_command_at_a_time() {
     let config = Config::new(vec![target.portal.clone()], "iqn.2026-11.example:scripted", 0);
     let mut initiator = Initiator::connect(Config { timeouts, ..config }).unwrap();
     write_and_verify(&mut initiator, 64, 16_384, 8, 1);
-    let said =
-        |kind: &EventKind| matches!(kind, EventKind::Deviation(words) if words.contains("one at a time"));
+    let is_it = |words: &str| words.contains("one command at a time");
+    let said = |kind: &EventKind| matches!(kind, EventKind::Deviation(words) if is_it(words));
     assert!(initiator.events().iter().any(|event| said(&event.kind)));
     assert_eq!(initiator.stats()[0].stats.failures, 0);
 }

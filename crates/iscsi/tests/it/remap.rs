@@ -1,8 +1,10 @@
 //! Another disk behind the same number while a run writes: nothing is written to it.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use assay_iscsi::{Completion, Config, EventKind, Initiator, IoError, Kind, Timeouts};
+use assay_iscsi::{Completion, Config, EventKind, Initiator, IoError, Kind, Timeouts, UnitProof, UnitWatch};
 
 use crate::scripted::{Answer, BLOCKS, Scripted, Unit};
 use crate::work::{Buffer, command};
@@ -26,13 +28,22 @@ fn connect(targets: &[&Scripted]) -> Initiator<Buffer> {
 
 /// Writes block after block, one or several at a time, until the first error or `count` have ended.
 fn write(initiator: &mut Initiator<Buffer>, count: u64, depth: u32) -> Result<(), IoError> {
+    write_data(initiator, count, depth, |number| number.to_le_bytes()[0] | 1)
+}
+
+fn write_data(
+    initiator: &mut Initiator<Buffer>,
+    count: u64,
+    depth: u32,
+    data: impl Fn(u64) -> u8,
+) -> Result<(), IoError> {
     let (mut done, mut next): (Vec<Completion<Buffer>>, u64) = (Vec::new(), 0);
     let deadline = Instant::now() + Duration::from_secs(20);
     let mut ended = 0;
     while ended < count {
         assert!(Instant::now() < deadline, "stuck: {:?}", initiator.events());
         while next < count && initiator.outstanding() < depth {
-            let buf = vec![next.to_le_bytes()[0] | 1; 512];
+            let buf = vec![data(next); 512];
             let Ok(()) = initiator.submit(command(Kind::Write, next, next % 512, buf)) else { break };
             next += 1;
         }
@@ -111,7 +122,8 @@ fn a_path_that_leads_elsewhere_is_fenced_and_the_other_serves_on() {
     let second = Scripted::start(1, 1, |_, _| Answer::Good);
     let mut initiator = connect(&[&first, &second]);
     // What is on its way when the unit changes cannot be called back: one at a time.
-    write(&mut initiator, u64::from(BEFORE) * 4, 1).unwrap();
+    // Zeros prove nothing: the targets have disks of their own.
+    write_data(&mut initiator, u64::from(BEFORE) * 4, 1, |_| 0).unwrap();
     let up: Vec<bool> = initiator.stats().iter().map(|path| path.is_up).collect();
     assert_eq!(up, [false, true]);
     let cause = initiator.events().into_iter().find_map(|event| match event.kind {
@@ -119,7 +131,7 @@ fn a_path_that_leads_elsewhere_is_fenced_and_the_other_serves_on() {
         _ => None,
     });
     assert!(
-        cause.as_ref().is_some_and(|cause| cause.contains("it is another unit: its WWID is")),
+        cause.as_ref().is_some_and(|cause| cause.contains("it is a different unit: its WWID is")),
         "{cause:?}"
     );
     assert!(first.stage.disk.lock().unwrap().iter().all(|byte| *byte == FOREIGN));
@@ -138,4 +150,103 @@ fn an_initiator_that_comes_later_is_held_to_what_the_first_has_written() {
     target.stage.disk.lock().unwrap().fill(FOREIGN);
     let error = Initiator::<Buffer>::connect(config).unwrap_err().to_string();
     assert!(error.contains("holds what was written"), "{error}");
+}
+
+/// A target that reports nothing at all when another disk takes a number: the run went on writing to its end.
+#[test]
+fn a_unit_that_changes_in_silence_is_noticed() {
+    let target = Scripted::start(1, 1, |_, _| Answer::Good);
+    let mut initiator = connect(&[&target]);
+    write(&mut initiator, 150, 1).unwrap();
+    target.stage.disk.lock().unwrap().fill(FOREIGN);
+    // The next look comes within a second. Nothing is written again to the blocks of before.
+    let mut done = Vec::new();
+    let lost = (200..4000).find_map(|block| {
+        let _ = initiator.submit(command(Kind::Write, block, block, vec![3; 512]));
+        std::thread::sleep(Duration::from_millis(3));
+        initiator.poll(Some(Duration::from_millis(100)), &mut done).err()
+    });
+    let lost = lost.unwrap().to_string();
+    assert!(lost.contains("what was written"), "{lost}");
+}
+
+/// Where nothing is measured, the target is asked all the time whether the unit is there: between two disks there is
+/// none for a moment.
+#[test]
+fn a_unit_that_is_gone_for_a_moment_during_a_fill_is_noticed() {
+    let target = Scripted::start(1, 1, |_, _| Answer::Good);
+    let config = Config::new(vec![target.portal.clone()], "iqn.2026-11.example:scripted", 0);
+    let mut initiator = Initiator::<Buffer>::connect(Config { watch: UnitWatch::Closely, ..config }).unwrap();
+    write(&mut initiator, 300, 4).unwrap();
+    let asked = target.saw(0x01, 0x00);
+    assert!(asked >= 5, "{asked}");
+    assert!(target.saw(0x01, 0x28) > 1, "and what was written is read");
+}
+
+/// Writes with a proof that somebody has prepared.
+fn connect_with(target: &Scripted, proof: &Arc<UnitProof>) -> Initiator<Buffer> {
+    let timeouts =
+        Timeouts { io: Duration::from_secs(2), no_path: Duration::from_secs(2), ..Timeouts::default() };
+    let config = Config::new(vec![target.portal.clone()], "iqn.2026-11.example:scripted", 0);
+    Initiator::connect(Config { timeouts, proof: Arc::clone(proof), ..config }).unwrap()
+}
+
+/// A fill that had not written anything yet had no block by which a disk could prove itself: where all disks of a
+/// target have one serial number and one name, it went on writing to another one.
+#[test]
+fn a_unit_that_changes_before_the_first_write_is_held_to_what_was_inspected() {
+    for news in [Answer::Sense(6, 0x3f, 0x0e), Answer::Sense(5, 0x25, 0x00), Answer::Hang] {
+        let first = AtomicBool::new(true);
+        let target = Scripted::start(1, 1, move |op, _| match op {
+            0x2a if first.swap(false, Ordering::SeqCst) => Answer::Remap(unit(), Box::new(news.clone())),
+            _ => Answer::Good,
+        });
+        let proof = Arc::new(UnitProof::default());
+        proof.inspected(512, &[(0, vec![0; 4096]), (BLOCKS - 8, vec![0; 4096])]);
+        let mut initiator = connect_with(&target, &proof);
+        let error = write(&mut initiator, 32, 16).unwrap_err().to_string();
+        assert!(error.contains("do not hold what they held"), "{error}");
+        let disk = target.stage.disk.lock().unwrap();
+        assert!(disk.iter().all(|byte| *byte == FOREIGN), "the other disk was written");
+    }
+}
+
+/// Writes go one by one until the first has ended: from then on its data tell the disk from every other.
+#[test]
+fn a_unit_that_changes_after_the_first_write_is_held_to_its_data() {
+    let writes = AtomicU32::new(0);
+    let target = Scripted::start(1, 1, move |op, _| match op {
+        0x2a => match writes.fetch_add(1, Ordering::SeqCst) {
+            0 => Answer::Good,
+            1 => Answer::Remap(unit(), Box::new(Answer::Sense(5, 0x25, 0x00))),
+            // Those that were in flight find no unit either.
+            2..=16 => Answer::Sense(5, 0x25, 0x00),
+            _ => Answer::Good,
+        },
+        _ => Answer::Good,
+    });
+    let mut initiator = connect(&[&target]);
+    let error = write(&mut initiator, 64, 16).unwrap_err().to_string();
+    assert!(error.contains("holds what was written"), "{error}");
+    let disk = target.stage.disk.lock().unwrap();
+    assert!(disk.iter().all(|byte| *byte == FOREIGN), "the other disk was written");
+}
+
+/// A target may report a change to one session only: all of them look before they write again.
+#[test]
+fn what_one_initiator_hears_makes_every_other_one_look_again() {
+    let first = Scripted::start(1, 1, |_, count| match count {
+        BEFORE => Answer::Sense(6, 0x3f, 0x0e),
+        _ => Answer::Good,
+    });
+    let second = Scripted::start(1, 1, |_, _| Answer::Good);
+    let proof = Arc::new(UnitProof::default());
+    let (mut one, mut other) = (connect_with(&first, &proof), connect_with(&second, &proof));
+    let looks = second.saw(0x01, 0x12);
+    second.stage.disk.lock().unwrap().fill(FOREIGN);
+    write(&mut one, u64::from(BEFORE) + 8, 1).unwrap();
+    assert_eq!(second.saw(0x01, 0x12), looks);
+    let error = write(&mut other, 8, 1).unwrap_err().to_string();
+    assert!(error.contains("holds what was written"), "{error}");
+    assert!(second.stage.disk.lock().unwrap().iter().all(|byte| *byte == FOREIGN));
 }

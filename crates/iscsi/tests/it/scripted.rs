@@ -179,7 +179,7 @@ impl<'a> Target<'a> {
         Self { stream, stage, count, stat_sn: 1, exp_cmd_sn: 1, is_discovery: false }
     }
 
-    /// Reads exactly so many bytes; `None` at the end of the connection or the test.
+    /// Reads exactly this many bytes; `None` at the end of the connection or the test.
     fn read(&mut self, bytes: usize) -> Option<Vec<u8>> {
         let (mut data, mut filled) = (vec![0; bytes], 0);
         while filled < bytes {

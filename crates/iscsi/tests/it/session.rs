@@ -200,7 +200,7 @@ fn what_makes_no_sense_comes_back_with_its_buffer() {
     let mut done = Vec::new();
     initiator.submit(command(Kind::Read, 1, LUN_BYTES / 4096, vec![0; 4096])).unwrap();
     initiator.poll(Some(Duration::from_secs(1)), &mut done).unwrap();
-    assert_eq!(done[0].result, Err(IoError::Invalid("the I/O reaches beyond the end of the unit")));
+    assert_eq!(done[0].result, Err(IoError::Invalid("the I/O extends beyond the end of the LUN")));
     assert_eq!(done[0].buf.len(), 4096);
     initiator.submit(command(Kind::Read, 2, 0, vec![0; 100])).unwrap();
     initiator.submit(command(Kind::Read, 3, 0, vec![0; 4096])).unwrap();

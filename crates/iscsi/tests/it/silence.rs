@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use assay_iscsi::{Completion, Config, EventKind, FencedBy, Initiator, Kind, Timeouts};
+use assay_iscsi::{Completion, Config, EventKind, FencedBy, Initiator, Kind, Timeouts, UnitWatch};
 
 use crate::scripted::{Answer, Scripted};
 use crate::work::{Buffer, command};
@@ -17,7 +17,9 @@ fn patient() -> Timeouts {
 
 fn connect(targets: &[&Scripted], timeouts: Timeouts) -> Initiator<Buffer> {
     let portals = targets.iter().map(|target| target.portal.clone()).collect();
-    let config = Config { timeouts, ..Config::new(portals, "iqn.2026-11.example:scripted", 0) };
+    // The targets have disks of their own.
+    let watch = UnitWatch::OnNews;
+    let config = Config { timeouts, watch, ..Config::new(portals, "iqn.2026-11.example:scripted", 0) };
     Initiator::connect(config).unwrap()
 }
 
@@ -60,7 +62,7 @@ fn a_silent_path_gets_no_commands_until_it_says_something() {
         *path == Some(0) && matches!(kind, EventKind::PathSilent { .. })
     });
     let held = initiator.stats()[0].outstanding;
-    assert!(held > 0, "what was in the air there stays there");
+    assert!(held > 0, "what was in flight there stays there");
     for tag in 0..100 {
         initiator.submit(command(Kind::Read, tag, tag, vec![1; 512])).unwrap();
     }
@@ -92,6 +94,9 @@ fn a_path_that_stays_silent_is_ended_early_and_its_writes_are_fenced_at_once() {
     let second = Scripted::start(1, 1, |_, _| Answer::Good);
     let timeouts = Timeouts { silence: Timeouts::default().silence, ..patient() };
     let mut initiator = connect(&[&first, &second], timeouts);
+    // The first write of a run goes alone.
+    initiator.submit(command(Kind::Write, 99, 99, vec![7; 512])).unwrap();
+    drain(&mut initiator);
     first.stage.silent.store(true, Ordering::SeqCst);
     for tag in 0..8 {
         initiator.submit(command(Kind::Write, tag, tag, vec![7; 512])).unwrap();

@@ -78,7 +78,7 @@ fn check_flash(array: &Array) -> Result<(), Contradiction> {
         return refuse("device.slc", "the SLC cache is larger than the drive".to_owned());
     }
     if ssd.slc.is_some() != ssd.slc_full_mb_s.is_some() {
-        return refuse("device.slc", "`slc` and `slc_full_mb_s` only mean something together".to_owned());
+        return refuse("device.slc", "`slc` and `slc_full_mb_s` must be given together".to_owned());
     }
     Ok(())
 }
@@ -153,7 +153,7 @@ fn minimum_disks(level: Level) -> (f64, &'static str) {
     match level {
         Level::Single | Level::Raid0 => (1.0, "a stripe needs a disk"),
         Level::Raid1 | Level::Raid10 => (2.0, "a mirror has two halves"),
-        Level::Raid5 | Level::Raid50 => (3.0, "one disk's worth is parity, and two disks of it are a mirror"),
+        Level::Raid5 | Level::Raid50 => (3.0, "one disk's worth is parity, and two disks would be a mirror"),
         Level::Raid6 | Level::Raid60 => (4.0, "two disks' worth are parity"),
         Level::Raidz1 | Level::Draid1 => (2.0, "one disk of a vdev is parity"),
         Level::Raidz2 | Level::Draid2 => (3.0, "two disks of a vdev are parity"),
@@ -179,7 +179,7 @@ fn check_caches(array: &Array) -> Result<(), Contradiction> {
     if array.controller.battery && array.controller.write_back.is_none() {
         return refuse(
             "controller.battery",
-            "there is no write-back cache for the battery to keep".to_owned(),
+            "there is no write-back cache for the battery to protect".to_owned(),
         );
     }
     Ok(())

@@ -211,7 +211,7 @@ pub(super) fn within(limits: Limits, number: f64) -> Result<f64, String> {
     }
     if number < limits.min || number > limits.max {
         let (min, max) = (show(limits, limits.min), show(limits, limits.max));
-        return Err(format!("{} is outside what exists: {min} to {max}", show(limits, number)));
+        return Err(format!("{} is out of range: {min} to {max}", show(limits, number)));
     }
     Ok(number)
 }

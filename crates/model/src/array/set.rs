@@ -208,7 +208,9 @@ impl Visitor for Setter<'_> {
 
     fn device_kind(&mut self, key: &'static str, _slot: &mut Device) {
         if self.wanted(key) {
-            self.outcome = Outcome::Refused("another kind of device needs another file".to_owned());
+            self.outcome = Outcome::Refused(
+                "the kind of device cannot be changed here; use another array file".to_owned(),
+            );
         }
     }
 }

@@ -326,11 +326,11 @@ impl Default for Protocol {
 pub enum LinkRate {
     /// No link that could limit: the controller and devices say everything.
     Unlimited,
-    /// Ethernet of so many Gbit/s.
+    /// Ethernet of this many Gbit/s.
     Ethernet(f64),
     /// Fibre Channel of this generation (1, 2, 4, 8, 16, 32).
     FibreChannel(u32),
-    /// SATA of so many Gbit/s (1.5, 3, 6).
+    /// SATA of this many Gbit/s (1.5, 3, 6).
     Sata(f64),
     /// SAS: Gbit/s per lane (3, 6, 12) and lanes.
     Sas {

@@ -86,7 +86,7 @@ pub fn calibrate_rounds(
     }
     match steadiness {
         None => {
-            calibration.remarks.push("one round: nothing is known of how steady the target is".to_owned())
+            calibration.remarks.push("one round only: how steady the target is remains unknown".to_owned())
         }
         Some(s) => {
             calibration.remarks.push(s.says());
@@ -94,7 +94,7 @@ pub fn calibrate_rounds(
                 calibration.not_for.insert(
                     0,
                     format!(
-                        "any claim of accuracy: the target's own rate moved by more than {:.0} % meanwhile",
+                        "any claim of accuracy: the target's own rate varied by more than {:.0} % during the tests",
                         STEADY_WITHIN * 100.0
                     ),
                 );

@@ -55,7 +55,7 @@ struct Slot {
     phase: u8,
 }
 
-/// A io_cost in whole nanoseconds.
+/// The cost of an I/O in whole nanoseconds.
 #[derive(Debug, Clone, Copy)]
 struct Cost {
     kind: Kind,
@@ -188,7 +188,7 @@ impl Core {
         }
     }
 
-    /// Makes a io_cost known and returns its index.
+    /// Makes an I/O cost known and returns its index.
     pub(crate) fn add_recipe(&mut self, io_cost: &IoCost) -> u32 {
         self.costs.push(Cost {
             kind: io_cost.kind,
@@ -210,7 +210,7 @@ impl Core {
         small(self.costs.len() as u64 - 1)
     }
 
-    /// Fills the caches with writes of a io_cost, as a long run before would have.
+    /// Fills the caches with writes of an I/O cost, as a long run before would have.
     pub(crate) fn prefill(&mut self, io_cost: u32) {
         if let Some(flash) = &mut self.flash {
             flash.slc_left.fill(0);

@@ -33,7 +33,7 @@ pub(super) struct Destage {
     pub transfer_ns: u32,
 }
 
-/// One destage in so many services goes first even when foreground work waits, so that a full cache drains.
+/// One destage in this many services goes first even when foreground work waits, so that a full cache drains.
 const DESTAGE_SHARE: u32 = 2;
 
 #[derive(Debug, Clone)]

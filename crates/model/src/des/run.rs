@@ -21,7 +21,7 @@ const CLIENT_BITS: u32 = 8;
 pub struct SimOptions {
     /// Seed; the same seed gives the same run.
     pub seed: u64,
-    /// Stops after so many I/Os, even if the workload's duration is not over.
+    /// Stops after this many I/Os, even if the workload's duration is not over.
     pub max_ios: u64,
     /// Starts with full write caches (write-back, SLC): the steady state, without simulating the way to it.
     pub cache_full: bool,

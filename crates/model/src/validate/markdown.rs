@@ -15,7 +15,7 @@ pub fn to_markdown(v: &Validation, grid: &Grid) -> String {
         &rows(v, RowLimit::Hardware),
         Column::Limit,
     );
-    out.push_str("\nThese must stay within 0.8 and 1.26.\n");
+    out.push_str("\nThese ratios must stay between 0.8 and 1.26.\n");
     section(
         &mut out,
         "Limited by the target's software, from data sheets only",

@@ -73,7 +73,7 @@ fn raid5_of_two_disks_is_refused() {
         "disks = 4",
         "disks = 2",
         "broken.toml:19: raid.disks: impossible: level 5 with 2 disk(s) per group: one disk's worth is parity, \
-         and two disks of it are a mirror, so it needs 3 or more",
+         and two disks would be a mirror, so it needs 3 or more",
     );
 }
 
@@ -88,7 +88,7 @@ fn a_cache_larger_than_its_disks_is_refused() {
 
 #[test]
 fn a_chunk_of_nothing_is_refused() {
-    check("64KiB", "0", "broken.toml:20: raid.chunk: 0B is outside what exists: 512B to 64MiB");
+    check("64KiB", "0", "broken.toml:20: raid.chunk: 0B is out of range: 512B to 64MiB");
 }
 
 #[test]
@@ -243,6 +243,6 @@ fn levels_are_read_as_people_write_them() {
 fn rates_that_no_disk_or_drive_has_are_refused() {
     for (name, change) in [("hdd-7200", "device.outer_mb_s=175000"), ("nvme", "device.read_mb_s=175000")] {
         let error = set(&mut array(name), change).unwrap_err().to_string();
-        assert!(error.contains("175000") && error.contains("outside what exists"), "{error}");
+        assert!(error.contains("175000") && error.contains("out of range"), "{error}");
     }
 }

@@ -132,7 +132,7 @@ fn rates_that_cannot_be_are_refused() {
     tests.block_sweep = vec![Point { workload: w.clone(), iops: 0.0 }];
     let refuse =
         |t: &MicroTests| calibrate(&array("ix4-200d"), t, &mut Tables::default()).unwrap_err().to_string();
-    assert!(refuse(&tests).starts_with("a measured rate of 0 is not a rate"));
+    assert!(refuse(&tests).starts_with("a measured rate of 0 is invalid"));
     tests.block_sweep = vec![Point { workload: w, iops: 100.0 }];
     assert!(refuse(&tests).starts_with("the block sweep of reads has 1 point(s)"));
 }
@@ -206,9 +206,9 @@ fn without_a_raw_rate_the_largest_reads_say_what_the_link_carries_at_least() {
     for (mb_s, words) in [
         (110.0, "as described"),
         (106.0, "as described"),
-        (104.0, "no proof either way"),
+        (104.0, "which proves nothing"),
         (120.0, "as described"),
-        (121.0, "more than it can"),
+        (121.0, "more than they can carry"),
     ] {
         assert!(remark(mb_s).contains(words), "{mb_s}: {}", remark(mb_s));
     }

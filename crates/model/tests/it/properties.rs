@@ -1,7 +1,7 @@
 //! What must hold for every array: shipped ones, unseen ones and a thousand at random.
 
 use assay_model::array::{Array, set, shipped};
-use assay_model::closed::closed_form;
+use assay_model::closed::{Outcome, closed_form};
 use assay_model::demand::demand_table;
 use assay_model::des::{ClientOutcome, SimOptions, simulate};
 use assay_model::facts::usable_bytes;
@@ -11,8 +11,13 @@ use assay_spec::units::{Bytes, GIB, Nanos};
 use assay_model::quantity::Corner;
 use assay_model::resolved::{ResolvedArray, Tables};
 
-/// A run of so many I/Os has a rate within this of its long-run rate.
+/// A run of this many I/Os has a rate within this of its long-run rate.
 const NOISE: f64 = 0.06;
+
+/// A write cache clearly fills if it takes writes this many times as fast as it drains.
+const FILLS: f64 = 1.1;
+/// So long that what a write cache absorbs before it is full is no part of the closed form's rate.
+const LONG: Nanos = Nanos::from_secs(1_000_000_000);
 
 /// A generator for choices; the model's own is not public.
 struct Choices(u64);
@@ -60,7 +65,7 @@ fn random_array(choices: &mut Choices) -> (Array, String) {
     (array, format!("{base} {changes}"))
 }
 
-/// Whole GiB in so many bytes.
+/// Whole GiB in this many bytes.
 fn whole_gib(bytes: f64) -> u64 {
     (0_u64..).find(|gib| (gib + 1) as f64 * GIB as f64 > bytes).unwrap_or(0)
 }
@@ -71,20 +76,44 @@ fn random_load(choices: &mut Choices, array: &Array) -> Workload {
     let (read, random) = choices.of(&[(100.0, 100.0), (0.0, 100.0), (70.0, 100.0), (100.0, 0.0), (0.0, 0.0)]);
     Workload {
         span: Bytes(GIB.max(whole_gib(usable_bytes(array) * share) * GIB)),
-        duration: Nanos::from_secs(3600),
+        duration: LONG,
         ..Workload::simple("random", size, read, random, choices.of(&[1, 2, 8, 32, 128]))
     }
 }
 
-fn run(array: &Array, load: &Workload, max_ios: u64, tables: &mut Tables) -> (ClientOutcome, f64, f64, f64) {
+/// What the engines say of one array under one load.
+struct Found {
+    simulated: ClientOutcome,
+    bound: f64,
+    closed: Outcome,
+    /// From an empty write cache, where it fills and drains at nearly the same rate: whether it is full in the steady
+    /// state decides little then, but 3,000 I/Os are too few to leave the state that they started in.
+    from_empty: Option<ClientOutcome>,
+}
+
+fn run(array: &Array, load: &Workload, max_ios: u64, tables: &mut Tables) -> Found {
     let resolved = ResolvedArray::new(array, Corner::Nominal, load.region(), tables);
     let classes = resolved.classes(load);
-    let options = SimOptions { seed: 7, max_ios, cache_full: true };
-    let outcome = simulate(&resolved, std::slice::from_ref(load), options).remove(0);
+    let closed = closed_form(&resolved, &classes, load);
+    let simulated = |cache_full| {
+        simulate(&resolved, std::slice::from_ref(load), SimOptions { seed: 7, max_ios, cache_full }).remove(0)
+    };
+    // A cache that drains as fast as it fills is never full. Started full, it would serve thousands of destages that no
+    // later I/O meets.
+    let fills = closed.absorbing.is_some();
+    let is_even = closed.absorbing.is_some_and(|(iops, _)| iops < FILLS * closed.iops);
     let table = demand_table(&resolved, &classes, load.total_outstanding());
     let bound = table.first().expect("every load touches a resource").ceiling_iops;
-    let closed = closed_form(&resolved, &classes, load);
-    (outcome, bound, closed.iops, closed.mean_ms)
+    Found { simulated: simulated(fills), bound, closed, from_empty: is_even.then(|| simulated(false)) }
+}
+
+impl Found {
+    /// The closed form over the simulation; 1 where it lies between the two states that simulations start in.
+    fn ratio(&self, closed: f64, of: fn(&ClientOutcome) -> f64) -> f64 {
+        let (full, empty) = (of(&self.simulated), self.from_empty.as_ref().map(of));
+        let (lo, hi) = (full.min(empty.unwrap_or(full)), full.max(empty.unwrap_or(full)));
+        closed / closed.clamp(lo, hi)
+    }
 }
 
 /// The mean of the I/Os at or above a percentile.
@@ -131,15 +160,12 @@ fn the_simulation_stays_below_the_bound_of_the_demand_table_for_every_array() {
     for array in shipped::all().unwrap() {
         for (read, random) in [(100.0, 100.0), (0.0, 100.0), (70.0, 100.0), (100.0, 0.0), (0.0, 0.0)] {
             for n in [1, 8, 64] {
-                let load = Workload {
-                    duration: Nanos::from_secs(3600),
-                    ..Workload::simple("p", 8192, read, random, n)
-                };
+                let load = Workload { duration: LONG, ..Workload::simple("p", 8192, read, random, n) };
                 let what = format!("{} {read}/{random} x{n}", array.name);
-                let (outcome, bound, ..) = run(&array, &load, 6_000, &mut tables);
-                check_order(&outcome, cache_of(&array), &what);
-                if outcome.iops > bound * (1.0 + NOISE) {
-                    beyond.push(format!("{what}: {:.0} above {bound:.0}", outcome.iops));
+                let Found { simulated, bound, .. } = run(&array, &load, 6_000, &mut tables);
+                check_order(&simulated, cache_of(&array), &what);
+                if simulated.iops > bound * (1.0 + NOISE) {
+                    beyond.push(format!("{what}: {:.0} above {bound:.0}", simulated.iops));
                 }
             }
         }
@@ -151,6 +177,7 @@ fn the_simulation_stays_below_the_bound_of_the_demand_table_for_every_array() {
 fn a_thousand_random_arrays_keep_their_bounds_and_both_engines_agree() {
     let (mut choices, mut tables) = (Choices(15), Tables::default());
     let (mut beyond, mut iops_apart, mut mean_apart) = (Vec::new(), 0, 0);
+    let mut worst = [1.0_f64; 2];
     for i in 0..1000 {
         let (array, changes) = random_array(&mut choices);
         let load = random_load(&mut choices, &array);
@@ -162,24 +189,30 @@ fn a_thousand_random_arrays_keep_their_bounds_and_both_engines_agree() {
             load.outstanding,
             load.span.0 as f64 / 1e9
         );
-        let (outcome, bound, iops, mean_ms) = run(&array, &load, 3_000, &mut tables);
-        check_order(&outcome, cache_of(&array), &what);
-        if outcome.iops > bound * (1.0 + NOISE) {
-            beyond.push(format!("{what}: {:.0} above {bound:.0}", outcome.iops));
+        let found = run(&array, &load, 3_000, &mut tables);
+        let Found { simulated, bound, closed, .. } = &found;
+        check_order(simulated, cache_of(&array), &what);
+        if simulated.iops > bound * (1.0 + NOISE) {
+            beyond.push(format!("{what}: {:.0} above {bound:.0}", simulated.iops));
         }
-        if (iops / outcome.iops - 1.0).abs() > 0.10 {
+        let iops = found.ratio(closed.iops, |o| o.iops);
+        let mean = found.ratio(closed.mean_ms, ClientOutcome::mean_ms);
+        if (iops - 1.0).abs() > 0.10 {
             iops_apart += 1;
-            println!("{what}: closed {iops:.0}, simulated {:.0}", outcome.iops);
+            println!("{iops:.2} {what}: closed {:.0}, simulated {:.0}", closed.iops, simulated.iops);
         }
-        if (mean_ms / outcome.mean_ms() - 1.0).abs() > 0.10 {
-            mean_apart += 1;
-        }
+        mean_apart += u32::from((mean - 1.0).abs() > 0.10);
+        worst = [worst[0].min(iops), worst[1].max(iops)];
     }
-    println!("IOPS apart {iops_apart}, mean apart {mean_apart}");
+    println!("IOPS apart {iops_apart}, mean apart {mean_apart}, worst {worst:?}");
     assert!(beyond.is_empty(), "{}:\n{}", beyond.len(), beyond.join("\n"));
-    // Three quarters of them have a write-back cache, whose blocking of reads the closed form only bounds.
-    assert!(
-        iops_apart <= 120 && mean_apart <= 120,
-        "{iops_apart} and {mean_apart} of 1000 apart by over 10 %"
-    );
+    // A formula of mean queues errs in three ways, none of them a fault of an array. Two I/Os over two equal stations
+    // of constant service never meet, but the formula lets each wait for a part of the other: 23 % too low, at most
+    // one of 1.33. Visits that run side by side wait for the slowest, which it takes as half of an exponential's: 20 %
+    // either way. And it drains a cache through all dies at once, where as many destages as dies leave 1/e of them
+    // idle.
+    let most = 1.0 / (1.0 - (-1.0_f64).exp());
+    assert!(1.0 / 1.33 < worst[0] && worst[1] < most, "{worst:?}");
+    // All three need one or two I/Os in flight, or a full cache over flash: 56 and 60 of these arrays.
+    assert!(iops_apart <= 60 && mean_apart <= 65, "{iops_apart} and {mean_apart} of 1000 apart by over 10 %");
 }

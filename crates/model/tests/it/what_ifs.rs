@@ -84,18 +84,15 @@ fn a_sweep_says_where_it_stops_paying() {
     let s = sweep(&array("openfiler-2.3-4disk"), &w, "disks=2..48", &mut tables).unwrap();
     assert_eq!(s.points.len(), 24, "odd numbers cannot be mirrored");
     assert_eq!(s.knee, Some(4.0), "{}", s.says);
-    assert_eq!(
-        s.says,
-        "raising disks stops paying at 4: beyond it the load is limited by the target's software"
-    );
+    assert_eq!(s.says, "raising disks helps up to 4; beyond it the load is limited by the target's software");
     let random = Workload::simple("r", 4096, 100.0, 100.0, 512);
     let s = sweep(&array("x4500"), &random, "groups=1..12", &mut tables).unwrap();
-    assert_eq!((s.knee, &*s.says), (None, "raising groups pays over the whole range"));
+    assert_eq!((s.knee, &*s.says), (None, "raising groups helps over the whole range"));
     let stream = Workload::simple("s", 65_536, 100.0, 0.0, 16);
     let s = sweep(&array("nas-4bay"), &stream, "disks=3..12", &mut tables).unwrap();
     assert_eq!(s.knee, Some(3.0));
     assert!(
-        s.says.starts_with("raising disks beyond 3 brings nothing: the load is limited by one 1GbE"),
+        s.says.starts_with("raising disks beyond 3 has no effect: the load is limited by one 1GbE"),
         "{}",
         s.says
     );

@@ -24,7 +24,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
             return Err(IoError::NoServer { waited_s: lost.waited_s });
         }
         let Some(call) = self.tables.take_call(Owner::Commit, Kind::Read) else {
-            return Err(IoError::Invalid("too many calls are in the air for a COMMIT"));
+            return Err(IoError::Invalid("too many calls are in flight to send a COMMIT"));
         };
         self.write_call(call);
         self.homeless.push_back(call);
@@ -63,7 +63,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         self.tables.put_call(call);
         self.commit_answer = Some(match answer {
             Answer::Committed(verifier) => Ok(*verifier),
-            other => Err(other.error().unwrap_or(IoError::Broken("the answer is to another question"))),
+            other => Err(other.error().unwrap_or(IoError::Broken("the reply belongs to a different call"))),
         });
     }
 }

@@ -135,7 +135,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
                 continue;
             }
             if let Err(error) = wire.tx.flush(&wire.stream, &mut self.tables) {
-                self.fail_path(at, &format!("the connection broke: {error}"), now);
+                self.fail_path(at, &format!("the connection failed: {error}"), now);
             }
         }
     }

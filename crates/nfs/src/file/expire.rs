@@ -20,28 +20,33 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
 
     /// Reports commands that take long, once for each stretch.
     pub(super) fn watch_stalls(&mut self, now: Instant) {
-        let (mut oldest, mut commands) = (None, 0);
-        for (_, slot) in self.tables.live_slots() {
-            oldest = Some(oldest.map_or(slot.submitted_at, |at: Instant| at.min(slot.submitted_at)));
-            commands += 1;
-        }
         let limit_s = self.config.timeouts.io.as_secs();
-        let kind = match self.stall.look(oldest, now) {
+        let submitted_at = self.tables.live_slots().map(|(_, slot)| slot.submitted_at);
+        let kind = match self.stall.look(submitted_at, now) {
             None => return,
-            Some(StallNews::Began { waited }) => {
-                EventKind::Stalled { waited_ms: waited.as_millis(), commands, limit_s }
+            Some(StallNews::Began { waited, ios }) => {
+                EventKind::Stalled { waited_ms: waited.as_millis(), commands: ios, limit_s }
             }
             Some(StallNews::Ended { waited }) => EventKind::Resumed { waited_ms: waited.as_millis() },
         };
         self.log.push(now, None, kind);
     }
 
-    /// Fails every command that was submitted longer ago than the limit.
-    pub(super) fn expire(&mut self, now: Instant) {
+    /// Returns true if the time of a command is over.
+    pub(super) fn has_overdue(&self, now: Instant) -> bool {
+        self.overdue(now).next().is_some()
+    }
+
+    /// Commands that were submitted longer ago than the limit.
+    fn overdue(&self, now: Instant) -> impl Iterator<Item = u32> {
         let limit = self.config.timeouts.io;
-        let is_overdue = |since: Instant| now.saturating_duration_since(since) > limit;
-        let overdue = self.tables.live_slots().filter(|(_, slot)| is_overdue(slot.submitted_at));
-        for slot in overdue.map(|(slot, _)| slot).collect::<Vec<_>>() {
+        let is_overdue = move |since: Instant| now.saturating_duration_since(since) > limit;
+        self.tables.live_slots().filter(move |(_, slot)| is_overdue(slot.submitted_at)).map(|(slot, _)| slot)
+    }
+
+    /// Fails every command whose time is over.
+    pub(super) fn expire(&mut self, now: Instant) {
+        for slot in self.overdue(now).collect::<Vec<_>>() {
             self.expire_one(slot, now);
         }
     }
@@ -73,7 +78,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
             return NfsStatus::JUKEBOX.to_string();
         }
         let last = self.paths.iter().find_map(|path| path.last_error.clone());
-        last.unwrap_or_else(|| "the server keeps the connection up and does not answer".into())
+        last.unwrap_or_else(|| "the server keeps the connection open but does not respond".into())
     }
 
     /// Ends a call that nobody waits for any more. Its answer may still come in, and half of the call may have left:

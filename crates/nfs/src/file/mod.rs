@@ -198,7 +198,10 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
             self.unstamped_count += 1;
             self.waiting.push_back(index);
         } else {
-            self.finish(index, Err(IoError::Invalid("the buffer is shorter than the I/O, or the I/O empty")));
+            self.finish(
+                index,
+                Err(IoError::Invalid("the buffer is shorter than the I/O, or the I/O is empty")),
+            );
         }
         Ok(())
     }
@@ -299,7 +302,7 @@ fn check(config: &FileConfig) -> Result<(), FileError> {
 }
 
 impl<B: AsRef<[u8]> + AsMut<[u8]>> Drop for File<B> {
-    /// What is still in the air may not be carried out later: such a connection is reset, not closed.
+    /// What is still in flight may not be carried out later: such a connection is reset, not closed.
     fn drop(&mut self) {
         let is_busy = self.tables.live().any(|(_, call)| call.owner != Owner::Ping);
         for path in &mut self.paths {

@@ -13,7 +13,7 @@ use crate::rpc::{Refusal, read_reply};
 use crate::transport::{Head, Rx, Sink, Tx, WireError};
 use crate::xdr::XdrError;
 
-/// Records in a row that answer no call of this client: more than a path can have calls in the air.
+/// Records in a row that answer no call of this client: more than a path can have calls in flight.
 const STRAYS_MAX: u32 = 8192;
 
 /// An established connection.
@@ -26,7 +26,7 @@ pub(crate) struct Wire {
     pub received_at: Instant,
     /// Records in a row that answered no call.
     pub stray_count: u32,
-    /// The ping in the air.
+    /// The ping in flight.
     pub ping: Option<u32>,
     pub next_ping_at: Instant,
 }

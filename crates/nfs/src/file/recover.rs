@@ -43,7 +43,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         match &path.state {
             State::Down { retry_at } if now >= *retry_at => Due::Retry,
             State::Connecting { deadline, .. } if now >= *deadline => {
-                Due::TimedOut(format!("no connection within {} s", timeouts.connect.as_secs()))
+                Due::TimedOut(format!("no connection within {} s", timeouts.connect.as_secs_f64()))
             }
             State::Up(wire) => {
                 // A server that sends anything is alive, even if its answer waits behind much data.
@@ -52,10 +52,16 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
                 if pinged_at.is_some_and(|sent| now.saturating_duration_since(sent) > timeouts.ping)
                     && silence > timeouts.ping
                 {
-                    return Due::TimedOut(format!("the server was silent for {} s", timeouts.ping.as_secs()));
+                    return Due::TimedOut(format!(
+                        "the server sent nothing for {} s",
+                        timeouts.ping.as_secs_f64()
+                    ));
                 }
                 if let Some(limit) = self.overdue_limit(path.index, now) {
-                    return Due::TimedOut(format!("a call was not answered within {} s", limit.as_secs()));
+                    return Due::TimedOut(format!(
+                        "a call was not answered within {} s",
+                        limit.as_secs_f64()
+                    ));
                 }
                 if wire.ping.is_none() && now >= wire.next_ping_at { Due::Ping } else { Due::Nothing }
             }
@@ -237,7 +243,8 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         let waited = now.duration_since(*self.silent_since.get_or_insert(now));
         // Before the first connection was up, `open` has its own limit.
         let was_up = self.paths.iter().any(|path| path.was_up);
-        if was_up && self.lost.is_none() && waited >= self.config.timeouts.no_server {
+        let is_lost = assay_tcp::is_lost(waited, self.config.timeouts.no_server, || self.has_overdue(now));
+        if was_up && self.lost.is_none() && is_lost {
             self.give_up(waited.as_secs(), now);
         }
     }
@@ -250,7 +257,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
     /// No answer came: everything fails, and the file stays lost.
     fn give_up(&mut self, waited_s: u64, now: Instant) {
         let last = self.paths.iter().find_map(|path| path.last_error.clone());
-        let last = last.unwrap_or_else(|| "none; the server takes connections and says nothing".into());
+        let last = last.unwrap_or_else(|| "none; the server accepts connections but does not respond".into());
         self.lost = Some(Lost { waited_s, last });
         let calls: Vec<u32> = self.tables.live().map(|(index, _)| index).collect();
         for call in calls {

@@ -45,9 +45,9 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         let rest = match answer {
             Answer::Read { bytes, is_end } => self.judge_read(call, slot, *bytes, *is_end),
             Answer::Written(written) => self.judge_write(call, *written, now),
-            other => {
-                Rest::Failed(other.error().unwrap_or(IoError::Broken("the answer is to another question")))
-            }
+            other => Rest::Failed(
+                other.error().unwrap_or(IoError::Broken("the reply belongs to a different call")),
+            ),
         };
         match rest {
             Rest::Nothing => {}
@@ -74,7 +74,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
                 slot.end_bytes = slot.end_bytes.min(start + bytes);
                 Rest::Nothing
             }
-            0 => Rest::Failed(IoError::Broken("the server read nothing, though the file does not end there")),
+            0 => Rest::Failed(IoError::Broken("the server returned no data before the end of the file")),
             bytes => Rest::After(bytes),
         }
     }
@@ -82,7 +82,9 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
     fn judge_write(&mut self, call: u32, written: Written, now: Instant) -> Rest {
         let asked = self.tables.call(call).bytes;
         if written.bytes == 0 || written.bytes > asked {
-            return Rest::Failed(IoError::Broken("the server wrote nothing, or more than it was given"));
+            return Rest::Failed(IoError::Broken(
+                "the server reported that it wrote nothing, or more than it was sent",
+            ));
         }
         self.writes.count(written.stable);
         self.compare_verifier(written.verifier, now);
@@ -91,9 +93,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
             self.uncommitted.1 += u64::from(written.bytes);
         }
         if written.stable < self.wants() {
-            return Rest::Failed(IoError::Broken(
-                "the server kept a write less durably than it was asked to",
-            ));
+            return Rest::Failed(IoError::Broken("the server made a write less durable than requested"));
         }
         if written.bytes == asked { Rest::Nothing } else { Rest::After(written.bytes) }
     }

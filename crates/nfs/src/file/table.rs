@@ -170,7 +170,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Tables<B> {
         self.free_calls.push(call);
     }
 
-    /// Makes the bytes of a call, with an xid that no call in the air has.
+    /// Makes the bytes of a call, with an xid that no call in flight has.
     pub(crate) fn write_call(&mut self, index: u32, template: &Template) {
         let xid = self.next_xid << INDEX_BITS | index;
         self.next_xid = self.next_xid.wrapping_add(1);
@@ -218,7 +218,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Tables<B> {
         let call = &self.calls[call as usize];
         let Owner::Io { slot } = call.owner else { return &mut [] };
         let from = call.start as usize;
-        let buf = self.slots[slot as usize].buf.as_mut().expect("a command in the air has its buffer");
+        let buf = self.slots[slot as usize].buf.as_mut().expect("a command in flight has its buffer");
         &mut buf.as_mut()[from + start as usize..from + end as usize]
     }
 }
@@ -229,8 +229,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Outgoing for Tables<B> {
         let head = &call.head[..call.head_bytes];
         match (call.kind, call.owner) {
             (Kind::Write, Owner::Io { slot }) => {
-                let buf =
-                    self.slots[slot as usize].buf.as_ref().expect("a command in the air has its buffer");
+                let buf = self.slots[slot as usize].buf.as_ref().expect("a command in flight has its buffer");
                 let (from, to) = (call.start as usize, (call.start + call.bytes) as usize);
                 let padding = crate::xdr::padding(call.bytes) as usize;
                 [head, &buf.as_ref()[from..to], &[0; 3][..padding]]

@@ -185,7 +185,7 @@ pub fn read_head(results: &[u8]) -> Answer<ReadHead> {
     let is_end = reader.bool("whether the file ends")?;
     let bytes = reader.u32("the length of data")?;
     if count != bytes {
-        return Err(XdrError::Value { what: "length of the data that were announced", value: bytes });
+        return Err(XdrError::Value { what: "data length: the counts of the reply differ", value: bytes });
     }
     Ok(Ok(ReadHead { bytes, is_end, data_at: results.len() - reader.rest().len() }))
 }

@@ -30,7 +30,7 @@ impl NfsStatus {
     #[must_use]
     pub fn words(self) -> (&'static str, &'static str) {
         match self.0 {
-            1 => ("NFS3ERR_PERM", "only the owner or root may do that"),
+            1 => ("NFS3ERR_PERM", "operation not permitted: only for the owner or root"),
             2 => ("NFS3ERR_NOENT", "no such file or directory"),
             5 => ("NFS3ERR_IO", "an I/O error on the server"),
             6 => ("NFS3ERR_NXIO", "no such device on the server"),
@@ -43,25 +43,25 @@ impl NfsStatus {
             19 => ("NFS3ERR_NODEV", "no such device"),
             20 => ("NFS3ERR_NOTDIR", "not a directory"),
             21 => ("NFS3ERR_ISDIR", "a directory"),
-            22 => ("NFS3ERR_INVAL", "the server finds an argument invalid"),
-            27 => ("NFS3ERR_FBIG", "the file would be too large"),
-            28 => ("NFS3ERR_NOSPC", "no space is left on the server"),
+            22 => ("NFS3ERR_INVAL", "invalid argument"),
+            27 => ("NFS3ERR_FBIG", "the file is too large for the server"),
+            28 => ("NFS3ERR_NOSPC", "no space left on the server"),
             30 => ("NFS3ERR_ROFS", "the export is read-only"),
             31 => ("NFS3ERR_MLINK", "too many links"),
             63 => ("NFS3ERR_NAMETOOLONG", "the name is too long"),
             66 => ("NFS3ERR_NOTEMPTY", "the directory is not empty"),
-            69 => ("NFS3ERR_DQUOT", "the quota on the server is used up"),
+            69 => ("NFS3ERR_DQUOT", "the quota on the server is exhausted"),
             70 => ("NFS3ERR_STALE", "the file was removed on the server, or its export changed"),
             71 => ("NFS3ERR_REMOTE", "too many levels of remote files"),
             10_001 => ("NFS3ERR_BADHANDLE", "the server does not know this handle"),
-            10_002 => ("NFS3ERR_NOT_SYNC", "the file changed meanwhile"),
-            10_003 => ("NFS3ERR_BAD_COOKIE", "a stale position in a directory"),
+            10_002 => ("NFS3ERR_NOT_SYNC", "the file changed in the meantime"),
+            10_003 => ("NFS3ERR_BAD_COOKIE", "stale directory cookie"),
             10_004 => ("NFS3ERR_NOTSUPP", "the server does not support this"),
             10_005 => ("NFS3ERR_TOOSMALL", "the request is too small"),
-            10_006 => ("NFS3ERR_SERVERFAULT", "a failure on the server that has no other name"),
+            10_006 => ("NFS3ERR_SERVERFAULT", "unspecified server error"),
             10_007 => ("NFS3ERR_BADTYPE", "the server does not support this type of file"),
-            10_008 => ("NFS3ERR_JUKEBOX", "the server says to ask again later"),
-            _ => ("a status", "that the standard does not know"),
+            10_008 => ("NFS3ERR_JUKEBOX", "the server asks to retry later"),
+            _ => ("a status", "which RFC 1813 does not define"),
         }
     }
 }

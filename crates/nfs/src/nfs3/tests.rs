@@ -145,7 +145,7 @@ fn control_results_are_read() {
 #[test]
 fn every_status_has_words_and_unknown_ones_their_number() {
     assert_eq!(NfsStatus::ROFS.to_string(), "the export is read-only (NFS3ERR_ROFS)");
-    assert_eq!(NfsStatus(4711).to_string(), "status 4711, that the standard does not know");
+    assert_eq!(NfsStatus(4711).to_string(), "status 4711, which RFC 1813 does not define");
 }
 
 /// Bytes that a hostile server could send: nothing but an error may come of them.

@@ -17,18 +17,18 @@ use crate::xdr::XdrError;
 pub(crate) enum WireError {
     #[error("the server closed the connection")]
     Closed,
-    #[error("the connection broke: {0}")]
+    #[error("the connection failed: {0}")]
     Io(#[from] io::Error),
-    #[error("the server announces a record of {bytes} bytes, which is beyond reason")]
+    #[error("the server announces a record of {bytes} bytes, which is implausibly large")]
     RecordTooLong { bytes: u32 },
-    #[error("the server broke the protocol: {0}")]
+    #[error("the server violated the protocol: {0}")]
     Protocol(#[from] XdrError),
-    #[error("the server answered a call that had not left yet")]
+    #[error("the server answered a call before it was sent")]
     TooEarly,
-    #[error("the server sent {count} records in a row that answer no call")]
+    #[error("the server sent {count} records in a row that belong to no call")]
     Strays { count: u32 },
-    #[error("the server sent {count} fragments of a record without a byte in them")]
+    #[error("the server sent {count} empty fragments of a record")]
     EmptyFragments { count: u32 },
-    #[error("the server sent {bytes} bytes where at most {most} were asked for")]
+    #[error("the server sent {bytes} bytes where at most {most} were requested")]
     TooMuchData { bytes: u32, most: u32 },
 }

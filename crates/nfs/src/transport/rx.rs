@@ -178,7 +178,7 @@ impl Rx {
             Head::Data { call, at, bytes } => {
                 let expected = u64::from(at) + u64::from(bytes) + u64::from(padding(bytes));
                 if expected != u64::from(self.left) {
-                    let wrong = "length of a record with these data";
+                    let wrong = "record length for its data";
                     return Err(crate::xdr::XdrError::Value { what: wrong, value: self.left }.into());
                 }
                 self.consume(at);

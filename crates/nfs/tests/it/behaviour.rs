@@ -68,7 +68,7 @@ fn refusals_say_what_and_why() {
     );
     let wrong = ServerConfig { port: Some(ganesha.mount_port), ..server_config(&ganesha) };
     let error = Server::connect(wrong).and_then(|mut server| server.ping()).unwrap_err();
-    assert!(error.to_string().contains("does not serve this program"), "{error}");
+    assert!(error.to_string().contains("program is not available"), "{error}");
 }
 
 /// Every I/O comes back once with the right bytes, whether it is smaller or larger than one call, over one connection

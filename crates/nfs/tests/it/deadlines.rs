@@ -68,10 +68,9 @@ fn a_command_ends_within_its_limit_whatever_the_server_answers_meanwhile() {
 
 #[test]
 fn nonsense_without_end_costs_the_connection_at_once() {
-    for (answer, words) in [
-        (Answer::Flood(stray()), "that answer no call"),
-        (Answer::Flood(vec![0; 4]), "without a byte in them"),
-    ] {
+    for (answer, words) in
+        [(Answer::Flood(stray()), "that belong to no call"), (Answer::Flood(vec![0; 4]), "empty fragments")]
+    {
         let server = Scripted::start(move |_, count| if count == 1 { answer.clone() } else { Answer::Good });
         let mut file = open(&server, Timeouts::default());
         let done = all_end(&mut file, words);

@@ -192,8 +192,8 @@ fn answers_to_calls_that_nobody_made_and_second_answers_are_dropped() {
 fn a_server_that_sends_too_much_or_nonsense_loses_its_connection_and_the_io_its_patience() {
     let huge = vec![0xff; 64];
     for (answer, words) in [
-        (Answer::TooMuch, "at most 512 were asked for"),
-        (Answer::Bytes(huge), "beyond reason"),
+        (Answer::TooMuch, "at most 512 were requested"),
+        (Answer::Bytes(huge), "implausibly large"),
         (Answer::Bytes(vec![0x80, 0, 0, 0]), "ends in the middle"),
     ] {
         let server = Scripted::start(move |_, _| answer.clone());

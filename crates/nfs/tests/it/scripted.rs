@@ -16,12 +16,12 @@ pub const COMMIT: u32 = 21;
 #[derive(Clone, Debug)]
 pub enum Answer {
     Good,
-    /// At most so many bytes are read or written.
+    /// At most this many bytes are read or written.
     Short(u32),
     /// Nothing is read, and the file does not end.
     Nothing,
     Status(u32),
-    /// In fragments of so many bytes.
+    /// In fragments of this many bytes.
     Fragments(usize),
     /// The same answer twice, after one to a call that nobody made.
     Twice,
@@ -120,7 +120,7 @@ impl Drop for Scripted {
     }
 }
 
-/// Reads exactly so many bytes; `None` at the end of the connection or the test.
+/// Reads exactly this many bytes; `None` at the end of the connection or the test.
 fn read(stream: &mut TcpStream, stage: &Stage, bytes: usize) -> Option<Vec<u8>> {
     let (mut data, mut filled) = (vec![0; bytes], 0);
     while filled < bytes {

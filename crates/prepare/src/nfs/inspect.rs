@@ -87,10 +87,12 @@ pub fn inspect_nfs(address: &NfsAddress) -> Result<NfsInspection, PrepareError> 
     let mut holds: Vec<String> = may_not(&place, &FileState::Allowed).into_iter().collect();
     if let Some(used) = used {
         holds.push(format!(
-            "Assay made it, and since then it was used: it holds {used}; --overwrite allows it"
+            "Assay created it, and it has been used since: it holds {used}; --overwrite allows writing to it"
         ));
     } else if place.file.is_some() && !is_ours {
-        holds.push("it was not made by Assay, or was changed since; --overwrite allows it".into());
+        holds.push(
+            "Assay did not create it, or it has been modified since; --overwrite allows writing to it".into(),
+        );
     }
     let size_bytes = place.file.map_or(0, |file| file.attributes.size_bytes);
     Ok(NfsInspection {
@@ -175,7 +177,7 @@ fn used_since(
     let name = place.address.to_string();
     let failed = |why: String| PrepareError::Probe { path: name.clone(), why };
     if !place.file.is_some_and(|file| file.rights.read()) {
-        return Err(failed("the server does not let this user read it".to_owned()));
+        return Err(failed("the server denies this user read access".to_owned()));
     }
     let examination = Examination::remote(size_bytes).map_err(|error| failed(error.to_string()))?;
     let mut read = |places: &[(u64, u64)], until: Instant, take: &mut dyn FnMut(u64, &[u8])| {
@@ -276,20 +278,21 @@ fn may_not(place: &NfsLocation, state: &FileState) -> Option<String> {
     let helps = "check the export's options (ro, squashing), or set uid= and gid= in the address";
     if !place.flavors.is_empty() && !place.flavors.contains(&AUTH_SYS) {
         return Some(
-            "the export does not accept AUTH_SYS (sec=sys), the only authentication of this client".into(),
+            "the export does not accept AUTH_SYS (sec=sys), the only authentication that Assay supports"
+                .into(),
         );
     }
     match (state, place.file) {
         (FileState::Foreign, Some(file)) if !file.rights.read() => {
-            Some(format!("the server does not let {who} read it; {helps}"))
+            Some(format!("the server denies {who} read access; {helps}"))
         }
         (FileState::Foreign, _) => None,
         (_, Some(file)) if !file.rights.modify() || !file.rights.extend() => {
-            Some(format!("the server does not let {who} write to it; {helps}"))
+            Some(format!("the server denies {who} write access; {helps}"))
         }
         // The marker beside the file needs a place too.
         (_, _) if !place.directory_rights.extend() => {
-            Some(format!("the server does not let {who} create files in its directory; {helps}"))
+            Some(format!("the server does not allow {who} to create files in its directory; {helps}"))
         }
         _ => None,
     }

@@ -209,7 +209,7 @@ impl NfsTarget {
             ),
             next: match self.whose {
                 Whose::Ours => "Leave out --no-fill.",
-                _ => "Let Assay make a file of its own (give a new name).",
+                _ => "Give a new name, so that Assay creates its own file.",
             }
             .into(),
         });
@@ -230,7 +230,7 @@ impl NfsTarget {
         const SILENT: &str = "the server did not answer after the run";
         let Some(marker) = &mut self.marker else {
             return Some(match self.whose {
-                Whose::OursReadOnly => "the server allows only reads of it",
+                Whose::OursReadOnly => "the server allows only reads from it",
                 Whose::Ours | Whose::Foreign => "Assay did not create it",
             });
         };
@@ -270,7 +270,7 @@ fn own_read_only(address: &str, own: &OwnReadOnly) -> Warning {
     Warning {
         rule: "own-file-read-only".into(),
         says: format!(
-            "{address} was made by Assay, but this run can only read it, and neither marks nor fills it: {}.",
+            "{address} was created by Assay, but this run can only read it, so it is neither marked nor filled: {}.",
             own.why
         ),
         next: String::new(),

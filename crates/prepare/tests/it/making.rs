@@ -75,6 +75,6 @@ fn only_the_file_of_the_run_is_removed_afterwards() {
     own_file(&path);
     let kept = prepared.close().unwrap().remove().unwrap();
     assert_eq!(kept.len(), 1);
-    assert!(kept[0].why.contains("leads to another file"), "{}", kept[0].why);
+    assert!(kept[0].why.contains("now refers to another file"), "{}", kept[0].why);
     assert_eq!(names(folder.path()), ["aside", "t.dat"]);
 }

@@ -26,7 +26,7 @@ fn a_file_that_was_used_long_after_a_killed_run_is_no_longer_assay_s() {
     killed(&path, SystemTime::now() + Duration::from_secs(2 * 86_400));
     let content = fs::read(&path).unwrap();
     let error = prepare(&[path.to_str().unwrap()], &[], || {}).err().unwrap().to_string();
-    assert!(error.contains("was made by Assay and was changed since"), "{error}");
+    assert!(error.contains("was created by Assay and has been modified since"), "{error}");
     assert!(fs::read(&path).unwrap() == content);
 }
 
@@ -42,6 +42,6 @@ fn the_mark_of_a_copy_proves_nothing() {
     assay_testkit::story::run(&words);
     let content = fs::read(&copy).unwrap();
     let error = prepare(&[copy.to_str().unwrap()], &[], || {}).err().unwrap().to_string();
-    assert!(error.contains("copy.dat is a copy of a file that Assay made"), "{error}");
+    assert!(error.contains("copy.dat is a copy of a file that Assay created"), "{error}");
     assert!(fs::read(&copy).unwrap() == content);
 }

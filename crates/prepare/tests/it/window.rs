@@ -246,7 +246,7 @@ fn a_worker_does_not_use_a_lun_that_is_another_disk() {
     let disk = disk_of(&tgt, "as-large");
     remap(&mut tgt, &disk);
     let error = open_worker(&prepared).err().unwrap().to_string();
-    assert!(error.contains("it is another unit"), "{error}");
+    assert!(error.contains("it is a different unit"), "{error}");
 }
 
 fn nfs_address(server: &Ganesha, name: &str) -> String {
@@ -261,7 +261,7 @@ fn a_file_on_a_server_that_changes_after_the_look_is_not_written() {
         if change.name.contains("set back") {
             continue;
         }
-        let says = if change.says.contains("replaced") { "leads to another file" } else { change.says };
+        let says = if change.says.contains("replaced") { "now refers to another file" } else { change.says };
         let address = nfs_address(&server, &format!("d{index}/t.dat"));
         let path = server.file(&format!("rw/d{index}/t.dat"));
         let folder = path.parent().unwrap().to_owned();

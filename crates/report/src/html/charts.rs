@@ -6,7 +6,7 @@ use assay_record::{Latency, RunHeader, StepId};
 use crate::number::{self, TimeUnit};
 use crate::svg::{Axis, BarSeries, Bars, Doubt, Line, Lines, Star, escape};
 
-/// Points of a line beyond this are drawn together: a line has about so many pixels.
+/// Points of a line beyond this are drawn together: a line has about this many pixels.
 const POINTS_MAX: usize = 500;
 /// Most shares of a percentile curve, and the nines it ends at.
 const CURVE_POINTS: u32 = 80;

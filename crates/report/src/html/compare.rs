@@ -6,7 +6,7 @@ use super::{page_end, page_start};
 use crate::compare::{Reader, judged, legend, letter, result_table, shared_and_lone};
 use crate::svg::{BarSeries, Bars, Star, Whisker, WhiskerSeries, Whiskers, escape};
 
-/// The chart of ratios is as narrow as the others up to so many tests.
+/// The chart of ratios is as narrow as the others up to this many tests.
 const NAMES_NARROW: usize = 12;
 
 /// The whole page.

@@ -38,7 +38,7 @@ pub(super) fn all(header: &RunHeader) -> String {
         text.push_str("</ul>\n");
     }
     text.push_str(&format!(
-        "<p class=\"note\">Made by assay {} from the stored events of run {}. What each number means: \
+        "<p class=\"note\">Written by assay {} from the stored events of run {}. What each number means: \
          docs/method.md.</p>\n",
         escape(&header.version),
         escape(&header.run)

@@ -8,10 +8,10 @@ use std::path::Path;
 
 use assay_record::Event;
 use assay_store::{Store, StoreError};
-use assay_testkit::{need, story, synthetic};
+use assay_testkit::{need, story};
 use tempfile::TempDir;
 
-use crate::{header, message, write};
+use crate::{Begun, begin, header, message, write};
 
 /// Bytes of a page of SQLite.
 const PAGE: usize = 4096;
@@ -20,12 +20,7 @@ const PAGE: usize = 4096;
 #[test]
 fn after_an_event_that_could_not_be_stored_nothing_is() {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("runs.sqlite");
-    let store = Store::open(&path).unwrap();
-    let header = header("261121-aaaa");
-    let events = synthetic::events(&header, synthetic::Target::default());
-    let mut writer = store.begin_run(&header, None, None).unwrap();
-    events[1..4].iter().for_each(|event| writer.append(event).unwrap());
+    let Begun { path, store, events, mut writer } = begin(folder.path(), 4);
 
     let other = rusqlite::Connection::open(&path).unwrap();
     let refuse = "CREATE TRIGGER refuse BEFORE INSERT ON event BEGIN SELECT RAISE(ABORT, 'no room'); END";
@@ -77,11 +72,7 @@ impl Drop for SmallFilesystem {
 #[test]
 fn a_full_file_system_is_named_and_what_was_stored_before_stays() {
     let Some(filesystem) = SmallFilesystem::new("size=1m") else { return };
-    let path = filesystem.path().join("runs.sqlite");
-    let store = Store::open(&path).unwrap();
-    let header = header("261121-aaaa");
-    let events = synthetic::events(&header, synthetic::Target::default());
-    let mut writer = store.begin_run(&header, None, None).unwrap();
+    let Begun { path, store, events, mut writer } = begin(filesystem.path(), 1);
     let mut stored = 1;
     let error = loop {
         match writer.append(&events[1 + stored % 3]) {
@@ -155,13 +146,9 @@ fn a_torn_page_is_an_error_and_never_another_result() {
 #[test]
 fn a_log_whose_last_record_is_torn_loses_that_event_and_no_other() {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("runs.sqlite");
     let log = folder.path().join("runs.sqlite-wal");
-    let store = Store::open(&path).unwrap();
-    let header = header("261121-aaaa");
-    let events = synthetic::events(&header, synthetic::Target::default());
-    let mut writer = store.begin_run(&header, None, None).unwrap();
-    events[1..4].iter().for_each(|event| writer.append(event).unwrap());
+    // The writer stays, or closing it would empty the log.
+    let Begun { path, events, store: _store, writer: _writer } = begin(folder.path(), 4);
     // What a machine leaves that loses power now.
     let crashed = tempfile::tempdir().unwrap();
     let copy = crashed.path().join("runs.sqlite");

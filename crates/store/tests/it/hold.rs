@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use assay_record::Event;
-use assay_store::{RunWriter, Store, StoreError};
-use assay_testkit::{story, synthetic};
+use assay_store::{Store, StoreError};
+use assay_testkit::story;
 
 use crate::damage::SmallFilesystem;
-use crate::{header, message, write};
+use crate::{begin, header, message, write};
 
 /// Where the child finds its store.
 const STORE: &str = "ASSAY_TEST_READ_STORE";
@@ -22,25 +22,8 @@ fn child_that_reads_a_store() {
     Store::open_existing(path).unwrap().unwrap().runs().unwrap();
 }
 
-struct Open {
-    _folder: tempfile::TempDir,
-    path: PathBuf,
-    store: Store,
-    events: Vec<Event>,
-    writer: RunWriter,
-}
-
-/// A store with a run that has three of its events.
-fn open() -> Open {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("runs.sqlite");
-    let store = Store::open(&path).unwrap();
-    let header = header("261121-aaaa");
-    let events = synthetic::events(&header, synthetic::Target::default());
-    let mut writer = store.begin_run(&header, None, None).unwrap();
-    events[1..3].iter().for_each(|event| writer.append(event).unwrap());
-    Open { _folder: folder, path, store, events, writer }
-}
+/// Number of events that the runs of these tests have stored.
+const STORED: usize = 3;
 
 fn beside(path: &Path, end: &str) -> PathBuf {
     format!("{}{end}", path.display()).into()
@@ -50,60 +33,64 @@ fn beside(path: &Path, end: &str) -> PathBuf {
 /// next reader took itself for the last user of the store and removed the log that the run appended to.
 #[test]
 fn a_reader_that_closes_the_store_leaves_the_log_of_a_run_alone() {
-    let mut open = open();
+    let folder = tempfile::tempdir().unwrap();
+    let mut run = begin(folder.path(), STORED);
     let child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "hold::child_that_reads_a_store", "--ignored"])
-        .env(STORE, &open.path)
+        .env(STORE, &run.path)
         .output()
         .unwrap();
     assert!(child.status.success(), "{child:?}");
-    assert!(beside(&open.path, "-wal").exists(), "the log is in use");
-    open.events[3..].iter().for_each(|event| open.writer.append(event).unwrap());
-    open.writer.finish().unwrap();
+    assert!(beside(&run.path, "-wal").exists(), "the log is in use");
+    run.events[STORED..].iter().for_each(|event| run.writer.append(event).unwrap());
+    run.writer.finish().unwrap();
 }
 
 #[test]
 fn a_store_that_is_deleted_or_replaced_under_a_run_is_reported_at_the_next_event() {
     for (end, is_replaced) in [("", false), ("", true), ("-wal", false), ("-shm", false)] {
-        let mut open = open();
-        let file = beside(&open.path, end);
+        let folder = tempfile::tempdir().unwrap();
+        let mut run = begin(folder.path(), STORED);
+        let file = beside(&run.path, end);
         std::fs::remove_file(&file).unwrap();
         if is_replaced {
             std::fs::write(&file, "").unwrap();
         }
         let says = if is_replaced { "was replaced" } else { "was deleted" };
-        let error = open.writer.append(&open.events[3]).unwrap_err();
+        let error = run.writer.append(&run.events[STORED]).unwrap_err();
         assert!(matches!(error, StoreError::Gone { .. }) && error.to_string().contains(says), "{error}");
-        assert!(open.writer.finish().is_err());
+        assert!(run.writer.finish().is_err());
         let mut stored = Vec::new();
-        open.writer.each_stored(|line| stored.push(serde_json::from_str::<Event>(line).unwrap())).unwrap();
-        assert_eq!(stored, open.events[..4], "this process can still read it");
+        run.writer.each_stored(|line| stored.push(serde_json::from_str::<Event>(line).unwrap())).unwrap();
+        assert_eq!(stored, run.events[..4], "this process can still read it");
     }
 }
 
 #[test]
 fn a_store_that_was_overwritten_in_place_is_found_out_at_the_end() {
-    let mut open = open();
-    open.events[3..].iter().for_each(|event| open.writer.append(event).unwrap());
-    open.writer.finish().unwrap();
-    let raw = rusqlite::Connection::open(&open.path).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let mut run = begin(folder.path(), STORED);
+    run.events[STORED..].iter().for_each(|event| run.writer.append(event).unwrap());
+    run.writer.finish().unwrap();
+    let raw = rusqlite::Connection::open(&run.path).unwrap();
     raw.execute_batch("DELETE FROM event WHERE sequence > 3").unwrap();
-    let error = open.writer.finish().unwrap_err();
+    let error = run.writer.finish().unwrap_err();
     assert!(message(&error).contains("it has 4 of"), "{error}");
 }
 
 #[test]
 fn only_its_owner_can_read_a_store() {
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    let open = open();
+    let folder = tempfile::tempdir().unwrap();
+    let run = begin(folder.path(), STORED);
     for end in ["", "-wal", "-shm", "-live"] {
-        assert_eq!(mode(&beside(&open.path, end)), 0o600, "{end}");
+        assert_eq!(mode(&beside(&run.path, end)), 0o600, "{end}");
     }
-    assert_eq!(open.store.tightened_from(), None);
-    std::fs::set_permissions(&open.path, std::fs::Permissions::from_mode(0o644)).unwrap();
-    assert_eq!(Store::open(&open.path).unwrap().tightened_from(), Some(0o644));
-    assert_eq!(mode(&open.path), 0o600);
-    assert_eq!(Store::open(&open.path).unwrap().tightened_from(), None, "once");
+    assert_eq!(run.store.tightened_from(), None);
+    std::fs::set_permissions(&run.path, std::fs::Permissions::from_mode(0o644)).unwrap();
+    assert_eq!(Store::open(&run.path).unwrap().tightened_from(), Some(0o644));
+    assert_eq!(mode(&run.path), 0o600);
+    assert_eq!(Store::open(&run.path).unwrap().tightened_from(), None, "once");
 }
 
 #[test]

@@ -6,8 +6,10 @@ mod hold;
 mod killed;
 mod releases;
 
+use std::path::{Path, PathBuf};
+
 use assay_record::{Event, Outcome, RunEvent, RunHeader};
-use assay_store::{Store, StoreError};
+use assay_store::{RunWriter, Store, StoreError};
 use assay_testkit::synthetic;
 
 const PLAN: &str = "name = \"mixed\"\n[[test]]\nname = \"t\"\nrun = \"3s\"\n\
@@ -17,6 +19,29 @@ fn header(run: &str) -> RunHeader {
     let mut header = synthetic::header(synthetic::plan(PLAN));
     header.run = run.into();
     header
+}
+
+/// The run of most tests.
+const RUN: &str = "261121-aaaa";
+
+/// A store with a run that has begun.
+struct Begun {
+    path: PathBuf,
+    store: Store,
+    events: Vec<Event>,
+    writer: RunWriter,
+}
+
+/// A store in a folder, with the first events of a run; the writer would append the one after them.
+fn begin(folder: &Path, stored: usize) -> Begun {
+    let path = folder.join("runs.sqlite");
+    let store = Store::open(&path).unwrap();
+    let header = header(RUN);
+    let events = synthetic::events(&header, synthetic::Target::default());
+    let mut writer = store.begin_run(&header, None, None).unwrap();
+    // The start is stored with the header.
+    events[1..stored].iter().for_each(|event| writer.append(event).unwrap());
+    Begun { path, store, events, writer }
 }
 
 fn write(store: &Store, header: &RunHeader, label: Option<&str>) -> Vec<Event> {
@@ -180,15 +205,12 @@ fn several_writers_and_readers_at_once_lose_nothing() {
 #[test]
 fn a_run_that_is_still_being_written_can_be_read() {
     let folder = tempfile::tempdir().unwrap();
-    let store = Store::open(folder.path().join("runs.sqlite")).unwrap();
-    let header = header("261121-aaaa");
-    let events = synthetic::events(&header, synthetic::Target::default());
-    let mut writer = store.begin_run(&header, None, None).unwrap();
+    let Begun { store, events, mut writer, .. } = begin(folder.path(), 1);
     for (count, event) in events.iter().enumerate() {
         writer.append(event).unwrap();
-        assert_eq!(store.load(&header.run).unwrap().len(), count + 1);
+        assert_eq!(store.load(RUN).unwrap().len(), count + 1);
     }
-    assert!(matches!(store.load(&header.run).unwrap()[0].what, RunEvent::Started(_)));
+    assert!(matches!(store.load(RUN).unwrap()[0].what, RunEvent::Started(_)));
 }
 
 #[test]

@@ -49,7 +49,7 @@ impl LunIdentity {
         } else if self.wwid != now.wwid {
             Some(format!("its WWID was {} and is {}", words(&self.wwid), words(&now.wwid)))
         } else if self.ends != now.ends {
-            Some("the data at its start or end are not the same".to_owned())
+            Some("the data at its start or end has changed".to_owned())
         } else {
             None
         }

@@ -1,10 +1,11 @@
 //! Inspects a logical unit without changing it: identity, size, content, reservations.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use assay_iscsi::scsi::cdb::Fua;
 use assay_iscsi::scsi::{AccessState, Mapping, Provisioning, key};
-use assay_iscsi::{Command, CommandError, Initiator, IoError, Kind};
+use assay_iscsi::{Command, CommandError, Initiator, IoError, Kind, UnitProof};
 use assay_spec::IscsiAddress;
 
 use super::alternatives::explained;
@@ -23,6 +24,11 @@ const TRANSFER_BYTES_MAX: u64 = 65_535 * 512;
 /// Answers of GET LBA STATUS that are asked for at most; a unit in more pieces is not counted to its end.
 const LBA_STATUS_MAX: u32 = 4096;
 
+/// What a writer is held to until it has written: pieces of this size, bytes, of both ends …
+const PIECE_BYTES: usize = 32 << 10;
+/// … and of so many places in between that hold anything.
+const PIECES_BETWEEN: usize = 4;
+
 /// Round trips without load: about six of them, on every path at once.
 const PING_EVERY: Duration = Duration::from_millis(50);
 const PING_FOR: Duration = Duration::from_millis(350);
@@ -38,6 +44,8 @@ pub struct LunLook {
     pub revision: String,
     /// Serial number, WWID, size, and the data at its ends.
     pub identity: LunIdentity,
+    /// The same for the initiators of a run that writes, which prove it whenever anything could have changed.
+    pub proof: Arc<UnitProof>,
     /// Logical block, bytes.
     pub block_bytes: u32,
     /// Physical block, bytes.
@@ -78,6 +86,10 @@ pub struct LunReader<'i> {
     initiator: &'i mut Initiator<Vec<u8>>,
     /// Longest wait for any answer.
     patience: Duration,
+    /// Offset and data of places that hold anything, spread over all that was read.
+    pieces: Vec<(u64, Vec<u8>)>,
+    /// Places that hold anything.
+    seen: u64,
 }
 
 /// Logs in, inspects the unit and logs out. Anything that a writer must know and that cannot be determined is an error.
@@ -92,15 +104,15 @@ pub fn look(
     let failed = |why: String| OpenError::Lun { lun: address.to_string(), why };
     let mut config = config(address, credentials, 64);
     config.timeouts.ping_interval = PING_EVERY;
-    let initiator_name = config.initiator_name.clone();
+    let (initiator_name, proof) = (config.initiator_name.clone(), Arc::clone(&config.proof));
     let mut initiator = Initiator::<Vec<u8>>::connect(config)
         .map_err(|error| failed(explained(address, credentials, &error)))?;
-    look_with(&mut initiator, initiator_name, patience, content).map_err(failed)
+    look_with(&mut initiator, (initiator_name, proof), patience, content).map_err(failed)
 }
 
 fn look_with(
     initiator: &mut Initiator<Vec<u8>>,
-    initiator_name: String,
+    (initiator_name, proof): (String, Arc<UnitProof>),
     patience: Duration,
     content: &mut dyn FnMut(u64, &mut LunReader<'_>) -> Result<(), String>,
 ) -> Result<LunLook, String> {
@@ -117,10 +129,19 @@ fn look_with(
     let mode = initiator.mode_facts().ok();
     let reservations = reservations(initiator)?;
     let bytes = capacity.bytes();
-    let mut reader = LunReader { initiator, patience };
+    let mut reader = LunReader { initiator, patience, pieces: Vec::new(), seen: 0 };
     // Taken first: whatever somebody changes while the content is examined shows.
-    let ends = ends_of(bytes, |offset_bytes, bytes| reader.read_all(offset_bytes, bytes))?;
+    let mut pieces = Vec::new();
+    let ends = ends_of(bytes, |offset_bytes, bytes| {
+        let data = reader.read_all(offset_bytes, bytes)?;
+        let cut = (offset_bytes..).step_by(PIECE_BYTES).zip(data.chunks(PIECE_BYTES));
+        pieces.extend(cut.map(|(at, piece)| (at, piece.to_vec())));
+        Ok::<_, String>(data)
+    })?;
     content(bytes, &mut reader)?;
+    pieces.append(&mut reader.pieces);
+    pieces.iter_mut().for_each(|(at, _)| *at /= block);
+    proof.inspected(capacity.block_bytes, &pieces);
     let identity = LunIdentity::of(initiator, ends);
     ping(initiator)?;
     let path_events = initiator
@@ -135,6 +156,7 @@ fn look_with(
         product: inquiry.product,
         revision: inquiry.revision,
         identity,
+        proof,
         block_bytes: capacity.block_bytes,
         physical_block_bytes: capacity.physical_block_bytes,
         aligned_lba: capacity.aligned_lba,
@@ -154,7 +176,7 @@ fn look_with(
     })
 }
 
-/// Lets the pings go their round; nothing else is in the air.
+/// Lets the pings go their round; nothing else is in flight.
 fn ping(initiator: &mut Initiator<Vec<u8>>) -> Result<(), String> {
     let until = Instant::now() + PING_FOR;
     let mut done = Vec::new();
@@ -208,6 +230,21 @@ impl LunReader<'_> {
         if done == bytes as u64 { Ok(data) } else { Err(format!("no answer for {s} s to the first reads")) }
     }
 
+    /// Keeps a piece of a place that holds anything: the first ones, and of later ones each in turn, ever more rarely.
+    fn note(&mut self, offset_bytes: u64, data: &[u8]) {
+        let piece = &data[..data.len().min(PIECE_BYTES)];
+        if piece.iter().all(|byte| *byte == 0) {
+            return;
+        }
+        self.seen += 1;
+        if self.pieces.len() < PIECES_BETWEEN {
+            self.pieces.push((offset_bytes, piece.to_vec()));
+        } else if self.seen.is_power_of_two() {
+            let at = usize::try_from(self.seen.ilog2()).expect("below 64") % PIECES_BETWEEN;
+            self.pieces[at] = (offset_bytes, piece.to_vec());
+        }
+    }
+
     /// Reads places of the unit, each given as its offset and length in bytes and handed to `take` in pieces as they
     /// arrive, in any order. After `until` no further read is started; returns how many bytes were read.
     pub fn read(
@@ -228,7 +265,7 @@ impl LunReader<'_> {
                 let Some((offset_bytes, data_bytes)) = pieces.next() else { break };
                 let buf = vec![0; data_bytes as usize];
                 let command = Command { tag, kind: Kind::Read, offset_bytes, data_bytes, fua: Fua::Off, buf };
-                self.initiator.submit(command).map_err(|_| "the initiator takes no command".to_owned())?;
+                self.initiator.submit(command).map_err(|_| "the initiator accepts no command".to_owned())?;
                 *read = Some((offset_bytes, data_bytes));
             }
             let Some((offset_bytes, data_bytes)) = reads.iter().flatten().min() else {
@@ -247,6 +284,7 @@ impl LunReader<'_> {
                 ended.result.map_err(|error| format!("the read at offset {offset_bytes} failed: {error}"))?;
                 heard = Instant::now();
                 read_bytes += u64::from(data_bytes);
+                self.note(offset_bytes, &ended.buf);
                 take(offset_bytes, &ended.buf);
             }
         }

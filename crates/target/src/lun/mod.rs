@@ -26,7 +26,7 @@ use crate::{
 };
 
 pub use assay_iscsi::login::Negotiated;
-pub use assay_iscsi::{DiscoveredPortal, DiscoveredTarget, UnitProof, resolve};
+pub use assay_iscsi::{DiscoveredPortal, DiscoveredTarget, UnitProof, UnitWatch, resolve};
 pub use hold::hold;
 pub(crate) use hold::hold_name;
 pub use identity::{LunIdentity, confirm};
@@ -66,6 +66,8 @@ pub struct LunMember {
     pub proof: Arc<UnitProof>,
     /// The unit that was looked at, which every login must lead to; `None`: whichever is there.
     pub looked: Option<LunIdentity>,
+    /// How closely it is watched while it is written.
+    pub watch: UnitWatch,
     /// What it must hold at every login.
     pub head: HeadCheck,
 }
@@ -139,7 +141,7 @@ impl LunTarget {
             return Err(OpenError::LunDepth { lun: member.address.to_string(), depth, most: DEPTH_MAX });
         }
         let mut config = config(&member.address, member.credentials.as_ref(), depth);
-        config.proof = Arc::clone(&member.proof);
+        (config.proof, config.watch) = (Arc::clone(&member.proof), member.watch);
         let mut initiator = Initiator::connect(config)
             .map_err(|e| OpenError::Lun { lun: member.address.to_string(), why: e.to_string() })?;
         identity::check(member, &mut initiator)?;
@@ -221,7 +223,7 @@ impl Target for LunTarget {
     }
 }
 
-/// Returns what is to be recorded of an event. That I/O stalls, whoever drives the target sees and says at once.
+/// Returns the recorded form of an event; `None` for a stall, which the caller of the target reports itself.
 fn event(event: assay_iscsi::Event) -> Option<PathEvent> {
     let change = match event.kind {
         EventKind::PathUp { .. } => PathChange::Up,
@@ -241,10 +243,10 @@ fn event(event: assay_iscsi::Event) -> Option<PathEvent> {
              {commands} I/Os wait for it"
         ),
         EventKind::PathAnswers { silent_ms } => {
-            format!("{path} answers again after {silent_ms} ms and gets I/O again")
+            format!("{path} responds again after {silent_ms} ms; I/O on it resumes")
         }
         EventKind::PathNeeded => {
-            format!("{path} gets I/O although it does not answer: no other path is left")
+            format!("{path} does not respond, but still gets I/O: no other path is left")
         }
         EventKind::RetryFailed { cause } => format!("{path} is still down: {cause}"),
         EventKind::Fenced { by, writes } => {
@@ -253,11 +255,11 @@ fn event(event: assay_iscsi::Event) -> Option<PathEvent> {
                 FencedBy::ReinstatementElsewhere => "its session was reinstated through another portal",
                 FencedBy::LogicalUnitReset => "the LUN was reset through another path",
             };
-            format!("{path}: the target has dropped {writes} old writes, which may be sent again: {by}")
+            format!("{path}: the target discarded {writes} old writes, which can now be sent again: {by}")
         }
         EventKind::AccessState(state) => format!("{path} is now {state:?}"),
         EventKind::UnitAttention(words) => format!("{path}: {words}"),
-        EventKind::SameUnit => format!("{path} leads to the same LUN as before and gets I/O again"),
+        EventKind::SameUnit => format!("{path} still leads to the same LUN; I/O on it resumes"),
         EventKind::CommandAborted { after_ms } => format!("{path}: an I/O was aborted after {after_ms} ms"),
         EventKind::TargetSays(words) | EventKind::Deviation(words) => format!("{path}: {words}"),
         EventKind::Stalled { .. } | EventKind::Resumed { .. } => return None,

@@ -29,7 +29,7 @@ pub fn with_all_portals(
     let found = targets_at(address, credentials)?;
     let Some(target) = found.iter().find(|target| target.name == address.target) else {
         let list = super::alternatives::targets(&address.portals[0], &found, &address.target);
-        let why = format!("the portal has no target of this name{list}");
+        let why = format!("the portal has no target with this name{list}");
         return Err(OpenError::Lun { lun: address.to_string(), why });
     };
     let portals = of_one_group(&address.portals, target);

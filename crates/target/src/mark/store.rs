@@ -94,7 +94,7 @@ fn write_beside(path: &Path, text: &[u8]) -> io::Result<()> {
         Ok(_) if is_beside(path) => {}
         Ok(_) => {
             let says = format!(
-                "{} is in the way of the mark that Assay writes beside its file, and Assay did not write it; move it",
+                "{} has the name of the mark file that Assay writes, but Assay did not write it; move it away",
                 path.display()
             );
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, says));
@@ -149,11 +149,11 @@ mod tests {
         fs::write(&precious, "precious").unwrap();
         std::os::unix::fs::symlink(&precious, &beside).unwrap();
         let refused = write_beside(&beside, &marker(3)).unwrap_err().to_string();
-        assert!(refused.contains("is in the way"), "{refused}");
+        assert!(refused.contains("has the name of the mark file"), "{refused}");
         fs::remove_file(&beside).unwrap();
         fs::write(&beside, "somebody's notes").unwrap();
         let refused = write_beside(&beside, &marker(3)).unwrap_err().to_string();
-        assert!(refused.contains(".t.dat.assay is in the way"), "{refused}");
+        assert!(refused.contains(".t.dat.assay has the name of the mark file"), "{refused}");
         assert_eq!(fs::read(&beside).unwrap(), b"somebody's notes");
         assert_eq!(fs::read(&precious).unwrap(), b"precious");
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 2, "nothing is left over");

@@ -276,7 +276,7 @@ fn mount(
         None => {
             let exports: Vec<String> = listed.iter().map(export_words).collect();
             format!(
-                "; it lists no export that holds this path: it exports {}, and may hide what is not open to this host",
+                "; it lists no export that holds this path: it exports {}, and may hide exports closed to this host",
                 some_of(&exports)
             )
         }
@@ -287,7 +287,7 @@ fn mount(
 
 fn export_words(export: &Export) -> String {
     match export.groups.as_slice() {
-        [] => format!("{} (to everybody)", export.path),
+        [] => format!("{} (to everyone)", export.path),
         groups => format!("{} (to {})", export.path, some_of(groups)),
     }
 }
@@ -328,7 +328,7 @@ mod tests {
         let hosts: Vec<String> = (0..11).map(|host| format!("h{host}")).collect();
         let words = export_words(&Export { path: "/a".into(), groups: hosts });
         assert_eq!(words, "/a (to h0, h1, h2, h3, h4, h5, h6, h7 and 3 more)");
-        assert_eq!(export_words(&Export { path: "/a".into(), groups: vec![] }), "/a (to everybody)");
+        assert_eq!(export_words(&Export { path: "/a".into(), groups: vec![] }), "/a (to everyone)");
     }
 
     #[test]

@@ -61,7 +61,7 @@ impl NfsLocation {
         Ok(Mark::of_text(&text, &look(&attributes), Some(mark.modified_ns)))
     }
 
-    /// Looks whether a file that was not there is there by now, and returns the number of its mark.
+    /// Looks whether a file that did not exist exists now, and returns the number of its mark.
     pub fn appeared(&mut self) -> Result<Option<Option<String>>, OpenError> {
         let (directory, name) = (self.directory, self.name.clone());
         let found = self.server.lookup(&directory, &name).map_err(|e| self.failed(&e))?;

@@ -32,7 +32,7 @@ pub use marker::{Removal, lengthen, mark, remove};
 
 /// Largest queue depth of the client.
 const DEPTH_MAX: u32 = 4096;
-/// A COMMIT has so many times the limit of an I/O.
+/// A COMMIT has this many times the limit of an I/O.
 const COMMIT_TIMES: u32 = 10;
 /// NFS takes any offset and size.
 pub const BLOCK_BYTES: u32 = 1;
@@ -214,7 +214,7 @@ fn timeouts(io: Duration) -> Timeouts {
     }
 }
 
-/// Returns what is to be recorded of an event. That I/O stalls, whoever drives the target sees and says at once.
+/// Returns the recorded form of an event; `None` for a stall, which the caller of the target reports itself.
 fn event(event: assay_nfs::Event) -> Option<PathEvent> {
     let change = match event.kind {
         EventKind::Up => PathChange::Up,

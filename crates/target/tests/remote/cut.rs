@@ -1,5 +1,5 @@
 //! A connection that breaks at any step of marking a file must not cost the file its mark. It did: the mark was emptied
-//! before it was written again, and a cut between the two left a file that was "not made by Assay".
+//! before it was written again, and a cut between the two left a file that was "not created by Assay".
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -32,8 +32,8 @@ fn record(from: &mut TcpStream) -> Option<Vec<u8>> {
     Some(all)
 }
 
-/// Passes on so many calls with their answers, all connections together, and one more whose answer is lost; then nobody
-/// is there any more.
+/// Passes on this many calls with their answers, all connections together, and one more whose answer is lost; then
+/// the server is gone.
 fn cut_after(calls: usize, server: u16) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let at = listener.local_addr().unwrap();

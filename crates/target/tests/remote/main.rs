@@ -129,6 +129,7 @@ fn no_io_over_iscsi_allocates() {
             transfer_bytes_max: 1 << 20,
             proof: std::sync::Arc::default(),
             looked: None,
+            watch: assay_target::lun::UnitWatch::Regularly,
             head: assay_target::HeadCheck::Nothing,
         };
         let request = OpenRequest {

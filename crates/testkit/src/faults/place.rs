@@ -322,7 +322,7 @@ impl Place {
     fn remap(&mut self) {
         let other = self.bytes.with_file_name("other").display().to_string();
         if let Server::Tgt(tgt) = &mut self.server {
-            // tgt refuses it while a command is in the air.
+            // tgt refuses it while a command is in flight.
             let delete = "--op delete --mode logicalunit --tid 1 --lun 1";
             let is_deleted = (0..2000).any(|_| tgt.set(delete).is_ok());
             assert!(is_deleted, "the LUN is never idle");

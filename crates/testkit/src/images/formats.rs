@@ -197,7 +197,7 @@ fn plain_data() -> Vec<Entry> {
     ]
 }
 
-/// Random bytes from splitmix64: not made by Assay's own generator, whose data are recognised.
+/// Random bytes from splitmix64: not from Assay's own generator, whose data are recognised.
 fn noise(bytes: usize) -> Vec<u8> {
     let mut at: u64 = 42;
     let mut next = || {

@@ -125,7 +125,7 @@ impl Line {
         self.stop.load(Ordering::SeqCst)
     }
 
-    /// Reads exactly so many bytes.
+    /// Reads exactly this many bytes.
     fn read(&mut self, bytes: usize) -> Result<Vec<u8>, Over> {
         let (mut data, mut filled) = (vec![0; bytes], 0);
         while filled < bytes {

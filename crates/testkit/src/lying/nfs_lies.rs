@@ -116,52 +116,60 @@ const RPC: &[Lie] = &[
     lie("hangs up in the middle of an answer", Procedure::Other, Fails(&["closed"]), |_, honest| {
         vec![Act::Bytes(record(&honest)[..20].to_vec()), Act::HangUp]
     }),
-    lie("answers other calls only", Procedure::Other, Fails(&["other calls", "in time"]), |asked, honest| {
-        let mut acts = Vec::new();
-        for n in 0..200 {
-            let mut other = honest.clone();
-            other[..4].copy_from_slice(&(asked.xid ^ 0x4000_0000 ^ n << 8).to_be_bytes());
-            acts.push(Act::Bytes(record(&other)));
-        }
-        acts
-    }),
+    lie(
+        "answers other calls only",
+        Procedure::Other,
+        Fails(&["was not sent", "in time"]),
+        |asked, honest| {
+            let mut acts = Vec::new();
+            for n in 0..200 {
+                let mut other = honest.clone();
+                other[..4].copy_from_slice(&(asked.xid ^ 0x4000_0000 ^ n << 8).to_be_bytes());
+                acts.push(Act::Bytes(record(&other)));
+            }
+            acts
+        },
+    ),
     lie(
         "answers other calls for ever",
         Procedure::Other,
-        Fails(&["other calls", "in time"]),
+        Fails(&["was not sent", "in time"]),
         |asked, mut honest| {
             honest[..4].copy_from_slice(&(asked.xid ^ 0x4000_0000).to_be_bytes());
             vec![Act::Endless(record(&honest).repeat(16))]
         },
     ),
-    lie("sends empty fragments for ever", Procedure::Other, Fails(&["endless pieces", "in time"]), |_, _| {
-        vec![Act::Endless(vec![0; 4096])]
-    }),
+    lie(
+        "sends empty fragments for ever",
+        Procedure::Other,
+        Fails(&["too many fragments", "in time"]),
+        |_, _| vec![Act::Endless(vec![0; 4096])],
+    ),
     lie("sends empty fragments before every answer", Procedure::Other, Right, |_, honest| {
         vec![Act::Bytes([vec![0; 40], record(&honest)].concat())]
     }),
     lie("sends answers byte by byte in fragments", Procedure::Other, Right, |_, honest| {
         vec![Act::Bytes(pieces(&honest, if honest.len() > 2000 { 1000 } else { 1 }))]
     }),
-    lie("announces 2 GiB", Procedure::Other, Fails(&["beyond reason"]), |_, _| {
+    lie("announces 2 GiB", Procedure::Other, Fails(&["implausibly large"]), |_, _| {
         vec![Act::Bytes(vec![0xff; 64])]
     }),
     lie(
         "announces 3 MiB and sends nothing",
         Procedure::Other,
-        Fails(&["in time", "beyond reason"]),
+        Fails(&["in time", "implausibly large"]),
         |_, _| vec![Act::Bytes((3 << 20 | LAST).to_be_bytes().to_vec())],
     ),
     lie(
         "sends noise",
         Procedure::Other,
-        Fails(&["is broken", "beyond reason", "in time", "other calls"]),
+        Fails(&["is malformed", "implausibly large", "in time", "was not sent"]),
         |_, _| vec![Act::Bytes((0..255_u8).map(|n| n.wrapping_mul(73) ^ 0x5a).collect())],
     ),
     lie("sends empty records", Procedure::Other, Fails(&["ends in the middle"]), |_, _| {
         vec![Act::Bytes(LAST.to_be_bytes().to_vec())]
     }),
-    lie("sends calls instead of replies", Procedure::Other, Fails(&["is broken"]), |_, honest| {
+    lie("sends calls instead of replies", Procedure::Other, Fails(&["is malformed"]), |_, honest| {
         word(honest, 4, 0)
     }),
     lie("sends everything twice", Procedure::Other, Right, |_, honest| {
@@ -176,11 +184,13 @@ const RPC: &[Lie] = &[
     lie("refuses credentials for no known reason", Procedure::Other, Fails(&["credentials"]), |asked, _| {
         denied(asked, &[1, 1, 77])
     }),
-    lie("denies for no known reason", Procedure::Other, Fails(&["is broken"]), |asked, _| {
+    lie("denies for no known reason", Procedure::Other, Fails(&["is malformed"]), |asked, _| {
         denied(asked, &[1, 9])
     }),
-    lie("replies in no known way", Procedure::Other, Fails(&["is broken"]), |asked, _| denied(asked, &[7])),
-    lie("serves no such program", Procedure::Other, Fails(&["does not serve this program"]), |asked, _| {
+    lie("replies in no known way", Procedure::Other, Fails(&["is malformed"]), |asked, _| {
+        denied(asked, &[7])
+    }),
+    lie("serves no such program", Procedure::Other, Fails(&["program is not available"]), |asked, _| {
         denied(asked, &[0, 0, 0, 1])
     }),
     lie("serves other versions", Procedure::Other, Fails(&["version"]), |asked, _| {
@@ -191,7 +201,7 @@ const RPC: &[Lie] = &[
     lie("has an error of its system for ever", Procedure::Other, Fails(&[""]), |asked, _| {
         denied(asked, &[0, 0, 0, 5])
     }),
-    lie("sends a verifier of 4 GiB", Procedure::Other, Fails(&["beyond"]), |asked, _| {
+    lie("sends a verifier of 4 GiB", Procedure::Other, Fails(&["exceeds the limit"]), |asked, _| {
         denied(asked, &[0, 0, 0xffff_fff0, 0])
     }),
     lie("sends a verifier of 400 bytes", Procedure::Other, Right, |asked, honest| {
@@ -204,7 +214,7 @@ const RPC: &[Lie] = &[
 
 const MOUNT: &[Lie] = &[
     lie("refuses the mount", Mount, Fails(&["MNT3ERR_ACCES"]), |asked, _| refused(asked, 13)),
-    lie("refuses the mount for no known reason", Mount, Fails(&["standard does not know"]), |asked, _| {
+    lie("refuses the mount for no known reason", Mount, Fails(&["does not define"]), |asked, _| {
         refused(asked, 4242)
     }),
     lie("mounts without a handle", Mount, Fails(&["file handle"]), |asked, _| results(asked, &[0, 0, 0])),
@@ -220,20 +230,25 @@ const MOUNT: &[Lie] = &[
     lie("mounts a handle of its own invention", Mount, Fails(&["STALE"]), |asked, _| {
         good(&asked.accepted().words(&[0]).opaque(&[9; 8]).words(&[1, 1]).0)
     }),
-    lie("exports for ever", Exports, Fails(&["exports", "beyond reason"]), |asked, _| {
+    lie("exports for ever", Exports, Fails(&["exports", "implausibly large"]), |asked, _| {
         let mut list = asked.accepted();
         for _ in 0..100_000 {
             list = list.words(&[1]).opaque(b"/e").words(&[0]);
         }
         good(&list.0)
     }),
-    lie("exports to a million groups", Exports, Fails(&["groups", "beyond reason"]), |asked, _| {
-        let mut list = asked.accepted().words(&[1]).opaque(b"/e");
-        for _ in 0..100_000 {
-            list = list.words(&[1]).opaque(b"g");
-        }
-        good(&list.0)
-    }),
+    lie(
+        "exports to a million groups",
+        Exports,
+        Fails(&["groups", "implausibly large", "in time"]),
+        |asked, _| {
+            let mut list = asked.accepted().words(&[1]).opaque(b"/e");
+            for _ in 0..100_000 {
+                list = list.words(&[1]).opaque(b"g");
+            }
+            good(&list.0)
+        },
+    ),
     lie("exports a path of 2 KiB", Exports, Fails(&["path of an export"]), |asked, _| {
         good(&asked.accepted().words(&[1]).opaque(&[b'/'; 2048]).words(&[0, 0]).0)
     }),
@@ -264,7 +279,7 @@ const FILES: &[Lie] = &[
     lie("cuts attributes off", GetAttr, Fails(&["ends in the middle"]), |_, honest| {
         good(&honest[..honest.len() - 8])
     }),
-    lie("adds bytes to attributes", GetAttr, Fails(&["too many at the end"]), |_, honest| {
+    lie("adds bytes to attributes", GetAttr, Fails(&["unexpected bytes"]), |_, honest| {
         good(&[honest, vec![0; 8]].concat())
     }),
     lie("creates without a handle", Create, Right, |asked, _| results(asked, &[0, 0, 0, 0, 0])),
@@ -286,7 +301,7 @@ const FILES: &[Lie] = &[
 ];
 
 const READ: &[Lie] = &[
-    lie("reads more than was asked for", Read, Fails(&["were asked for"]), |asked, honest| {
+    lie("reads more than was asked for", Read, Fails(&["were requested"]), |asked, honest| {
         let data = data_of(&honest).unwrap_or_default();
         let more = [data, &[7; 4096]].concat();
         read_results(asked, u32::try_from(more.len()).unwrap(), 0, &more)
@@ -294,7 +309,7 @@ const READ: &[Lie] = &[
     lie(
         "reads nothing, and not the end",
         Read,
-        Fails(&["READ", "no bytes", "nothing", "broke"]),
+        Fails(&["READ", "no data", "nothing", "failed"]),
         |asked, _| read_results(asked, 0, 0, &[]),
     ),
     lie("reads one byte at a time", Read, Either, |asked, honest| {
@@ -318,16 +333,16 @@ const READ: &[Lie] = &[
         let whole = record(&honest);
         vec![Act::Bytes(whole[..whole.len() - 4].to_vec()), Act::Mute]
     }),
-    lie("goes mute in the middle of data", Read, Fails(&["no answer", "given up"]), |_, honest| {
+    lie("goes mute in the middle of data", Read, Fails(&["no answer", "gave up"]), |_, honest| {
         vec![Act::Bytes(record(&honest)[..2000].to_vec()), Act::Mute]
     }),
-    lie("hangs up in the middle of data", Read, Fails(&["no answer", "given up"]), |_, honest| {
+    lie("hangs up in the middle of data", Read, Fails(&["no answer", "gave up"]), |_, honest| {
         vec![Act::Bytes(record(&honest)[..2000].to_vec()), Act::HangUp]
     }),
-    lie("sends data at a byte a second", Read, Fails(&["no answer", "given up"]), |_, honest| {
+    lie("sends data at a byte a second", Read, Fails(&["no answer", "gave up"]), |_, honest| {
         vec![Act::Drip(record(&honest), SECOND)]
     }),
-    lie("never answers a READ, but pings", Read, Fails(&["no answer", "given up"]), |_, _| Vec::new()),
+    lie("never answers a READ, but pings", Read, Fails(&["no answer", "gave up"]), |_, _| Vec::new()),
     lie("says later to every READ", Read, Fails(&["JUKEBOX"]), |asked, _| refused(asked, JUKEBOX)),
     lie("says later once to every READ", Read, RightAndSaid(&["Jukebox"]), |asked, honest| {
         if asked.count.is_multiple_of(2) { good(&honest) } else { refused(asked, JUKEBOX) }
@@ -337,13 +352,13 @@ const READ: &[Lie] = &[
     lie(
         "answers a READ with the status alone",
         Read,
-        Fails(&["ends in the middle", "given up"]),
+        Fails(&["ends in the middle", "gave up"]),
         |asked, _| results(asked, &[0]),
     ),
     lie(
         "answers every READ with the answer to another",
         Read,
-        Fails(&["given up", "no answer"]),
+        Fails(&["gave up", "no answer"]),
         |asked, mut honest| {
             honest[..4].copy_from_slice(&(asked.xid.wrapping_add(1)).to_be_bytes());
             good(&honest)
@@ -362,7 +377,7 @@ const WRITE: &[Lie] = &[
         let at = honest.len() - 16;
         word(honest, at, 0)
     }),
-    lie("writes more than it got", Write, Fails(&["more", "given up", "count"]), |_, honest| {
+    lie("writes more than it got", Write, Fails(&["more", "gave up", "count"]), |_, honest| {
         let at = honest.len() - 16;
         word(honest, at, 1 << 20)
     }),
@@ -378,15 +393,15 @@ const WRITE: &[Lie] = &[
     lie("has no quota for a WRITE", Write, Fails(&["DQUOT"]), |asked, _| refused(asked, 69)),
     lie("becomes read-only", Write, Fails(&["ROFS"]), |asked, _| refused(asked, 30)),
     lie("says later to every WRITE", Write, Fails(&["JUKEBOX"]), |asked, _| refused(asked, JUKEBOX)),
-    lie("never answers a WRITE", Write, Fails(&["no answer", "given up"]), |_, _| Vec::new()),
-    lie("hangs up at every WRITE", Write, Fails(&["no answer", "given up"]), |_, _| vec![Act::HangUp]),
+    lie("never answers a WRITE", Write, Fails(&["no answer", "gave up"]), |_, _| Vec::new()),
+    lie("hangs up at every WRITE", Write, Fails(&["no answer", "gave up"]), |_, _| vec![Act::HangUp]),
     lie("answers every WRITE twice", Write, Right, |_, honest| vec![Act::Bytes(record(&honest).repeat(2))]),
     lie("never answers a COMMIT", Commit, Fails(&["answer"]), |_, _| Vec::new()),
     lie("says later to every COMMIT", Commit, Fails(&["JUKEBOX", "Jukebox"]), |asked, _| {
         refused(asked, JUKEBOX)
     }),
     lie("fails every COMMIT", Commit, Fails(&["NFS3ERR_IO"]), |asked, _| refused(asked, 5)),
-    lie("cuts a COMMIT off", Commit, Fails(&["ends in the middle", "given up"]), |_, honest| {
+    lie("cuts a COMMIT off", Commit, Fails(&["ends in the middle", "gave up"]), |_, honest| {
         good(&honest[..honest.len() - 4])
     }),
 ];

@@ -226,7 +226,7 @@ const LOGIN: &[Lie] = &[
         let keys: String = (0..9000).map(|n| format!("X{n}=1\0")).collect();
         changed(asked, honest, |_, pdu| pdu.data.extend_from_slice(keys.as_bytes()))
     }),
-    lie("redirects to itself", When::Login, Fails(&["redirects the login more often"]), |asked, honest| {
+    lie("redirects to itself", When::Login, Fails(&["redirects the login too often"]), |asked, honest| {
         let text = format!("TargetAddress={}\0", asked.portal);
         changed(asked, honest, |_, pdu| {
             (pdu.header[36], pdu.header[37]) = (1, 1);
@@ -243,7 +243,7 @@ const LOGIN: &[Lie] = &[
     lie(
         "announces 16 MiB of login text and sends none",
         When::Login,
-        Fails(&["beyond reason"]),
+        Fails(&["implausibly large"]),
         |asked, honest| {
             changed(asked, honest, |_, pdu| {
                 pdu.announced = Some(0x00ff_ffff);
@@ -274,12 +274,9 @@ const LOGIN: &[Lie] = &[
 ];
 
 const LOOK: &[Lie] = &[
-    lie(
-        "says nothing to INQUIRY",
-        INQUIRY,
-        Fails(&["identity of the LUN", "first look was aborted"]),
-        |_, _| Vec::new(),
-    ),
+    lie("says nothing to INQUIRY", INQUIRY, Fails(&["identity of the LUN", "was aborted"]), |_, _| {
+        Vec::new()
+    }),
     lie("hangs up at READ CAPACITY", CAPACITY, Fails(&["ended"]), |_, _| vec![Act::HangUp]),
     lie(
         "sends 3 bytes of INQUIRY data",
@@ -414,9 +411,9 @@ const READ: &[Lie] = &[
     lie("answers every READ twice", When::Read, Either, |asked, honest| {
         [asked.all(&honest), asked.all(&honest)].concat()
     }),
-    lie("leaves status numbers out", When::Read, Fails(&["StatSN"]), |asked, honest| {
+    lie("leaves many status numbers out", When::Read, Fails(&["StatSN"]), |asked, honest| {
         changed(asked, honest, |_, pdu| {
-            let next = pdu.word(24) + 5;
+            let next = pdu.word(24) + 500;
             pdu.set(24, next);
         })
     }),
@@ -490,7 +487,7 @@ const READ: &[Lie] = &[
         changed(asked, honest, |_, pdu| pdu.more = vec![7; 1020])
     }),
     lie("sends noise", When::Read, Fails(&["opcode"]), |_, _| vec![Act::Bytes(vec![0x5a; 512])]),
-    digested(lie("sends a wrong header digest", When::Read, Fails(&["digest is wrong"]), |asked, honest| {
+    digested(lie("sends a wrong header digest", When::Read, Fails(&["digest mismatch"]), |asked, honest| {
         let Act::Bytes(mut bytes) = asked.send(&honest[0]) else { return Vec::new() };
         bytes[49] ^= 1;
         vec![Act::Bytes(bytes)]
@@ -498,7 +495,7 @@ const READ: &[Lie] = &[
     digested(lie(
         "sends wrong data under a digest",
         When::Read,
-        Fails(&["digest is wrong"]),
+        Fails(&["digest mismatch"]),
         |asked, honest| {
             let Act::Bytes(mut bytes) = asked.send(&honest[0]) else { return Vec::new() };
             bytes[1000] ^= 1;
@@ -696,7 +693,7 @@ const WRITE: &[Lie] = &[
 
 /// Lies that begin after the first I/O, or with the second connection.
 const LATER: &[Lie] = &[
-    lie("is another LUN after a hang-up", When::Other, Fails(&["another unit"]), |asked, honest| {
+    lie("is another LUN after a hang-up", When::Other, Fails(&["different unit"]), |asked, honest| {
         after_hang_up(asked, honest, other_unit)
     }),
     lie("is smaller after a hang-up", When::Other, Fails(&["size differs"]), |asked, honest| {
@@ -708,7 +705,7 @@ const LATER: &[Lie] = &[
     lie(
         "is another LUN after a change of its LUNs",
         When::Other,
-        Fails(&["another unit", "changed"]),
+        Fails(&["different unit", "changed"]),
         |asked, honest| match (asked.io_count, asked.when) {
             (0..=1, _) => asked.all(&honest),
             (2, When::Write) if is_command(asked) => status(asked, 2, &sense(6, 0x3f, 0x0e)),
@@ -764,19 +761,16 @@ const DISCOVERY: &[Lie] = &[
             pdu.data = format!("TargetName=iqn.2026-11.example:{}\0", "x".repeat(4000)).into_bytes();
         })
     }),
-    lie("lists no targets for ever", When::Text, Fails(&["does not end"]), |asked, honest| {
+    lie("lists no targets for ever", When::Text, Fails(&["does not end", "took longer"]), |asked, honest| {
         changed(asked, honest, |_, pdu| {
             pdu.header[1] = 0x40;
             pdu.set(20, 5);
             pdu.data.clear();
         })
     }),
-    lie(
-        "goes on with a list without a tag",
-        When::Text,
-        Fails(&["how to ask for the rest"]),
-        |asked, honest| changed(asked, honest, |_, pdu| pdu.header[1] = 0x40),
-    ),
+    lie("goes on with a list without a tag", When::Text, Fails(&["to request the rest"]), |asked, honest| {
+        changed(asked, honest, |_, pdu| pdu.header[1] = 0x40)
+    }),
     lie("lists noise", When::Text, Fails(&["not UTF-8"]), |asked, honest| {
         changed(asked, honest, |_, pdu| pdu.data = vec![0xff; 100])
     }),
@@ -789,7 +783,7 @@ const DISCOVERY: &[Lie] = &[
     lie("lists targets at a byte a second", When::Text, Fails(&["SendTargets"]), |_, honest| {
         vec![Act::Drip(honest[0].bytes(), SECOND)]
     }),
-    lie("announces 16 MiB of targets", When::Text, Fails(&["beyond reason"]), |asked, honest| {
+    lie("announces 16 MiB of targets", When::Text, Fails(&["implausibly large"]), |asked, honest| {
         changed(asked, honest, |_, pdu| {
             pdu.announced = Some(0x00ff_ffff);
             pdu.data.clear();

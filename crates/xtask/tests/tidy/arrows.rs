@@ -18,7 +18,13 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("nfs", &["tcp"]),
     (FOR_TESTS, &["spec", "record"]),
     ("xtask", &["host", FOR_TESTS]),
-    ("fuzz", &["spec", "iscsi", "nfs", "record", "host", "target", "model", "analysis", "report", FOR_TESTS]),
+    (
+        "fuzz",
+        &[
+            "spec", "iscsi", "nfs", "record", "host", "target", "model", "analysis", "report", "interop",
+            FOR_TESTS,
+        ],
+    ),
     ("record", &["spec"]),
     ("interop", &["spec", "record"]),
     ("host", &["record", "spec", "tcp"]),

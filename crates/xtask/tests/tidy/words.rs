@@ -4,7 +4,7 @@ use crate::{Source, none, sources};
 
 /// What to look for, in lower case, and what to write instead. Written in two parts, so that this file is not its own
 /// offender.
-const ODD: [(&str, &str); 18] = [
+const ODD: [(&str, &str); 24] = [
     (concat!("hur", "ts"), "costs, slows, limits"),
     (concat!("what o", "f it"), "name the thing"),
     (concat!("speaks aga", "inst"), "prevents, rules out"),
@@ -23,6 +23,12 @@ const ODD: [(&str, &str); 18] = [
     (concat!("holds aga", "inst"), "compares with; takes precedence over"),
     (concat!("hold it aga", "inst"), "compare it with"),
     (concat!("hold them aga", "inst"), "compare them with"),
+    (concat!("in the a", "ir"), "in flight"),
+    (concat!("beyond rea", "son"), "implausibly large"),
+    (concat!("broke the proto", "col"), "violated the protocol"),
+    (concat!("to every", "body"), "to everyone"),
+    (concat!("stops pay", "ing"), "has no effect beyond, flattens"),
+    (concat!("made by As", "say"), "created by Assay"),
 ];
 
 /// Names that programs read, with the room that has them: a change would break those programs. This is a key in

@@ -1,0 +1,99 @@
+//! What may limit a load.
+
+use serde::Serialize;
+
+/// A cause that a diagnosis can name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    /// The CPU time of the tester's workers.
+    TesterCpu,
+    /// CPU time that other programs or the hypervisor take.
+    HostCpu,
+    /// Too few I/Os outstanding: each waits for its latency.
+    FewOutstanding,
+    /// This host's page cache.
+    PageCache,
+    /// A read cache or the memory of the target.
+    ReadCache,
+    /// A write-back cache that takes writes in.
+    WriteCacheAbsorbing,
+    /// A write-back cache that is full.
+    WriteCacheFull,
+    /// Seeks and rotation.
+    RotatingRandom,
+    /// The transfer rate of rotating media.
+    RotatingSequential,
+    /// The dies of flash.
+    FlashParallelism,
+    /// Flash whose fast write area is used up.
+    SlcExhausted,
+    /// Flash that moves data to make room.
+    GarbageCollection,
+    /// The interface or bus of a local device.
+    Interface,
+    /// The links together.
+    Link,
+    /// A path policy that does not spread I/O.
+    PathPolicy,
+    /// Frames that are lost, or too large for the path.
+    NetworkFault,
+    /// Software of the target, for each I/O.
+    TargetPerIo,
+    /// Software of the target, for each byte.
+    TargetPerByte,
+    /// A target that carries out one I/O at a time.
+    TargetSerial,
+    /// A limit on operations per second.
+    IopsCap,
+    /// A limit on bytes per second.
+    BytesCap,
+    /// A limit with burst credit.
+    BurstCredit,
+    /// Writes that make the storage read first.
+    ReadModifyWrite,
+    /// The flush of each write.
+    Flush,
+    /// Data that the target reduces.
+    ReducibleData,
+    /// Blocks that were never written.
+    UnmappedBlocks,
+    /// Other load on the target.
+    Neighbour,
+}
+
+impl Cause {
+    /// As it stands in JSON and tables.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::TesterCpu => "tester-cpu",
+            Self::HostCpu => "host-cpu",
+            Self::FewOutstanding => "few-outstanding",
+            Self::PageCache => "page-cache",
+            Self::ReadCache => "read-cache",
+            Self::WriteCacheAbsorbing => "write-cache-absorbing",
+            Self::WriteCacheFull => "write-cache-full",
+            Self::RotatingRandom => "rotating-random",
+            Self::RotatingSequential => "rotating-sequential",
+            Self::FlashParallelism => "flash-parallelism",
+            Self::SlcExhausted => "slc-exhausted",
+            Self::GarbageCollection => "garbage-collection",
+            Self::Interface => "interface",
+            Self::Link => "link",
+            Self::PathPolicy => "path-policy",
+            Self::NetworkFault => "network-fault",
+            Self::TargetPerIo => "target-per-io",
+            Self::TargetPerByte => "target-per-byte",
+            Self::TargetSerial => "target-serial",
+            Self::IopsCap => "iops-cap",
+            Self::BytesCap => "bytes-cap",
+            Self::BurstCredit => "burst-credit",
+            Self::ReadModifyWrite => "read-modify-write",
+            Self::Flush => "flush",
+            Self::ReducibleData => "reducible-data",
+            Self::UnmappedBlocks => "unmapped-blocks",
+            Self::Neighbour => "neighbour",
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! The number of outstanding I/Os.
+
+use assay_record::Experiment as E;
+
+use super::super::hypothesis::{Hypothesis, Range, range};
+use super::super::{Cause, Quantity as Q, Setting};
+
+pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
+    cause: Cause::FewOutstanding,
+    name: "the number of outstanding I/Os",
+    physics: "Little's law: rate = outstanding / latency. While nothing is full, latency does not change with the \
+        number of I/Os in flight, so twice as many give twice the rate.",
+    source: "Little 1961; docs/design/040-model.md, bounds.",
+    applies: |s| !s.is_paced,
+    forms: &[expects, expects_otherwise],
+    helps: "Ask for more at the same time: more outstanding I/Os, more threads in the application, a larger queue.",
+    gain: Some(E::MoreOutstanding),
+    look: "Latency is the sum of all that an I/O passes; a single number does not show which part is the largest.",
+};
+
+fn expects(quantity: Q, s: &Setting) -> Option<Range> {
+    match quantity {
+        Q::Rate(E::MoreOutstanding) => range(2.4, 4.1),
+        Q::Rate(E::OneOutstanding) => range(0.85 / s.outstanding, 2.1 / s.outstanding),
+        Q::Rate(E::LargerIo) => range(0.3, 0.98),
+        Q::Rate(E::SmallerIo) => range(1.0, 1.5),
+        Q::PacedLatency => range(0.9, 1.08),
+        Q::TesterBusy => range(0.005, 0.5),
+        Q::LatencyOne => range(20.0, 2000.0),
+        Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.6, 1.6),
+        _ => None,
+    }
+}
+
+fn expects_otherwise(quantity: Q, s: &Setting) -> Option<Range> {
+    match quantity {
+        Q::Rate(E::MoreOutstanding) => range(2.4, 4.1),
+        Q::Rate(E::OneOutstanding) => range(0.85 / s.outstanding, 2.1 / s.outstanding),
+        Q::Rate(E::LargerIo) => range(0.3, 0.98),
+        Q::Rate(E::SmallerIo) => range(1.0, 1.5),
+        Q::PacedLatency => range(0.9, 1.08),
+        Q::TesterBusy => range(0.005, 0.5),
+        Q::Rate(E::ReadsOnly) => range(0.4, 4.0),
+        Q::Rate(E::WritesOnly) => range(0.3, 2.0),
+        Q::Rate(E::HotSpan) => range(1.0, 40.0),
+        Q::Rate(E::TenthSpan) => range(0.97, 1.6),
+        Q::Rate(E::Sequential) => range(1.0, 60.0),
+        Q::Rate(E::Random) => range(0.02, 1.05),
+        Q::LatencyOne => range(100.0, 20000.0),
+        _ => None,
+    }
+}

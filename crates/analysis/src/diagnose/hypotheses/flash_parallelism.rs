@@ -1,0 +1,35 @@
+//! The dies of the flash.
+
+use assay_record::Experiment as E;
+
+use super::super::hypothesis::{Hypothesis, Range, range};
+use super::super::{Cause, Quantity as Q, Setting};
+
+pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
+    cause: Cause::FlashParallelism,
+    name: "the dies of the flash",
+    physics: "Flash reads in 50 to 120 us, as many at once as dies are free: X(Q) = D/t x (1 - (1 - 1/D)^Q). It \
+        does not care for distance, so span and order change little; larger I/Os occupy more dies.",
+    source: "docs/design/040-model.md (SSD); MQSim, FAST 2018.",
+    applies: |s| s.has_medium(),
+    forms: &[expects],
+    helps: "More drives, or drives with more dies.",
+    gain: Some(E::MoreOutstanding),
+    look: "Number of drives and their data sheets.",
+};
+
+fn expects(quantity: Q, s: &Setting) -> Option<Range> {
+    match quantity {
+        Q::LatencyOne => range(45.0, 320.0),
+        Q::Rate(E::MoreOutstanding) => range(1.0, 1.25),
+        Q::Rate(E::OneOutstanding) => range(0.7 / s.outstanding, 0.3),
+        Q::Rate(E::SmallerIo) => range(1.0, 3.0),
+        Q::Rate(E::ReadsOnly) => range(0.7, 2.5),
+        Q::Rate(E::WritesOnly) => range(0.6, 2.6),
+        Q::MedianToMean => range(0.64, 0.98),
+        Q::PacedLatency => range(0.08, 0.5),
+        Q::Rate(E::LargerIo) => range(0.114, 0.52),
+        Q::Rate(E::Sequential) => range(0.94, 1.3),
+        _ => None,
+    }
+}

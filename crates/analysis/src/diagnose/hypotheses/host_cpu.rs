@@ -1,0 +1,35 @@
+//! CPU time that other programs or the hypervisor take.
+
+use assay_record::Experiment as E;
+
+use super::super::hypothesis::{Hypothesis, Range, range};
+use super::super::{Cause, Quantity as Q, Setting};
+
+pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
+    cause: Cause::HostCpu,
+    name: "CPU time that other programs or the hypervisor take",
+    physics: "Workers that wait for a CPU neither issue nor complete I/O. What the tester uses is small, and what \
+        others use is large; the rate follows their load, not the target's.",
+    source: "/proc/stat: time in use by others and stolen by the hypervisor, over the measured window.",
+    applies: |_| true,
+    forms: &[expects],
+    helps: "Stop the other programs, move the virtual machine, or bind the workers to CPUs of their own (--cpus).",
+    gain: None,
+    look: "Nothing on the target: this host has no CPU time left.",
+};
+
+fn expects(quantity: Q, _: &Setting) -> Option<Range> {
+    match quantity {
+        Q::OthersBusy => range(0.4, 1.02),
+        Q::TesterBusy => range(0.08, 0.85),
+        Q::Rate(E::MoreOutstanding) => range(0.92, 1.3),
+        Q::Rate(E::OneOutstanding) => range(0.05, 0.95),
+        Q::Rate(E::LargerIo) => range(0.3, 1.0),
+        Q::Rate(E::MoreWorkers) => range(0.85, 2.1),
+        Q::PacedLatency => range(0.03, 0.8),
+        Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.85, 1.2),
+        Q::Rate(E::Base) => range(0.8, 1.25),
+        Q::MedianToMean => range(0.4, 1.07),
+        _ => None,
+    }
+}

@@ -1,0 +1,33 @@
+//! The interface or bus of the device.
+
+use assay_record::Experiment as E;
+
+use super::super::hypothesis::{Hypothesis, Range, range};
+use super::super::{Cause, Quantity as Q, Setting};
+
+pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
+    cause: Cause::Interface,
+    name: "the interface or bus of the device",
+    physics: "A bus carries a fixed number of bytes per second, whatever they are: 8x the size gives an eighth of \
+        the rate, and neither span nor order matters. The rate is that of a standard: 280 or 550 MB/s \
+        (SATA), 1.1 GB/s (SAS), 0.4 or 1 GB/s (USB), 0.85 to 0.9 of the lanes of PCIe.",
+    source: "SATA 3.x, SAS-3, USB 3.x, PCIe line rates less their encoding and headers.",
+    applies: |s| s.is_local(),
+    forms: &[expects],
+    helps: "A faster interface, or several devices.",
+    gain: None,
+    look: "Negotiated speed and width (smartctl -a, lspci -vv).",
+};
+
+fn expects(quantity: Q, _: &Setting) -> Option<Range> {
+    match quantity {
+        Q::BusMatch => range(0.97, 1.03),
+        Q::Rate(E::LargerIo) => range(0.121, 0.13),
+        Q::Rate(E::SmallerIo) => range(2.3, 8.4),
+        Q::Rate(E::OneOutstanding) => range(0.1, 0.95),
+        Q::PacedLatency => range(0.015, 0.4),
+        Q::MedianToMean => range(0.9, 1.06),
+        Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.9, 1.1),
+        _ => None,
+    }
+}

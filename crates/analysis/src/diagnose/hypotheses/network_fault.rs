@@ -1,0 +1,109 @@
+//! Frames that are lost on the network.
+
+use assay_record::Experiment as E;
+
+use super::super::hypothesis::{Hypothesis, Range, range};
+use super::super::{Cause, Quantity as Q, Setting};
+
+pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
+    cause: Cause::NetworkFault,
+    name: "frames that are lost on the network",
+    physics: "TCP sends a lost segment again after a round trip at best and 200 ms at worst, and halves its \
+        window. An MTU that one port does not have loses every full frame. Latencies become two kinds, and \
+        the links stay mostly idle.",
+    source: "RFC 5681; the frames that `assay check` sends (do not fragment).",
+    applies: |s| s.is_remote(),
+    forms: &[expects, expects_otherwise, expects_third],
+    helps: "Mend cables and ports, and set one MTU on every port of the way.",
+    gain: None,
+    look: "Error counters of the switch ports and of the target's interfaces.",
+};
+
+fn expects(quantity: Q, _: &Setting) -> Option<Range> {
+    match quantity {
+        Q::Resent => range(1.5, 600.0),
+        Q::MedianToMean => range(0.03, 1.0),
+        Q::Rate(E::HotSpan)
+        | Q::Rate(E::TenthSpan)
+        | Q::Rate(E::Misaligned)
+        | Q::Rate(E::MoreWorkers)
+        | Q::Rate(E::MoreConnections)
+        | Q::Rate(E::EvenPaths)
+        | Q::Rate(E::OnePath)
+        | Q::Rate(E::RepeatingData)
+        | Q::Rate(E::AfterIdle)
+        | Q::Rate(E::Sequential)
+        | Q::Rate(E::ReadsOnly)
+        | Q::Rate(E::WritesOnly)
+        | Q::Rate(E::Random) => range(0.5, 2.0),
+        Q::Rate(E::Base) => range(0.4, 3.0),
+        Q::Rate(E::MoreOutstanding) => range(1.2, 28.0),
+        Q::Rate(E::OneOutstanding) => range(0.005, 0.35),
+        Q::Rate(E::LargerIo) => range(0.15, 1.2),
+        Q::Rate(E::SmallerIo) => range(0.5, 2.0),
+        Q::PacedLatency => range(0.4, 2.5),
+        Q::Trend => range(0.03, 4.0),
+        Q::LatencyOne => range(200.0, 8000.0),
+        Q::LinkShare => range(0.002, 0.75),
+        _ => None,
+    }
+}
+
+fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
+    match quantity {
+        Q::LostFrames => range(0.9, 1.1),
+        Q::MedianToMean => range(0.02, 1.0),
+        Q::Rate(E::HotSpan)
+        | Q::Rate(E::TenthSpan)
+        | Q::Rate(E::Misaligned)
+        | Q::Rate(E::MoreWorkers)
+        | Q::Rate(E::MoreConnections)
+        | Q::Rate(E::EvenPaths)
+        | Q::Rate(E::OnePath)
+        | Q::Rate(E::RepeatingData)
+        | Q::Rate(E::AfterIdle)
+        | Q::Rate(E::Sequential)
+        | Q::Rate(E::ReadsOnly)
+        | Q::Rate(E::WritesOnly)
+        | Q::Rate(E::Random) => range(0.5, 2.0),
+        Q::Rate(E::Base) => range(0.4, 3.0),
+        Q::Rate(E::MoreOutstanding) => range(1.2, 28.0),
+        Q::Rate(E::OneOutstanding) => range(0.005, 0.35),
+        Q::Rate(E::LargerIo) => range(0.15, 1.2),
+        Q::Rate(E::SmallerIo) => range(0.5, 2.0),
+        Q::PacedLatency => range(0.4, 2.5),
+        Q::Trend => range(0.03, 4.0),
+        Q::LatencyOne => range(200.0, 8000.0),
+        Q::LinkShare => range(0.002, 0.75),
+        _ => None,
+    }
+}
+
+fn expects_third(quantity: Q, _: &Setting) -> Option<Range> {
+    match quantity {
+        Q::MedianToMean => range(0.01, 0.35),
+        Q::Rate(E::HotSpan)
+        | Q::Rate(E::TenthSpan)
+        | Q::Rate(E::Misaligned)
+        | Q::Rate(E::MoreWorkers)
+        | Q::Rate(E::MoreConnections)
+        | Q::Rate(E::EvenPaths)
+        | Q::Rate(E::OnePath)
+        | Q::Rate(E::RepeatingData)
+        | Q::Rate(E::AfterIdle)
+        | Q::Rate(E::Sequential)
+        | Q::Rate(E::ReadsOnly)
+        | Q::Rate(E::WritesOnly)
+        | Q::Rate(E::Random) => range(0.5, 2.0),
+        Q::Rate(E::Base) => range(0.4, 3.0),
+        Q::Rate(E::MoreOutstanding) => range(1.2, 28.0),
+        Q::Rate(E::OneOutstanding) => range(0.005, 0.35),
+        Q::Rate(E::LargerIo) => range(0.15, 1.2),
+        Q::Rate(E::SmallerIo) => range(0.5, 2.0),
+        Q::PacedLatency => range(0.4, 2.5),
+        Q::Trend => range(0.03, 4.0),
+        Q::LatencyOne => range(200.0, 8000.0),
+        Q::LinkShare => range(0.002, 0.75),
+        _ => None,
+    }
+}

@@ -1,0 +1,37 @@
+//! The page cache of this host.
+
+use assay_record::Experiment as E;
+
+use super::super::hypothesis::{Hypothesis, Range, range};
+use super::super::setting::Reach;
+use super::super::{Cause, Quantity as Q, Setting};
+
+pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
+    cause: Cause::PageCache,
+    name: "the page cache of this host",
+    physics: "Cached I/O of a span that fits in memory is a copy from memory. The devices below see a fraction of \
+        the bytes.",
+    source: "Block counters of the kernel (/proc/diskstats) against the tester's own bytes.",
+    applies: |s| s.reach == Reach::Cached,
+    forms: &[expects],
+    helps: "Measure past the cache (without --cached) if the storage is meant.",
+    gain: None,
+    look: "The storage was hardly asked; nothing is known of it.",
+};
+
+fn expects(quantity: Q, _: &Setting) -> Option<Range> {
+    match quantity {
+        Q::DeviceBytes => range(0.0009, 0.3),
+        Q::LatencyOne => range(1.0, 40.0),
+        Q::TesterBusy => range(0.3, 1.06),
+        Q::Rate(E::MoreWorkers) => range(0.95, 2.1),
+        Q::Rate(E::OneOutstanding) => range(0.8, 1.1),
+        Q::Rate(E::LargerIo) => range(0.14, 0.95),
+        Q::Rate(E::SmallerIo) => range(1.0, 4.0),
+        Q::PacedLatency => range(0.01, 0.4),
+        Q::Rate(E::Sequential) | Q::Rate(E::Random) | Q::Rate(E::HotSpan) | Q::Rate(E::TenthSpan) => {
+            range(0.9, 1.3)
+        }
+        _ => None,
+    }
+}

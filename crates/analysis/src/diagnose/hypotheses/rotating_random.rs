@@ -1,0 +1,58 @@
+//! Seek time and rotation of the disks.
+
+use assay_record::Experiment as E;
+
+use super::super::hypothesis::{Hypothesis, Range, range};
+use super::super::{Cause, Quantity as Q, Setting};
+
+pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
+    cause: Cause::RotatingRandom,
+    name: "seek time and rotation of the disks",
+    physics: "Each random I/O moves an arm and waits half a revolution: 4 to 20 ms, hardly more for a larger one. \
+        A queue lets disks choose the nearest (about n^-0.26), m disks work on m I/Os, a short span saves \
+        seeks, and sequential I/O needs none.",
+    source: "Ruemmler and Wilkes 1994; Lee and Katz; docs/design/040-model.md (X = N/(N+m-1) x m/S).",
+    applies: |s| s.has_medium() && s.is_random(),
+    forms: &[expects, expects_otherwise],
+    helps: "More disks, a shorter span, or flash; a RAID level with a smaller write penalty for writes.",
+    gain: Some(E::Sequential),
+    look: "How many disks work on it, and the RAID level.",
+};
+
+fn expects(quantity: Q, s: &Setting) -> Option<Range> {
+    match quantity {
+        Q::LatencyOne => range(2500.0, 20000.0),
+        Q::Rate(E::LargerIo) => range(0.42, 1.0),
+        Q::Rate(E::SmallerIo) => range(1.0, 1.12),
+        Q::Rate(E::HotSpan) => range(1.4, 60.0),
+        Q::Rate(E::TenthSpan) => range(1.12, 1.6),
+        Q::Rate(E::Sequential) => range(4.0, 300.0),
+        Q::MedianToMean => range(0.72, 1.05),
+        Q::PacedLatency => range(0.06, 0.9),
+        Q::Rate(E::Base) => range(0.92, 1.09),
+        Q::Rate(E::OneOutstanding) => range((0.5 / s.outstanding).max(0.04), 0.6),
+        Q::Rate(E::MoreOutstanding) => range(0.98, 1.9),
+        Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.95, 1.06),
+        _ => None,
+    }
+}
+
+fn expects_otherwise(quantity: Q, s: &Setting) -> Option<Range> {
+    match quantity {
+        Q::LatencyOne => range(2500.0, 20000.0),
+        Q::Rate(E::LargerIo) => range(0.42, 1.0),
+        Q::Rate(E::SmallerIo) => range(1.0, 1.12),
+        Q::Rate(E::HotSpan) => range(1.4, 60.0),
+        Q::Rate(E::TenthSpan) => range(1.12, 1.6),
+        Q::Rate(E::Sequential) => range(4.0, 300.0),
+        Q::MedianToMean => range(0.72, 1.05),
+        Q::PacedLatency => range(0.06, 0.9),
+        Q::Rate(E::Base) => range(0.92, 1.09),
+        Q::Rate(E::OneOutstanding) => range((0.5 / s.outstanding).max(0.04), 0.6),
+        Q::Rate(E::MoreOutstanding) => range(0.98, 1.9),
+        Q::Rate(E::ReadsOnly) => range(1.05, 6.0),
+        Q::Rate(E::WritesOnly) => range(0.15, 1.0),
+        Q::Rate(E::Misaligned) => range(0.6, 1.05),
+        _ => None,
+    }
+}

@@ -1,0 +1,48 @@
+//! The target's software, which costs time for each I/O.
+
+use assay_record::Experiment as E;
+
+use super::super::hypothesis::{Hypothesis, Range, range};
+use super::super::{Cause, Quantity as Q, Setting};
+
+pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
+    cause: Cause::TargetPerIo,
+    name: "the target's software, which costs time for each I/O",
+    physics: "A command passes through the target's CPU at a cost of its own, whatever its size. The rate stays \
+        when I/Os grow, until the bytes count; neither span nor order matters.",
+    source: "T = a + b x size, fitted to 15 sizes within 3 % (docs/design/040-model.md, target CPU).",
+    applies: |s| s.is_remote() || s.is_local(),
+    forms: &[expects, expects_otherwise],
+    helps: "Larger I/Os, more threads in the target's software, or a faster CPU in the target.",
+    gain: Some(E::LargerIo),
+    look: "CPU use of the target, core by core, while the load runs.",
+};
+
+fn expects(quantity: Q, _: &Setting) -> Option<Range> {
+    match quantity {
+        Q::Rate(E::LargerIo) => range(0.4, 0.96),
+        Q::Rate(E::OneOutstanding) => range(0.08, 0.75),
+        Q::Rate(E::SmallerIo) => range(1.0, 1.25),
+        Q::PacedLatency => range(0.04, 0.9),
+        Q::LatencyOne => range(25.0, 1500.0),
+        Q::LinkShare => range(0.003, 0.4),
+        Q::MedianToMean => range(0.88, 1.07),
+        Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.94, 1.06),
+        _ => None,
+    }
+}
+
+fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
+    match quantity {
+        Q::Rate(E::LargerIo) => range(0.4, 0.96),
+        Q::Rate(E::OneOutstanding) => range(0.08, 0.75),
+        Q::Rate(E::SmallerIo) => range(1.0, 1.25),
+        Q::PacedLatency => range(0.04, 0.9),
+        Q::LatencyOne => range(25.0, 1500.0),
+        Q::LinkShare => range(0.003, 0.4),
+        Q::MedianToMean => range(0.88, 1.07),
+        Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.7, 1.5),
+        Q::Rate(E::MoreConnections) => range(0.95, 1.8),
+        _ => None,
+    }
+}

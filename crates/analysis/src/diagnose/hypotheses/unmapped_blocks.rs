@@ -1,0 +1,49 @@
+//! Blocks that were never written.
+
+use assay_record::Experiment as E;
+
+use super::super::hypothesis::{Hypothesis, Range, range};
+use super::super::{Cause, Quantity as Q, Setting};
+
+pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
+    cause: Cause::UnmappedBlocks,
+    name: "blocks that were never written",
+    physics: "A block without a place is answered with zeros and without any medium: at the speed of the software \
+        alone, and not a measurement of storage.",
+    source: "FIEMAP, GET LBA STATUS; files that Assay makes are written in full first.",
+    applies: |s| s.reads > 0.0 && s.has_medium(),
+    forms: &[expects, expects_otherwise],
+    helps: "Write the whole span before it is measured (--overwrite, or a file that Assay makes).",
+    gain: None,
+    look: "Which blocks the target has mapped.",
+};
+
+fn expects(quantity: Q, _: &Setting) -> Option<Range> {
+    match quantity {
+        Q::Unwritten => range(0.2, 1.05),
+        Q::LatencyOne => range(5.0, 150.0),
+        Q::Rate(E::SmallerIo) => range(1.0, 1.3),
+        Q::PacedLatency => range(0.04, 0.9),
+        Q::MedianToMean => range(0.85, 1.07),
+        Q::DeviceBytes => range(0.001, 1.05),
+        Q::Rate(E::OneOutstanding) => range(0.06, 0.8),
+        Q::Rate(E::LargerIo) => range(0.35, 1.0),
+        _ => None,
+    }
+}
+
+fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
+    match quantity {
+        Q::Unwritten => range(0.2, 1.05),
+        Q::LatencyOne => range(5.0, 150.0),
+        Q::Rate(E::SmallerIo) => range(1.0, 1.3),
+        Q::PacedLatency => range(0.04, 0.9),
+        Q::MedianToMean => range(0.85, 1.07),
+        Q::DeviceBytes => range(0.001, 1.05),
+        Q::Rate(E::OneOutstanding) => range(0.06, 0.8),
+        Q::TesterBusy => range(0.7, 1.05),
+        Q::Rate(E::MoreWorkers) => range(1.1, 2.1),
+        Q::Rate(E::LargerIo) => range(0.15, 1.0),
+        _ => None,
+    }
+}

@@ -1,0 +1,267 @@
+//! From measurements to observations: ratios to the load itself, and what the record of the load says beside its rate.
+
+use assay_record::{Experiment, RunHeader, StepId};
+
+use super::quantity::{LEAST, Observation, Quantity};
+use crate::estimate::Spread;
+use crate::network::step_ceiling;
+use crate::summary::{RunSummary, StepSummary};
+
+/// The error of a rate is at least this, as a share: targets vary.
+const ERROR_LEAST: f64 = 0.02;
+/// Error of a number that is read and not estimated.
+const ERROR_READ: f64 = 0.05;
+/// Fewer seconds than this do not show a trend.
+const TREND_POINTS: usize = 3;
+/// Throughput that interfaces and buses carry, MB/s: USB 2; SATA 1.5, 3 and 6 Gbit/s; USB 3.0; SAS 12 and 24 Gbit/s;
+/// four lanes of PCIe 3 and 4.
+const BUSES_MB_S: [f64; 9] = [38.0, 140.0, 280.0, 400.0, 550.0, 1150.0, 2200.0, 3500.0, 7000.0];
+
+/// What an experiment measured.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Measurement {
+    pub(crate) experiment: Experiment,
+    pub(crate) iops: f64,
+    /// Standard error of its logarithm.
+    pub(crate) error: f64,
+    /// Numbers beside the rate.
+    pub(crate) facts: Vec<(Quantity, f64)>,
+}
+
+/// The measurements of a diagnosis, in the order in which they were made.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Observed {
+    pub(crate) made: Vec<Measurement>,
+}
+
+impl Observed {
+    /// Rates of the load itself.
+    pub(crate) fn bases(&self) -> Vec<f64> {
+        let bases = self.made.iter().filter(|m| m.experiment == Experiment::Base);
+        bases.map(|m| m.iops).collect()
+    }
+
+    /// Geometric mean of the rates of the load itself, IOPS.
+    pub(crate) fn base_iops(&self) -> f64 {
+        let bases = self.bases();
+        (bases.iter().map(|x| x.ln()).sum::<f64>() / bases.len().max(1) as f64).exp()
+    }
+
+    /// Rate of the load itself at the time of a measurement, between those before and after it, IOPS.
+    fn base_at(&self, index: usize) -> f64 {
+        let is_base = |at: &usize| self.made[*at].experiment == Experiment::Base;
+        let before = (0..=index).rev().find(is_base);
+        let after = (index..self.made.len()).find(is_base);
+        let log = |at: usize| self.made[at].iops.ln();
+        match (before, after) {
+            (Some(a), Some(b)) if b > a => {
+                let share = (index - a) as f64 / (b - a) as f64;
+                (log(a) * (1.0 - share) + log(b) * share).exp()
+            }
+            (Some(one), _) | (None, Some(one)) => log(one).exp(),
+            (None, None) => 1.0,
+        }
+    }
+
+    /// Standard deviation of the logarithms of those rates: how much the target changes by itself.
+    pub(crate) fn drift(&self) -> f64 {
+        let bases: Vec<f64> = self.bases().iter().map(|x| x.ln()).collect();
+        if bases.len() < 2 {
+            return 0.0;
+        }
+        let mean = bases.iter().sum::<f64>() / bases.len() as f64;
+        (bases.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (bases.len() - 1) as f64).sqrt()
+    }
+
+    /// The first `count` measurements alone.
+    pub(crate) fn until(&self, count: usize) -> Self {
+        Self { made: self.made[..count.min(self.made.len())].to_vec() }
+    }
+
+    /// Everything that hypotheses have expectations of.
+    pub(crate) fn observations(&self) -> Vec<Observation> {
+        let Some(first) = self.made.iter().find(|m| m.experiment == Experiment::Base) else {
+            return Vec::new();
+        };
+        let drift = self.drift();
+        let mut all = Vec::new();
+        for (index, m) in self.made.iter().enumerate() {
+            let base = self.base_at(index);
+            let ratio = |of: f64, error: f64| Observation {
+                experiment: m.experiment,
+                quantity: Quantity::Rate(m.experiment),
+                value: (m.iops / of).max(1e-6),
+                error,
+            };
+            if m.experiment != Experiment::Base {
+                all.push(ratio(base, m.error.hypot(first.error).hypot(drift * 0.5)));
+            }
+            let facts = m.facts.iter().filter(|_| m.experiment != Experiment::Base || std::ptr::eq(m, first));
+            all.extend(facts.map(|(quantity, value)| Observation {
+                experiment: m.experiment,
+                quantity: *quantity,
+                value: value.max(LEAST),
+                error: ERROR_READ,
+            }));
+        }
+        // Of all repetitions the one that is furthest from the first: a change is a change once.
+        let repeats =
+            self.made.iter().filter(|m| m.experiment == Experiment::Base && !std::ptr::eq(*m, first));
+        let furthest = repeats.max_by(|a, b| {
+            let far = |m: &Measurement| (m.iops / first.iops).ln().abs();
+            far(a).total_cmp(&far(b))
+        });
+        all.extend(furthest.map(|m| Observation {
+            experiment: Experiment::Base,
+            quantity: Quantity::Rate(Experiment::Base),
+            value: (m.iops / first.iops).max(1e-6),
+            error: m.error.hypot(first.error),
+        }));
+        all
+    }
+}
+
+/// Returns what the experiments of a run measured; `None` before the load itself was.
+pub(crate) fn observed(header: &RunHeader, summary: &RunSummary) -> Option<Observed> {
+    let experiments = &header.diagnosis.as_ref()?.experiments;
+    let base = base_step(header).and_then(|id| summary.steps.iter().find(|step| step.id == id));
+    let measured = summary.order.iter().filter_map(|id| {
+        let step = summary.steps.iter().find(|step| step.id == *id)?;
+        let experiment = *experiments.get(id.test as usize)?;
+        // A step that was cut off is as good as one that was not, if it is long enough to be a result.
+        (step.total.ops > 0 && step.total.iops > 0.0 && step.unmeasured.is_none())
+            .then(|| measurement(header, experiment, step))
+            .map(|measured| match (experiment, base) {
+                (Experiment::HalfRate, Some(base)) => {
+                    Measurement { facts: paced_latency(step, base).into_iter().collect(), ..measured }
+                }
+                _ => measured,
+            })
+    });
+    let made: Vec<Measurement> = measured.collect();
+    made.iter().any(|m| m.experiment == Experiment::Base).then_some(Observed { made })
+}
+
+fn measurement(header: &RunHeader, experiment: Experiment, step: &StepSummary) -> Measurement {
+    let seconds: Vec<f64> = step.series.iter().map(|point| point.iops).collect();
+    let by_seconds = Spread::of_seconds(&seconds).map_or(0.0, |spread| spread.error);
+    let by_count = 0.7 / (step.total.ops as f64).sqrt();
+    let error = ERROR_LEAST.hypot(by_seconds.max(by_count)).min(0.5);
+    Measurement { experiment, iops: step.total.iops, error, facts: facts(header, experiment, step) }
+}
+
+fn facts(header: &RunHeader, experiment: Experiment, step: &StepSummary) -> Vec<(Quantity, f64)> {
+    let mean_us = step.total.service.mean_ns().map(|ns| ns / 1e3);
+    match experiment {
+        Experiment::OneOutstanding => mean_us.map(|us| (Quantity::LatencyOne, us)).into_iter().collect(),
+        Experiment::Base => of_base(header, step, mean_us),
+        _ => Vec::new(),
+    }
+}
+
+fn of_base(header: &RunHeader, step: &StepSummary, mean_us: Option<f64>) -> Vec<(Quantity, f64)> {
+    let median_us = step.total.service.quantile_ns(0.5).map(|ns| ns / 1e3);
+    let alone = (step.outstanding_asked == 1).then_some(()).and(mean_us).map(|us| (Quantity::LatencyOne, us));
+    let shape = median_us.zip(mean_us).map(|(median, mean)| (Quantity::MedianToMean, median / mean));
+    let mut facts: Vec<(Quantity, f64)> = [
+        alone,
+        shape,
+        tester_busy(header, step).map(|busy| (Quantity::TesterBusy, busy)),
+        others_busy(header, step).map(|busy| (Quantity::OthersBusy, busy)),
+        trend(step).map(|trend| (Quantity::Trend, trend)),
+        path_share(step).map(|share| (Quantity::PathShare, share)),
+        device_bytes(header, step).map(|share| (Quantity::DeviceBytes, share)),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    facts.extend(network_facts(header, step));
+    let members = header.targets.iter().take(1).map(|target| &target.member);
+    for member in members {
+        if let Some(unwritten) = member.unwritten_bytes.filter(|_| member.span_bytes > 0) {
+            facts.push((Quantity::Unwritten, unwritten as f64 / member.span_bytes as f64));
+        }
+        if member.paths().is_empty() && member.device.is_some() {
+            let rate = step.total.mb_per_s;
+            facts.push((Quantity::BusMatch, rate / nearest_bus(rate)));
+        }
+    }
+    facts
+}
+
+/// The interface or bus whose throughput is nearest, MB/s.
+pub(crate) fn nearest_bus(mb_per_s: f64) -> f64 {
+    let near = |bus: &f64| (mb_per_s.max(1e-6) / bus).ln().abs();
+    BUSES_MB_S.into_iter().min_by(|a, b| near(a).total_cmp(&near(b))).unwrap_or(1.0)
+}
+
+/// CPU time of the tester over that which its workers can use.
+fn tester_busy(header: &RunHeader, step: &StepSummary) -> Option<f64> {
+    let used = step.cpu.used.filter(|_| step.seconds > 0.0)?;
+    let cpus = header.host.cgroup_cpus.unwrap_or(f64::from(header.host.cpus)).max(0.01);
+    let workers = step.workers.len().max(1) as f64;
+    Some(used.tester_ns as f64 / (step.seconds * 1e9 * workers.min(cpus)))
+}
+
+/// What others had of the CPUs before the diagnosis began, and what the hypervisor takes.
+fn others_busy(header: &RunHeader, step: &StepSummary) -> Option<f64> {
+    let before = header.diagnosis.as_ref()?.others_busy?;
+    Some((before + step.cpu.used.map_or(0.0, |used| used.steal)).min(1.0))
+}
+
+/// Rate of the last third over that of the first.
+fn trend(step: &StepSummary) -> Option<f64> {
+    let points = &step.series;
+    if points.len() < TREND_POINTS {
+        return None;
+    }
+    let third = (points.len() / 3).max(1);
+    let mean = |part: &[crate::series::Point]| part.iter().map(|p| p.iops).sum::<f64>() / part.len() as f64;
+    let (first, last) = (mean(&points[..third]), mean(&points[points.len() - third..]));
+    (first > 0.0).then(|| last / first)
+}
+
+fn path_share(step: &StepSummary) -> Option<f64> {
+    let ios: Vec<f64> = step.paths.iter().map(|path| (path.reads + path.writes) as f64).collect();
+    let mean = ios.iter().sum::<f64>() / ios.len().max(1) as f64;
+    (ios.len() > 1 && mean > 0.0).then(|| ios.iter().copied().fold(0.0, f64::max) / mean)
+}
+
+/// Bytes that the device moved for everybody over those of the tester.
+fn device_bytes(header: &RunHeader, step: &StepSummary) -> Option<f64> {
+    let member = &header.targets.first()?.member;
+    let device = member.device.as_ref()?;
+    let moved = step.host.disks.iter().find(|disk| disk.device == device.name)?;
+    let own = step.host.tester_bytes.filter(|bytes| *bytes > 0.0)?;
+    Some(moved.bytes as f64 / own)
+}
+
+fn network_facts(header: &RunHeader, step: &StepSummary) -> Vec<(Quantity, f64)> {
+    let mut facts = Vec::new();
+    let fuller = step.read.mb_per_s.max(step.write.mb_per_s);
+    let ceiling = step_ceiling(header, step.id).and_then(|ceiling| ceiling.mb_per_s).filter(|mb| *mb > 0.0);
+    facts.extend(ceiling.map(|ceiling| (Quantity::LinkShare, fuller / ceiling)));
+    if !step.tcp.is_empty() {
+        let resent: u64 = step.tcp.iter().map(|tcp| tcp.retransmits).sum();
+        facts.push((Quantity::Resent, resent as f64 * 1000.0 / step.total.ops.max(1) as f64));
+    }
+    let paths = header.targets.first().map(|target| target.member.paths()).unwrap_or_default();
+    if paths.iter().any(|path| path.net.is_some()) {
+        let is_lossy = paths.iter().filter_map(|path| path.net.as_ref()).any(|net| net.frames.is_lossy());
+        facts.push((Quantity::LostFrames, if is_lossy { 1.0 } else { 0.01 }));
+    }
+    facts
+}
+
+/// Adds what an experiment at half the rate shows: its latency over that of the load itself.
+fn paced_latency(paced: &StepSummary, base: &StepSummary) -> Option<(Quantity, f64)> {
+    let mean = |step: &StepSummary| step.total.service.mean_ns();
+    Some((Quantity::PacedLatency, mean(paced)? / mean(base)?.max(1.0)))
+}
+
+/// The step of the load itself.
+fn base_step(header: &RunHeader) -> Option<StepId> {
+    let experiments = &header.diagnosis.as_ref()?.experiments;
+    let test = experiments.iter().position(|experiment| *experiment == Experiment::Base)?;
+    Some(StepId { test: u32::try_from(test).ok()?, step: 0 })
+}

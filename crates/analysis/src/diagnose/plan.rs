@@ -1,0 +1,335 @@
+//! The experiments of a load as the tests of a plan, and which comes next.
+
+use assay_record::{Experiment, RunHeader, StepId};
+use assay_spec::units::{Bytes, Nanos, PerSecond};
+use assay_spec::{Access, Data, Job, Pacing, Plan, Semantics, Step, Stop, Swept, Test};
+
+use super::belief::Belief;
+use super::observe::{Observed, observed};
+use super::{SETTLED, Setting};
+use crate::summary::RunSummary;
+
+/// How long the load rests before the experiment after a pause, s.
+pub const PAUSE_S: f64 = 5.0;
+
+/// Times that the load itself may be measured.
+const BASES: usize = 4;
+/// Experiments between two measurements of the load itself.
+const BETWEEN_BASES: usize = 4;
+/// Experiments that are made even if the odds are settled before: what is ruled out must rest on something.
+const EXPERIMENTS_LEAST: usize = 8;
+/// Less information than this is not worth an experiment, nats.
+const INFORMATION_LEAST: f64 = 0.002;
+/// The same once the odds are settled.
+const INFORMATION_SETTLED: f64 = 0.03;
+/// Expected error of a ratio that was not measured yet.
+const ERROR_EXPECTED: f64 = 0.05;
+/// Time between experiments beside their load, s.
+const AROUND_S: f64 = 0.3;
+
+/// The few bytes that are used again and again.
+const HOT: u64 = 4 << 20;
+/// Largest I/O of an experiment, bytes.
+const SIZE_MAX: u64 = 8 << 20;
+/// Physical block of modern disks and page of memory, bytes.
+const BLOCK: u64 = 4096;
+/// Rates that the load may be held at: from the first, each a factor of two above the one before.
+const RATES: (f64, usize) = (4.0, 20);
+/// Half of the rate is anything up to this share of it.
+const HALF: f64 = 0.71;
+
+/// Whether experiments may write where the load itself only reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WritesAllowed {
+    /// As the load does.
+    AsTheLoad,
+    /// They may.
+    Yes,
+}
+
+/// Targets of the run that are the same storage, reached in another way; `None` where there is no other way.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct OtherWays {
+    /// One path of several.
+    pub one_path: Option<u32>,
+    /// Every I/O on the next path.
+    pub even_paths: Option<u32>,
+    /// More sessions or connections.
+    pub more_connections: Option<u32>,
+    /// Writes that are not durable one by one.
+    pub without_sync: Option<u32>,
+}
+
+/// An experiment and its test.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExperimentTest {
+    /// The experiment.
+    pub experiment: Experiment,
+    /// The load with one thing changed.
+    pub test: Test,
+}
+
+/// What a plan of experiments is made from.
+#[derive(Debug, Clone)]
+pub struct Order<'o> {
+    /// A plan with the load as its only test, of one step.
+    pub plan: &'o Plan,
+    /// Time for all experiments, s.
+    pub budget_s: f64,
+    /// Bytes of the target that are used, where that is known.
+    pub span_bytes: Option<u64>,
+    /// Other ways to the same storage.
+    pub ways: OtherWays,
+    /// Whether experiments may write where the load only reads.
+    pub writes: WritesAllowed,
+}
+
+/// Returns the length of the measured window and of the warm-up for a budget, s.
+#[must_use]
+pub fn timing(budget_s: f64) -> (f64, f64) {
+    let run = (budget_s / 24.0).clamp(1.05, 15.0);
+    (run, (run / 4.0).clamp(0.25, 2.0))
+}
+
+/// Returns every experiment that can be made with a load.
+#[must_use]
+pub fn plan(order: &Order<'_>) -> Vec<ExperimentTest> {
+    let Some(load) = order.plan.tests.first().and_then(|test| test.steps.first()) else { return Vec::new() };
+    let (run, warmup) = timing(order.budget_s);
+    let base = Step {
+        swept: Vec::new(),
+        jobs: load.jobs.iter().map(|job| Job { targets: vec![0], ..job.clone() }).collect(),
+        warmup: seconds(warmup),
+        stop: Stop { time: seconds(run), ..Stop::default() },
+        error_limit: load.error_limit,
+        verify: false,
+    };
+    let mut tests: Vec<ExperimentTest> = (1..=BASES)
+        .map(|number| {
+            let name = if number == 1 { String::new() } else { format!(", again ({number})") };
+            one(Experiment::Base, &name, vec![base.clone()])
+        })
+        .collect();
+    for experiment in Experiment::ALL.into_iter().filter(|e| *e != Experiment::Base) {
+        let steps = steps(order, experiment, &base);
+        if !steps.is_empty() {
+            tests.push(one(experiment, "", steps));
+        }
+    }
+    tests
+}
+
+fn one(experiment: Experiment, more: &str, steps: Vec<Step>) -> ExperimentTest {
+    let notes = match experiment {
+        Experiment::AfterIdle => format!("{PAUSE_S:.0} s without load come before."),
+        _ => String::new(),
+    };
+    let test =
+        Test { name: format!("{}{more}", experiment.name()), notes, role: assay_spec::Role::Measured, steps };
+    ExperimentTest { experiment, test }
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "some seconds")]
+fn seconds(s: f64) -> Nanos {
+    Nanos((s * 1e9) as u64)
+}
+
+/// The steps of an experiment; none where the load does not allow it.
+fn steps(order: &Order<'_>, experiment: Experiment, base: &Step) -> Vec<Step> {
+    use Experiment as E;
+    let way = |index: Option<u32>| {
+        index.map(|index| changed(base, |job| job.targets = vec![index])).into_iter().collect::<Vec<Step>>()
+    };
+    match experiment {
+        E::OnePath => way(order.ways.one_path),
+        E::EvenPaths => way(order.ways.even_paths),
+        E::MoreConnections => way(order.ways.more_connections),
+        E::WithoutSync => way(order.ways.without_sync),
+        E::HalfRate => half_rates(order, base),
+        E::AfterIdle => vec![base.clone()],
+        _ => {
+            let step = changed(base, |job| change(order, experiment, job));
+            // What changes nothing is no experiment.
+            if step == *base { Vec::new() } else { vec![step] }
+        }
+    }
+}
+
+fn changed(base: &Step, change: impl Fn(&mut Job)) -> Step {
+    let mut step = base.clone();
+    step.jobs.iter_mut().for_each(change);
+    step
+}
+
+fn change(order: &Order<'_>, experiment: Experiment, job: &mut Job) {
+    use Experiment as E;
+    let mixed = job.mix.iter().any(|line| line.writes()) && job.mix.iter().any(|line| line.reads());
+    match experiment {
+        E::MoreOutstanding => job.outstanding = (job.outstanding * 4).min(1024),
+        E::OneOutstanding => (job.workers, job.outstanding) = (1, 1),
+        E::LargerIo => resize(job, |size| (size * 8).min(SIZE_MAX)),
+        E::SmallerIo => resize(job, |size| if size / 8 >= BLOCK { size / 8 } else { size }),
+        E::HotSpan => job.span = hot(order, job),
+        E::TenthSpan => job.span = tenth(order, job),
+        E::ReadsOnly if job.writes() => job.mix.iter_mut().for_each(|line| line.read = 100.0),
+        E::WritesOnly if mixed || order.writes == WritesAllowed::Yes => {
+            job.mix.iter_mut().for_each(|line| line.read = 0.0);
+        }
+        E::Sequential => job.mix.iter_mut().for_each(|line| line.random = 0.0),
+        E::Random => {
+            job.mix.iter_mut().filter(|line| line.random < 50.0).for_each(|line| line.random = 100.0)
+        }
+        E::Misaligned if job.writes() => {
+            job.mix.iter_mut().filter(|line| is_aligned(line)).for_each(|line| line.align = Bytes(512));
+        }
+        E::Aligned if job.writes() => job.mix.iter_mut().filter(|line| !is_aligned(line)).for_each(align),
+        E::MoreWorkers if job.outstanding >= 2 => {
+            (job.workers, job.outstanding) = (job.workers * 2, job.outstanding / 2)
+        }
+        E::RepeatingData if job.writes() && job.data == Data::Unique => job.data = Data::IometerRepeating,
+        E::UniqueData if job.writes() => job.data = Data::Unique,
+        _ => {}
+    }
+}
+
+/// Sizes change, and positions stay multiples of a size where they were.
+fn resize(job: &mut Job, of: impl Fn(u64) -> u64) {
+    for line in &mut job.mix {
+        let size = Bytes(of(line.size.0));
+        if line.align == line.size {
+            line.align = size;
+        }
+        line.size = size;
+    }
+}
+
+fn is_aligned(line: &Access) -> bool {
+    let align = if line.align.0 == 0 { line.size.0 } else { line.align.0 };
+    align.is_multiple_of(BLOCK) && line.size.0.is_multiple_of(BLOCK) && line.random > 0.0
+}
+
+fn align(line: &mut Access) {
+    line.size = Bytes(line.size.0.next_multiple_of(BLOCK));
+    line.align = Bytes(line.size.0);
+}
+
+/// A few MiB, but room for some I/Os of each worker.
+fn hot(order: &Order<'_>, job: &Job) -> Option<Bytes> {
+    let least = job.size_max().0 * 4 * u64::from(job.workers);
+    let span = HOT.max(least);
+    let all = order.span_bytes.unwrap_or(u64::MAX);
+    if span.saturating_mul(4) <= all { Some(Bytes(span)) } else { job.span }
+}
+
+fn tenth(order: &Order<'_>, job: &Job) -> Option<Bytes> {
+    let tenth = order.span_bytes.unwrap_or(0) / 10 / (1 << 20) * (1 << 20);
+    if tenth >= 4 * HOT { Some(Bytes(tenth)) } else { job.span }
+}
+
+/// One step for each rate; which is half of the rate of the load is known when that was measured.
+fn half_rates(order: &Order<'_>, base: &Step) -> Vec<Step> {
+    let is_closed = base.jobs.iter().all(|job| job.pacing == Pacing::Closed);
+    if order.plan.semantics == Semantics::Iometer || !is_closed || base.jobs.len() != 1 {
+        return Vec::new();
+    }
+    let rates = (0..RATES.1).map(rate_at);
+    rates
+        .map(|rate| {
+            let rate = PerSecond(rate);
+            let mut step = changed(base, |job| job.pacing = Pacing::Throttled { rate });
+            step.swept = vec![Swept { key: "rate".to_owned(), value: rate.to_string() }];
+            step
+        })
+        .collect()
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "an index of a short list")]
+fn rate_at(index: usize) -> f64 {
+    RATES.0 * 2_f64.powi(index as i32)
+}
+
+/// The next experiment.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Choice {
+    /// Which one.
+    pub experiment: Experiment,
+    /// Its step.
+    pub step: StepId,
+    /// Time without load before it, s.
+    pub pause_s: f64,
+    /// Information that it is expected to give, nats; 0 for the load itself.
+    pub information: f64,
+}
+
+/// Returns the experiment with the most expected information per second that can be made in the time that is left;
+/// `None` where the odds are settled, or nothing more can be found out.
+#[must_use]
+pub fn choose(header: &RunHeader, summary: &RunSummary, left_s: f64) -> Option<Choice> {
+    let facts = header.diagnosis.as_ref()?;
+    let tried: Vec<u32> = summary.steps.iter().map(|step| step.id.test).collect();
+    let open: Vec<Experiment> = (0..)
+        .zip(&facts.experiments)
+        .filter(|(test, _)| !tried.contains(test))
+        .map(|(_, experiment)| *experiment)
+        .collect();
+    let seen = observed(header, summary);
+    // Without the load itself there is nothing to compare with.
+    if seen.is_none() && !tried.is_empty() {
+        return None;
+    }
+    let seen = seen.unwrap_or_default();
+    let next = choose_from(&Setting::of(header)?, &seen, &open, (left_s, facts.budget_s))?;
+    let test = (0..).zip(&facts.experiments).find(|(test, e)| **e == next.0 && !tried.contains(test))?.0;
+    let step = if next.0 == Experiment::HalfRate { half_of(seen.base_iops()) } else { 0 };
+    let pause_s = if next.0 == Experiment::AfterIdle { PAUSE_S } else { 0.0 };
+    Some(Choice { experiment: next.0, step: StepId { test, step }, pause_s, information: next.1 })
+}
+
+/// The rate that is nearest to half of one, from below [`HALF`].
+fn half_of(iops: f64) -> u32 {
+    let below = (0..RATES.1).rev().find(|index| rate_at(*index) <= iops * HALF);
+    u32::try_from(below.unwrap_or(0)).unwrap_or(0)
+}
+
+/// Chooses among experiments that were not made yet, with the time left and the whole budget, s.
+pub(crate) fn choose_from(
+    setting: &Setting,
+    seen: &Observed,
+    open: &[Experiment],
+    (left_s, budget_s): (f64, f64),
+) -> Option<(Experiment, f64)> {
+    let (run, warmup) = timing(budget_s);
+    let cost =
+        |e: Experiment| run + warmup + AROUND_S + if e == Experiment::AfterIdle { PAUSE_S } else { 0.0 };
+    let base = open.contains(&Experiment::Base) && cost(Experiment::Base) <= left_s;
+    if seen.made.is_empty() {
+        return base.then_some((Experiment::Base, 0.0));
+    }
+    let since = seen.made.iter().rev().take_while(|m| m.experiment != Experiment::Base).count();
+    if since >= BETWEEN_BASES && base {
+        return Some((Experiment::Base, 0.0));
+    }
+    let mut belief = Belief::new(setting);
+    seen.observations().iter().for_each(|observation| belief.add(observation));
+    let experiments = seen.made.iter().filter(|m| m.experiment != Experiment::Base).count();
+    let is_settled = belief.odds().first().is_some_and(|odds| odds.probability >= SETTLED);
+    let worth =
+        |e: &Experiment| (belief.expected_information(*e, ERROR_EXPECTED.hypot(seen.drift())), cost(*e));
+    let best = open
+        .iter()
+        .filter(|e| **e != Experiment::Base && cost(**e) <= left_s)
+        .map(|e| (*e, worth(e)))
+        .max_by(|(_, a), (_, b)| (a.0 / a.1).total_cmp(&(b.0 / b.1)));
+    match best {
+        // Settled is what no experiment that is left is likely to change.
+        Some((experiment, (information, _)))
+            if information >= if is_settled { INFORMATION_SETTLED } else { INFORMATION_LEAST }
+                || experiments < EXPERIMENTS_LEAST =>
+        {
+            Some((experiment, information))
+        }
+        // Whether the target is still what it was at the beginning.
+        _ if since > 0 && base => Some((Experiment::Base, 0.0)),
+        _ => None,
+    }
+}

@@ -1,0 +1,159 @@
+//! What is measured of an experiment: a number, its error, and where it lies if nobody expects anything of it.
+
+use assay_record::Experiment;
+use serde::Serialize;
+
+use super::Range;
+
+/// A number that hypotheses have expectations of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Quantity {
+    /// IOPS of the experiment over those of the load itself; of the load itself, of a repetition over the first.
+    Rate(Experiment),
+    /// Mean latency at about half the rate over that of the load itself.
+    PacedLatency,
+    /// Mean latency with one I/O outstanding, µs.
+    LatencyOne,
+    /// Mean latency of the load itself, µs; others are compared with it.
+    MeanLatency,
+    /// Median over mean latency of the load itself.
+    MedianToMean,
+    /// CPU time of the tester over that which its workers can use.
+    TesterBusy,
+    /// Share of this host's CPU time that other programs and the hypervisor take.
+    OthersBusy,
+    /// Throughput of the load over the ceiling of its links.
+    LinkShare,
+    /// I/Os of the busiest path over the mean of all.
+    PathShare,
+    /// Segments sent again for each 1,000 I/Os.
+    Resent,
+    /// Frames that do not arrive: 1 where there are some, else 0.01.
+    LostFrames,
+    /// Rate in the last third of the load's window over that of the first.
+    Trend,
+    /// Bytes that the devices of this host moved over those of the tester.
+    DeviceBytes,
+    /// Throughput over that of the nearest interface or bus standard.
+    BusMatch,
+    /// Share of the span that was never written.
+    Unwritten,
+}
+
+/// The smallest value of a share: the logarithm of none is not a number.
+pub(crate) const LEAST: f64 = 0.001;
+
+impl Quantity {
+    /// Where the number lies, with 90 % probability, for a hypothesis that expects nothing in particular.
+    #[must_use]
+    pub fn usual(self) -> Range {
+        let (lo, hi) = match self {
+            Self::Rate(experiment) => usual_rate(experiment),
+            Self::PacedLatency => (0.04, 1.1),
+            Self::LatencyOne => (12.0, 15_000.0),
+            Self::MeanLatency => (1.0, 1e7),
+            Self::MedianToMean => (0.35, 1.08),
+            Self::TesterBusy => (0.005, 0.7),
+            Self::OthersBusy => (0.002, 0.3),
+            Self::LinkShare => (0.003, 0.85),
+            Self::PathShare => (0.98, 1.1),
+            Self::Resent => (LEAST, 0.5),
+            Self::LostFrames => (0.008, 0.012),
+            Self::Trend => (0.88, 1.12),
+            Self::DeviceBytes => (0.95, 1.06),
+            Self::BusMatch => (0.5, 1.7),
+            Self::Unwritten => (LEAST, 0.005),
+        };
+        Range { lo, hi }
+    }
+
+    /// Where the number lies for a hypothesis that says nothing else: an experiment that does not touch what limits
+    /// leaves the rate as it is. `None` where that does not follow.
+    #[must_use]
+    pub fn unchanged(self) -> Option<Range> {
+        use Experiment as E;
+        let experiment = match self {
+            Self::Rate(experiment) => experiment,
+            Self::MedianToMean => return Some(Range { lo: 0.82, hi: 1.08 }),
+            _ => return None,
+        };
+        match experiment {
+            E::OnePath => Some(Range { lo: 0.92, hi: 1.05 }),
+            E::HotSpan
+            | E::TenthSpan
+            | E::Sequential
+            | E::Random
+            | E::Misaligned
+            | E::Aligned
+            | E::MoreWorkers
+            | E::MoreConnections
+            | E::MoreOutstanding
+            | E::EvenPaths
+            | E::WithoutSync
+            | E::RepeatingData
+            | E::UniqueData
+            | E::AfterIdle => Some(Range { lo: 0.95, hi: 1.06 }),
+            _ => None,
+        }
+    }
+
+    /// In words, as the table of a diagnosis has it.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Rate(_) => "IOPS, ratio",
+            Self::PacedLatency => "latency, ratio",
+            Self::LatencyOne => "latency, µs",
+            Self::MeanLatency => "latency of the load, µs",
+            Self::MedianToMean => "median / mean latency",
+            Self::TesterBusy => "CPU of the workers",
+            Self::OthersBusy => "CPU of others",
+            Self::LinkShare => "of the link ceiling",
+            Self::PathShare => "busiest path / mean",
+            Self::Resent => "resent per 1,000 I/Os",
+            Self::LostFrames => "frames lost",
+            Self::Trend => "last / first third",
+            Self::DeviceBytes => "device / tester bytes",
+            Self::BusMatch => "of a bus standard",
+            Self::Unwritten => "never written",
+        }
+    }
+}
+
+fn usual_rate(experiment: Experiment) -> (f64, f64) {
+    match experiment {
+        Experiment::Base => (0.92, 1.09),
+        Experiment::MoreOutstanding => (0.8, 3.0),
+        Experiment::OneOutstanding => (0.02, 1.0),
+        Experiment::LargerIo => (0.12, 1.05),
+        Experiment::SmallerIo => (0.95, 8.0),
+        Experiment::HotSpan => (0.85, 20.0),
+        Experiment::TenthSpan | Experiment::MoreWorkers | Experiment::MoreConnections => (0.8, 2.0),
+        Experiment::ReadsOnly => (0.6, 12.0),
+        Experiment::WritesOnly => (0.1, 1.6),
+        Experiment::Sequential => (0.8, 20.0),
+        Experiment::Random => (0.02, 1.1),
+        Experiment::Misaligned => (0.3, 1.1),
+        Experiment::Aligned | Experiment::EvenPaths => (0.85, 2.5),
+        Experiment::OnePath => (0.2, 1.1),
+        Experiment::WithoutSync => (0.9, 20.0),
+        Experiment::RepeatingData => (0.9, 2.0),
+        Experiment::UniqueData => (0.4, 1.1),
+        Experiment::AfterIdle => (0.85, 1.6),
+        Experiment::HalfRate => (0.3, 0.75),
+    }
+}
+
+/// A number that was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Observation {
+    /// In which experiment.
+    pub experiment: Experiment,
+    /// Which number.
+    pub quantity: Quantity,
+    /// Its value, above 0.
+    pub value: f64,
+    /// Standard error of its logarithm.
+    pub error: f64,
+}

@@ -1,0 +1,207 @@
+//! A diagnosis in words.
+
+use super::belief::{Belief, density};
+use super::observe::Observed;
+use super::{Cause, Diagnosis, Hypothesis, Odds, Quantity, Row, SETTLED, SeriesPoint, Setting};
+use crate::verdict::whole;
+use assay_record::Experiment;
+
+/// A hypothesis below this is ruled out.
+const RULED_OUT: f64 = 0.01;
+/// From this on a hypothesis is drawn.
+const DRAWN: f64 = 0.05;
+/// The load itself differs by more than this between its repetitions: the target changed. As a logarithm.
+const CHANGED: f64 = 0.12;
+/// Two sides of 95 % of the normal distribution.
+const TWO_SIDES: f64 = 1.96;
+/// Evidence that changes odds by less than this rules nothing out.
+const FACTOR_LEAST: f64 = 1.5;
+/// Most hypotheses that are named as ruled out.
+const NAMED_MAX: usize = 8;
+
+/// Returns what was found out.
+pub(crate) fn diagnosis(setting: &Setting, seen: &Observed) -> Diagnosis {
+    let observations = seen.observations();
+    let mut belief = Belief::new(setting);
+    observations.iter().for_each(|observation| belief.add(observation));
+    let odds = belief.odds();
+    let first = odds.first().map(|o| o.cause);
+    let second = odds.get(1).map(|o| o.cause);
+    let best = |cause: Option<Cause>| cause.and_then(|cause| belief.best_form(cause));
+    let (best_first, best_second) = (best(first), best(second));
+    let is_shown = |quantity: Quantity| quantity != Quantity::MeanLatency;
+    let rows = observations.iter().filter(|o| is_shown(o.quantity)).map(|o| {
+        let expected = |of: Option<(&'static Hypothesis, usize)>| {
+            of.and_then(|(hypothesis, form)| hypothesis.expected(form, o.quantity, setting))
+        };
+        let (a, b) = (expected(best_first), expected(best_second));
+        let density = |range| density(o.quantity, range, o.value.ln(), o.error);
+        let width = (o.error * TWO_SIDES).exp();
+        Row {
+            experiment: o.experiment,
+            quantity: o.quantity.words().to_owned(),
+            measured: o.value,
+            interval: (o.value / width, o.value * width),
+            expected_first: a,
+            expected_second: b,
+            factor: density(a) / density(b),
+        }
+    });
+    let changed = changed(seen);
+    Diagnosis {
+        says: sentence(setting, seen, &odds),
+        load: setting.load.clone(),
+        iops: seen.base_iops(),
+        rows: rows.collect(),
+        ruled_out: ruled_out(setting, seen, &belief, &odds),
+        helps: helps(seen, best_first),
+        unknown: unknown(best_first, best_second, &odds),
+        changed,
+        series: series(setting, seen, &odds),
+        is_settled: odds.first().is_some_and(|o| o.probability >= SETTLED),
+        odds,
+    }
+}
+
+fn percent(probability: f64) -> String {
+    match probability {
+        p if p > 0.995 => "more than 99 %".to_owned(),
+        p if p < 0.005 => "less than 1 %".to_owned(),
+        p => format!("{:.0} %", p * 100.0),
+    }
+}
+
+fn sentence(setting: &Setting, seen: &Observed, odds: &[Odds]) -> String {
+    let Some(first) = odds.first() else { return "Nothing that limits this load is known.".to_owned() };
+    let rate = format!("{} IOPS", whole(seen.base_iops()));
+    let load = &setting.load;
+    let mut text = if first.probability >= 0.5 {
+        format!(
+            "{} limits {load} ({rate}), with a probability of {}.",
+            crate::limit::capitalised(first.name),
+            percent(first.probability)
+        )
+    } else {
+        format!(
+            "What limits {load} ({rate}) is not settled; the first suspect is {} ({}).",
+            first.name,
+            percent(first.probability)
+        )
+    };
+    match odds.get(1) {
+        Some(second) if second.probability >= RULED_OUT => {
+            text.push_str(&format!(" Second suspect: {} ({}).", second.name, percent(second.probability)));
+        }
+        _ => {}
+    }
+    text
+}
+
+/// For each hypothesis that is out: the number that changed its odds most against the first.
+fn ruled_out(setting: &Setting, seen: &Observed, belief: &Belief<'_>, odds: &[Odds]) -> Vec<String> {
+    let Some((first, first_form)) = odds.first().and_then(|o| belief.best_form(o.cause)) else {
+        return Vec::new();
+    };
+    let observations = seen.observations();
+    let mut said: Vec<(f64, String)> = Vec::new();
+    for out in odds.iter().skip(1).filter(|o| o.probability < RULED_OUT) {
+        let Some((hypothesis, form)) = belief.best_form(out.cause) else { continue };
+        let strongest = observations
+            .iter()
+            .map(|o| {
+                let of = |h: &Hypothesis, form: usize| {
+                    density(o.quantity, h.expected(form, o.quantity, setting), o.value.ln(), o.error)
+                };
+                (of(first, first_form) / of(hypothesis, form), o)
+            })
+            .max_by(|(a, _), (b, _)| a.total_cmp(b));
+        let Some((factor, o)) = strongest.filter(|(factor, _)| *factor >= FACTOR_LEAST) else { continue };
+        let range = hypothesis.expected(form, o.quantity, setting).unwrap_or_else(|| o.quantity.usual());
+        let says = format!(
+            "{}: {}, {} was {}, and {} to {} is expected",
+            crate::limit::capitalised(hypothesis.name),
+            o.experiment.name(),
+            o.quantity.words(),
+            number(o.value),
+            number(range.lo),
+            number(range.hi),
+        );
+        said.push((factor, says));
+    }
+    said.sort_by(|a, b| b.0.total_cmp(&a.0));
+    said.into_iter().take(NAMED_MAX).map(|(_, says)| says).collect()
+}
+
+/// Three significant digits.
+pub(crate) fn number(value: f64) -> String {
+    match value.abs() {
+        v if v >= 1000.0 => whole(value),
+        v if v >= 100.0 => format!("{value:.0}"),
+        v if v >= 10.0 => format!("{value:.1}"),
+        v if v >= 0.01 => format!("{value:.2}"),
+        _ => format!("{value:.4}"),
+    }
+}
+
+fn helps(seen: &Observed, first: Option<(&'static Hypothesis, usize)>) -> String {
+    let Some((hypothesis, _)) = first else { return String::new() };
+    let measured = hypothesis.gain.and_then(|gain| seen.made.iter().find(|m| m.experiment == gain));
+    let by = match (measured, hypothesis.gain) {
+        (Some(m), Some(gain)) => {
+            let ratio = m.iops / seen.base_iops();
+            let is_size = gain == Experiment::LargerIo;
+            let what = if is_size { "bytes per second" } else { "IOPS" };
+            let ratio = if is_size { ratio * 8.0 } else { ratio };
+            format!(" Measured here: {} gives {} times the {what}.", gain.name(), number(ratio))
+        }
+        _ => " By how much cannot be measured from here: the next limit shows only when this one is gone."
+            .to_owned(),
+    };
+    format!("{}{by}", hypothesis.helps)
+}
+
+fn unknown(
+    first: Option<(&'static Hypothesis, usize)>,
+    second: Option<(&'static Hypothesis, usize)>,
+    odds: &[Odds],
+) -> String {
+    let mut text = first.map_or_else(String::new, |(hypothesis, _)| hypothesis.look.to_owned());
+    let is_close = odds.get(1).is_some_and(|o| o.probability >= DRAWN);
+    if let Some((hypothesis, _)) = second.filter(|_| is_close) {
+        text.push_str(&format!(" For the second suspect: {}", hypothesis.look));
+    }
+    text
+}
+
+fn changed(seen: &Observed) -> String {
+    let bases = seen.bases();
+    let (lo, hi) = bases.iter().fold((f64::MAX, 0.0_f64), |(lo, hi), x| (lo.min(*x), hi.max(*x)));
+    if bases.len() < 2 || (hi / lo).ln() < CHANGED {
+        return String::new();
+    }
+    let rates: Vec<String> = bases.iter().map(|x| whole(*x)).collect();
+    format!(
+        "The target changed during the diagnosis: the same load gave {} IOPS. Every ratio is as uncertain as that, and \
+         the odds take it into account.",
+        rates.join(", then ")
+    )
+}
+
+fn series(setting: &Setting, seen: &Observed, odds: &[Odds]) -> Vec<SeriesPoint> {
+    let after = |count: usize| {
+        let part = seen.until(count);
+        let mut belief = Belief::new(setting);
+        part.observations().iter().for_each(|observation| belief.add(observation));
+        belief.odds()
+    };
+    let all: Vec<Vec<Odds>> = (1..=seen.made.len()).map(after).collect();
+    let of =
+        |odds: &[Odds], cause: Cause| odds.iter().find(|o| o.cause == cause).map_or(0.0, |o| o.probability);
+    let drawn: Vec<Cause> =
+        odds.iter().map(|o| o.cause).filter(|cause| all.iter().any(|at| of(at, *cause) >= DRAWN)).collect();
+    let point = |(made, odds): (&super::observe::Measurement, &Vec<Odds>)| SeriesPoint {
+        experiment: made.experiment,
+        probabilities: drawn.iter().map(|cause| (*cause, of(odds, *cause))).collect(),
+    };
+    seen.made.iter().zip(&all).map(point).collect()
+}

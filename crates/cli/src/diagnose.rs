@@ -1,0 +1,248 @@
+//! `assay diagnose`: experiments on a load, chosen one after another, until one explanation is probable enough.
+
+use std::cell::RefCell;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::bail;
+use assay_analysis::Collector;
+use assay_analysis::diagnose::{
+    ExperimentTest, Order as Experiments, WritesAllowed, choose, plan, validate, validation_markdown,
+};
+use assay_engine::{RunTargets, StopSignal};
+use assay_host::{CpuSnapshot, cpu_snapshot};
+use assay_record::{DiagnosisFacts, RunHeader, StepId};
+use assay_report::text::wrap;
+use assay_report::{Meta, diagnosis};
+use assay_spec::suites::SUITES;
+use assay_spec::{Address, Overrides, Plan, PlanFile, suggest};
+
+use crate::args::{DiagnoseArgs, Form};
+use crate::exit::{Exit, Failed};
+use crate::open_store::open_store;
+use crate::output::{Kept, Output};
+use crate::render::{Page, Rendered as _};
+use crate::run::{Choice, Done, Order, execute, exit_of, judged, refuse_store, resolve, too_small};
+use crate::signals::stop_on_signals;
+use crate::suites::plan_file;
+use crate::terminal::{error_options, note, say, text_options};
+
+mod ways;
+
+/// The load where nobody names one.
+const LOAD: &str = include_str!("diagnose/load.toml");
+/// How long the host is watched before the load begins: what others use of it.
+const LOOK: Duration = Duration::from_secs(1);
+/// How often a pause looks whether it is to end.
+const PAUSE_LOOK: Duration = Duration::from_millis(50);
+/// Shortest and longest budget, s.
+const BUDGET_S: (f64, f64) = (10.0, 3600.0);
+
+pub(crate) fn diagnose(args: &DiagnoseArgs) -> anyhow::Result<Exit> {
+    let budget_s = args.budget.as_secs_f64();
+    if !(BUDGET_S.0..=BUDGET_S.1).contains(&budget_s) {
+        bail!("--budget {}: give from 10s to 1h; 2min is the default", args.budget);
+    }
+    let load = load(args)?;
+    let addresses = [args.target.parse::<Address>()?];
+    refuse_store(&addresses, &args.store)?;
+    let writes = allowed(args, &load, &addresses[0])?;
+    let output = args.output.as_deref();
+    let output = output.map(|path| Output::check_named(path, Kept::of(&args.store, &addresses), None));
+    let output = output.transpose()?;
+    let store = open_store(&args.store)?;
+    let name = load.tests.first().map_or_else(String::new, |test| test.name.clone());
+    let order = Order {
+        plan: load,
+        targets: std::slice::from_ref(&args.target),
+        label: args.label.as_deref(),
+        note: None,
+        array: None,
+        too_small: too_small(args.size),
+        setting: assay_record::RunSetting::default(),
+        turn: None,
+        diagnosis: Some(Budget { seconds: budget_s, load: name, writes }),
+    };
+    let done = execute(order, &args.io, &store, &stop_on_signals()?)?;
+    let printed = tell(args, &done, output.as_ref());
+    done.end(printed)
+}
+
+/// Returns the load as a plan of one test with one step.
+fn load(args: &DiagnoseArgs) -> anyhow::Result<Plan> {
+    let mut plan = match (&args.plan, &args.test) {
+        (Some(plan), test) => resolve(plan, &choice(args, test.as_slice()))?,
+        (None, Some(test)) => of_any_suite(args, test)?,
+        (None, None) => built_in(args)?,
+    };
+    let steps = || plan.tests.iter().flat_map(|test| test.steps.iter().map(move |step| (test, step)));
+    if steps().count() != 1 {
+        let names: Vec<String> =
+            steps().map(|(test, step)| format!("{} {}", test.name, step.label()).trim().to_owned()).collect();
+        bail!(
+            "a diagnosis is of one load, and this plan has {}; name one with --test: {}",
+            names.len(),
+            names.join(", ")
+        );
+    }
+    plan.quick = false;
+    Ok(plan)
+}
+
+fn choice<'a>(args: &'a DiagnoseArgs, only: &'a [String]) -> Choice<'a> {
+    Choice { set: &args.set, only, size: args.size, ..Choice::default() }
+}
+
+fn of_any_suite(args: &DiagnoseArgs, test: &str) -> anyhow::Result<Plan> {
+    let only = [test.to_owned()];
+    for suite in &SUITES {
+        if plan_file(suite.name)?.resolve(&Overrides::default())?.tests.iter().any(|t| t.name == test) {
+            return resolve(suite.name, &choice(args, &only));
+        }
+    }
+    let names: Vec<String> = SUITES
+        .iter()
+        .filter_map(|suite| plan_file(suite.name).ok()?.resolve(&Overrides::default()).ok())
+        .flat_map(|plan| plan.tests.into_iter().map(|test| test.name))
+        .collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    bail!("no suite has a test \"{test}\"{}; assay suites lists them", suggest(test, &names));
+}
+
+fn built_in(args: &DiagnoseArgs) -> anyhow::Result<Plan> {
+    let mut overrides = Overrides::default();
+    for assignment in &args.set {
+        overrides.set(assignment)?;
+    }
+    overrides.size = args.size;
+    Ok(PlanFile::parse("diagnose", LOAD)?.resolve(&overrides)?)
+}
+
+/// Refuses what would write with `--read-only`.
+fn allowed(args: &DiagnoseArgs, load: &Plan, address: &Address) -> anyhow::Result<WritesAllowed> {
+    if !args.read_only {
+        return Ok(if args.io.overwrite.is_empty() { WritesAllowed::AsTheLoad } else { WritesAllowed::Yes });
+    }
+    if load.writes() {
+        bail!("--read-only: the load writes; choose another test, or --set read=100");
+    }
+    let is_absent = |path: &Path| !path.exists() || path.is_dir();
+    if matches!(address, Address::Path(path) if is_absent(path)) {
+        bail!("--read-only: {address} is no file or device; name one that exists");
+    }
+    Ok(WritesAllowed::AsTheLoad)
+}
+
+/// First seeds of the two halves of the planted set-ups: one that ranges were compared with, and one held back.
+const SEEDS: [(u64, &str); 2] =
+    [(1, "Planted set-ups, tuning half"), (1_000_001, "Planted set-ups, held-back half")];
+
+/// Returns the document that shows how often diagnoses are right.
+pub(crate) fn validation(set_ups: usize) -> String {
+    let mut text = include_str!("diagnose/validation.md").to_owned();
+    for (from, title) in SEEDS {
+        note!("{title}: {set_ups} set-ups");
+        text.push_str(&validation_markdown(title, &validate(from, set_ups)));
+        text.push('\n');
+    }
+    text.push_str(include_str!("diagnose/real.md"));
+    text
+}
+
+/// What a diagnosis is given.
+pub(crate) struct Budget {
+    /// Time for all experiments, s.
+    pub(crate) seconds: f64,
+    /// Name of the load.
+    pub(crate) load: String,
+    /// Whether experiments may write where the load only reads.
+    pub(crate) writes: WritesAllowed,
+}
+
+impl Budget {
+    /// Puts the experiments into the header of the run, and returns the targets with other ways to the same storage.
+    pub(crate) fn ready(&self, header: &mut RunHeader, targets: RunTargets) -> RunTargets {
+        let before = cpu_snapshot();
+        std::thread::sleep(LOOK);
+        let used = CpuSnapshot::between(&before, &cpu_snapshot());
+        let (targets, ways) = ways::with_other_ways(targets, &header.plan);
+        let order = Experiments {
+            plan: &header.plan,
+            budget_s: self.seconds,
+            span_bytes: targets.facts.first().map(|facts| facts.member.span_bytes),
+            ways,
+            writes: self.writes,
+        };
+        let tests = plan(&order);
+        header.targets.clone_from(&targets.facts);
+        header.diagnosis = Some(DiagnosisFacts {
+            load: self.load.clone(),
+            budget_s: self.seconds,
+            others_busy: Some(used.host_busy),
+            experiments: tests.iter().map(|test| test.experiment).collect(),
+        });
+        header.plan.name = format!("Diagnosis of {}", self.load);
+        header.plan.tests = tests.into_iter().map(|ExperimentTest { test, .. }| test).collect();
+        targets
+    }
+}
+
+/// Chooses the next experiment from what the run has measured so far.
+pub(crate) struct Chooser<'c> {
+    header: &'c RunHeader,
+    collector: &'c RefCell<Collector>,
+    stop: StopSignal,
+    began: Instant,
+}
+
+impl<'c> Chooser<'c> {
+    pub(crate) fn new(header: &'c RunHeader, collector: &'c RefCell<Collector>, stop: StopSignal) -> Self {
+        Self { header, collector, stop, began: Instant::now() }
+    }
+
+    pub(crate) fn next(&mut self) -> Option<StepId> {
+        if self.stop.is_set() {
+            return None;
+        }
+        let budget_s = self.header.diagnosis.as_ref()?.budget_s;
+        let left_s = budget_s - self.began.elapsed().as_secs_f64();
+        let choice = choose(self.header, &self.collector.borrow().summary(), left_s)?;
+        let until = Instant::now() + Duration::from_secs_f64(choice.pause_s);
+        while Instant::now() < until && !self.stop.is_set() {
+            std::thread::sleep(PAUSE_LOOK);
+        }
+        Some(choice.step)
+    }
+}
+
+/// Prints the diagnosis, and writes the report.
+fn tell(args: &DiagnoseArgs, done: &Done, output: Option<&Output>) -> anyhow::Result<Exit> {
+    let (header, summary) = (&done.header, done.collector.summary());
+    let (findings, judgement) = judged(header, &summary)?;
+    let meta = Meta { label: args.label.as_deref(), judgement: judgement.as_ref(), ..Meta::default() };
+    let page = Page { header, summary: &summary, findings: &findings, meta };
+    let written = output.map_or(Ok(()), |output| page.write(output, "report"));
+    let none = "no diagnosis: the load itself was not measured";
+    match args.form.form() {
+        Form::Json => {
+            let Some(document) = diagnosis::document(header, &summary) else { bail!(none) };
+            say(&format!("{document:#}\n"))?;
+        }
+        Form::Text => {
+            let options = text_options();
+            let Some(text) = diagnosis::text(header, &summary, options) else {
+                let text = assay_report::text::findings(&findings, options);
+                note!("{text}");
+                return Err(Failed::new(Exit::Errors, anyhow::anyhow!(none)).into());
+            };
+            say(&text)?;
+            let says = format!(
+                "stored as run {}: assay show {0} prints every experiment, assay report {0} draws the odds",
+                header.run
+            );
+            note!("{}", wrap(&says, error_options().width, "  "));
+        }
+        form => say(&page.printed(form, text_options()))?,
+    }
+    written.map(|()| exit_of(&summary)).map_err(|error| Failed::new(Exit::Errors, error).into())
+}

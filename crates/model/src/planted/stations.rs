@@ -1,0 +1,87 @@
+//! Stations that serve in the order of arrival.
+
+use super::{PlantedLoad, Spread};
+
+/// Servers with one queue.
+pub(super) struct Station {
+    free_us: Vec<f64>,
+}
+
+impl Station {
+    pub(super) fn new(servers: usize) -> Self {
+        Self { free_us: vec![0.0; servers.max(1)] }
+    }
+
+    /// When service that takes so long ends.
+    pub(super) fn serve(&mut self, now: f64, service: f64) -> f64 {
+        let mut first = 0;
+        for (index, free) in self.free_us.iter().enumerate() {
+            if *free < self.free_us[first] {
+                first = index;
+            }
+        }
+        let end = now.max(self.free_us[first]) + service;
+        self.free_us[first] = end;
+        end
+    }
+
+    /// When the only server is free.
+    pub(super) fn free_at(&self, now: f64) -> f64 {
+        now.max(self.free_us[0])
+    }
+
+    /// Keeps the only server until then.
+    pub(super) fn hold_until(&mut self, end: f64) {
+        self.free_us[0] = self.free_us[0].max(end);
+    }
+}
+
+/// Links, each with two directions.
+pub(super) struct Links {
+    out: Vec<Station>,
+    back: Vec<Station>,
+    used: Vec<usize>,
+    one_path: bool,
+    even_paths: bool,
+}
+
+impl Links {
+    pub(super) fn new(paths: usize, load: &PlantedLoad) -> Self {
+        let stations = || (0..paths.max(1)).map(|_| Station::new(1)).collect();
+        Self {
+            out: stations(),
+            back: stations(),
+            used: vec![0; paths.max(1)],
+            one_path: load.one_path,
+            even_paths: load.even_paths,
+        }
+    }
+
+    /// The path of the I/O with this number.
+    pub(super) fn choose(&mut self, number: usize, spread: Spread) -> usize {
+        let paths = self.out.len();
+        let path = match spread {
+            _ if self.one_path => 0,
+            _ if self.even_paths => number % paths,
+            Spread::First => 0,
+            Spread::Every(ios) => number / (ios as usize).max(1) % paths,
+        };
+        self.used[path] += 1;
+        path
+    }
+
+    pub(super) fn send(&mut self, path: usize, now: f64, service: f64) -> f64 {
+        self.out[path].serve(now, service)
+    }
+
+    pub(super) fn receive(&mut self, path: usize, now: f64, service: f64) -> f64 {
+        self.back[path].serve(now, service)
+    }
+
+    /// I/Os of the busiest path over the mean of all.
+    pub(super) fn share(&self) -> f64 {
+        let most = self.used.iter().max().copied().unwrap_or(0) as f64;
+        let all: usize = self.used.iter().sum();
+        most * self.used.len() as f64 / (all as f64).max(1.0)
+    }
+}

@@ -1,0 +1,180 @@
+//! A diagnosis as text, as JSON and as a section of a page.
+
+use assay_analysis::RunSummary;
+use assay_analysis::diagnose::{Cause, Diagnosis, Range, Row, diagnose};
+use assay_record::RunHeader;
+use serde_json::{Value, json};
+
+use crate::number::short;
+use crate::options::TextOptions;
+use crate::svg::{Axis, Line, Lines, escape};
+use crate::text::wrap;
+
+/// Name and version of the document's form.
+pub const SCHEMA: &str = "assay.diagnosis/1";
+
+/// Heights of a bar of the drawing in text, from nothing to certainty.
+const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+/// Most hypotheses in a drawing.
+const DRAWN_MAX: usize = 6;
+
+/// Returns the diagnosis of a run as text; `None` for a run that is none.
+#[must_use]
+pub fn text(header: &RunHeader, summary: &RunSummary, options: TextOptions) -> Option<String> {
+    let of = diagnose(header, summary)?;
+    let width = options.prose();
+    let mut text = format!("\n{}\n", wrap(&format!("DIAGNOSIS: {}", of.says), width, "  "));
+    let mut part = |title: &str, says: &str| {
+        if !says.is_empty() {
+            text.push_str(&format!("{}\n", wrap(&format!("{title}: {says}"), width, "  ")));
+        }
+    };
+    part("What would help", &of.helps);
+    part("Not visible from here", &of.unknown);
+    part("Changed", &of.changed);
+    if !of.ruled_out.is_empty() {
+        text.push_str("\nRuled out (less than 1 % each):\n");
+        for says in &of.ruled_out {
+            text.push_str(&format!("{}\n", wrap(&format!("  {says}."), width, "    ")));
+        }
+    }
+    text.push_str(&rows(&of));
+    text.push_str(&drawing(&of));
+    Some(text)
+}
+
+fn range(range: Option<Range>) -> String {
+    range.map_or_else(|| "any".to_owned(), |r| format!("{} to {}", short(r.lo), short(r.hi)))
+}
+
+fn measured(row: &Row) -> String {
+    let (lo, hi) = row.interval;
+    format!("{} ({} to {})", short(row.measured), short(lo), short(hi))
+}
+
+/// The table: an experiment, what each of the first two expects, and what was measured.
+fn rows(of: &Diagnosis) -> String {
+    let name = |index: usize| of.odds.get(index).map_or("", |odds| odds.cause.name());
+    let (a, b) = (name(0), name(1));
+    let mut text = format!(
+        "\nA is {a}, B is {b}:\n{:<27} {:<23} {:>16} {:>16} {:>24}\n",
+        "Experiment", "Measured is", "expected if A", "expected if B", "measured (95 %)"
+    );
+    for row in &of.rows {
+        text.push_str(&format!(
+            "{:<27} {:<23} {:>16} {:>16} {:>24}\n",
+            row.experiment.name(),
+            row.quantity,
+            range(row.expected_first),
+            range(row.expected_second),
+            measured(row)
+        ));
+    }
+    text
+}
+
+/// Odds after each experiment, a bar each.
+fn drawing(of: &Diagnosis) -> String {
+    let mut text = format!("\nOdds after each of {} experiments:\n", of.series.len());
+    for cause in drawn(of) {
+        let bars: String =
+            of.series.iter().map(|point| bar(probability(&point.probabilities, cause))).collect();
+        let last = of.odds.iter().find(|odds| odds.cause == cause).map_or(0.0, |odds| odds.probability);
+        text.push_str(&format!("  {:<24} {bars} {:>5.1} %\n", cause.name(), last * 100.0));
+    }
+    text
+}
+
+fn drawn(of: &Diagnosis) -> impl Iterator<Item = Cause> + '_ {
+    let first = of.series.first();
+    let causes = first.into_iter().flat_map(|point| &point.probabilities).map(|(cause, _)| *cause);
+    causes.take(DRAWN_MAX)
+}
+
+fn probability(of: &[(Cause, f64)], cause: Cause) -> f64 {
+    of.iter().find(|(one, _)| *one == cause).map_or(0.0, |(_, probability)| *probability)
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an index below nine")]
+fn bar(probability: f64) -> char {
+    BARS[(probability.clamp(0.0, 1.0) * 8.0).round() as usize]
+}
+
+/// Returns the diagnosis of a run as a JSON document; `None` for a run that is none.
+#[must_use]
+pub fn document(header: &RunHeader, summary: &RunSummary) -> Option<Value> {
+    let of = diagnose(header, summary)?;
+    Some(json!({
+        "schema": SCHEMA,
+        "run": header.run,
+        "status": summary.status.name(),
+        "target": header.targets.first().map(|target| &target.address),
+        "budget_s": header.diagnosis.as_ref().map(|facts| facts.budget_s),
+        "diagnosis": of,
+    }))
+}
+
+/// Returns the diagnosis of a run as a section of its page; nothing for a run that is none.
+#[must_use]
+pub fn html(header: &RunHeader, summary: &RunSummary) -> String {
+    let Some(of) = diagnose(header, summary) else { return String::new() };
+    let mut text = format!("<h2>Diagnosis</h2>\n<p><strong>{}</strong></p>\n", escape(&of.says));
+    for (title, says) in
+        [("What would help", &of.helps), ("Not visible from here", &of.unknown), ("Changed", &of.changed)]
+    {
+        if !says.is_empty() {
+            text.push_str(&format!("<p><strong>{title}:</strong> {}</p>\n", escape(says)));
+        }
+    }
+    if !of.ruled_out.is_empty() {
+        text.push_str("<p>Ruled out, less than 1 % each:</p>\n<ul>\n");
+        of.ruled_out.iter().for_each(|says| text.push_str(&format!("<li>{}.</li>\n", escape(says))));
+        text.push_str("</ul>\n");
+    }
+    text.push_str(&table(&of));
+    text.push_str(&chart(&of));
+    text
+}
+
+fn table(of: &Diagnosis) -> String {
+    let name = |index: usize| of.odds.get(index).map_or("", |odds| odds.name);
+    let mut text = format!(
+        "<table>\n<thead><tr><th>Experiment</th><th>Measured is</th><th>Expected if {}</th><th>Expected if {}</th>\
+         <th>Measured (95 %)</th></tr></thead>\n<tbody>\n",
+        escape(name(0)),
+        escape(name(1))
+    );
+    for row in &of.rows {
+        let cells = [
+            row.experiment.name().to_owned(),
+            row.quantity.clone(),
+            range(row.expected_first),
+            range(row.expected_second),
+            measured(row),
+        ];
+        let cells: String = cells.iter().map(|cell| format!("<td>{}</td>", escape(cell))).collect();
+        text.push_str(&format!("<tr>{cells}</tr>\n"));
+    }
+    text.push_str("</tbody>\n</table>\n");
+    text
+}
+
+fn chart(of: &Diagnosis) -> String {
+    let lines: Vec<Line> = drawn(of)
+        .map(|cause| Line {
+            name: cause.name().to_owned(),
+            pieces: vec![
+                (1..)
+                    .zip(&of.series)
+                    .map(|(number, point)| {
+                        (f64::from(number), probability(&point.probabilities, cause) * 100.0)
+                    })
+                    .collect(),
+            ],
+        })
+        .collect();
+    let experiments = of.series.len().max(2) as f64;
+    let (x, y) = (Axis::up_to("experiment", experiments), Axis::up_to("probability, %", 100.0));
+    let chart = Lines { title: "Odds after each experiment", x, y, lines, breaks: Vec::new() };
+    format!("<figure>{}</figure>\n", chart.svg())
+}

@@ -1,0 +1,242 @@
+#!/bin/bash
+# Plants one cause after another on this machine, lets `assay diagnose` look for it, and prints a row of a Markdown
+# table for each: what was planted, what was said. Needs root, tgt, nfs-ganesha, fio, iproute2. A case whose tools are
+# missing is skipped, and its row says so. Everything is taken down again.
+#   scripts/diagnosis-planted.sh [CASE…]        names of cases; all without any
+#   ASSAY=path BUDGET=30s scripts/diagnosis-planted.sh
+set -u
+ASSAY=$(realpath "${ASSAY:-target/debug/assay}")
+BUDGET=${BUDGET:-30s}
+WORK=$(mktemp -d "${WORK_IN:-/var/tmp}/assay-planted.XXXXXX")
+export ASSAY_STORE=$WORK/runs.sqlite
+GROUP=assay-planted-$$
+WANTED=" $* "
+TGT=7790
+declare -a PIDS=() LOOPS=()
+
+clean() {
+    for pid in "${PIDS[@]:-}"; do [ -n "$pid" ] && kill "$pid" 2>/dev/null; done
+    wait 2>/dev/null
+    for loop in "${LOOPS[@]:-}"; do [ -n "$loop" ] && losetup -d "$loop" 2>/dev/null; done
+    ip netns del "ap-i-$$" 2>/dev/null
+    ip netns del "ap-t-$$" 2>/dev/null
+    for kind in blkio cpu; do rmdir "/sys/fs/cgroup/$kind/$GROUP" "/sys/fs/cgroup/$kind/$GROUP-t" 2>/dev/null; done
+    rm -rf "$WORK" "/dev/shm/assay-planted-$$"
+}
+trap clean EXIT
+trap 'exit 130' INT TERM
+
+wanted() { [ "$WANTED" = "  " ] || [[ "$WANTED" == *" $1 "* ]]; }
+
+# row NAME CAUSES… -- COMMAND…: runs a diagnosis and prints its row. Any of CAUSES is right.
+row() {
+    local name=$1 causes=()
+    shift
+    while [ "$1" != -- ]; do causes+=("$1"); shift; done
+    shift
+    local out rc
+    out=$("$@" --budget "$BUDGET" --json 2>"$WORK/err"); rc=$?
+    # What ended with errors has a diagnosis all the same.
+    if [ -z "$out" ]; then
+        echo "| $name | ${causes[*]} | none (exit code $rc): $(tail -n 1 "$WORK/err" | cut -c 1-100) | | | |"
+        return
+    fi
+    printf '%s' "$out" | python3 -c '
+import json, sys
+name, *causes = sys.argv[1:]
+d = json.load(sys.stdin)["diagnosis"]
+o = d["odds"]
+right = "yes" if o[0]["cause"] in causes else "second" if o[1]["cause"] in causes else "no"
+print("| %s | %s | %s, %.0f %% | %s, %.0f %% | %s | %d, %.0f IOPS |" % (name, " or ".join(causes), o[0]["cause"],
+    o[0]["probability"] * 100, o[1]["cause"], o[1]["probability"] * 100, right, len(d["series"]), d["iops"]))
+' "$name" "${causes[@]}"
+}
+
+# under FILE VALUE GROUP COMMAND…: runs a command in a cgroup with a limit.
+limited() {
+    local kind=$1 file=$2 value=$3
+    shift 3
+    mkdir -p "/sys/fs/cgroup/$kind/$GROUP" && echo "$value" >"/sys/fs/cgroup/$kind/$GROUP/$file" || return 1
+    bash -c 'echo $$ >"$0/cgroup.procs"; exec "$@"' "/sys/fs/cgroup/$kind/$GROUP" "$@"
+    local rc=$?
+    rmdir "/sys/fs/cgroup/$kind/$GROUP"
+    return $rc
+}
+
+plan() { # plan NAME KEYS… : writes a plan of one test
+    local name=$1
+    shift
+    { echo "name = \"$name\""; echo "[[test]]"; echo "name = \"$name\""; printf '%s\n' "$@"; } >"$WORK/$name.toml"
+    echo "$WORK/$name.toml"
+}
+
+READ=$(plan read-4k 'outstanding = 32' 'access = [{ size = "4KiB", read = 100, random = 100 }]')
+READ16=$(plan read-16k 'outstanding = 16' 'access = [{ size = "16KiB", read = 100, random = 100 }]')
+SEQ=$(plan seq-64k 'outstanding = 16' 'access = [{ size = "64KiB", read = 100, random = 0 }]')
+WRITE=$(plan write-4k 'outstanding = 16' 'access = [{ size = "4KiB", read = 0, random = 100 }]')
+SEQW=$(plan seqw-64k 'outstanding = 16' 'access = [{ size = "64KiB", read = 0, random = 0 }]')
+ONE=$(plan read-one 'outstanding = 1' 'access = [{ size = "4KiB", read = 100, random = 100 }]')
+TWO=$(plan read-two 'outstanding = 2' 'access = [{ size = "8KiB", read = 100, random = 100 }]')
+MIX=$(plan mix 'outstanding = 32' 'access = [{ size = "8KiB", read = 65, random = 100 }]')
+ODD=$(plan odd 'outstanding = 16' 'access = [{ size = "4KiB", read = 0, random = 100, align = "512" }]')
+
+FILE=$WORK/t.dat
+DEV=$(stat -c "%Hd:%Ld" "$WORK")
+D=("$ASSAY" diagnose)
+SIZE=(--size 512MiB)
+
+echo "| case | planted | said first | said second | right | experiments, rate |"
+echo "|---|---|---|---|---|---|"
+
+local_cases() {
+    wanted iops-read && row iops-read iops-cap -- limited blkio blkio.throttle.read_iops_device "$DEV 800" "${D[@]}" "$FILE" "$READ" "${SIZE[@]}"
+    wanted iops-read-2 && row iops-read-2 iops-cap -- limited blkio blkio.throttle.read_iops_device "$DEV 3000" "${D[@]}" "$FILE" "$READ16" "${SIZE[@]}"
+    wanted iops-write && row iops-write iops-cap -- limited blkio blkio.throttle.write_iops_device "$DEV 600" "${D[@]}" "$FILE" "$WRITE" "${SIZE[@]}"
+    wanted bytes-seq && row bytes-seq bytes-cap -- limited blkio blkio.throttle.read_bps_device "$DEV 30000000" "${D[@]}" "$FILE" "$SEQ" "${SIZE[@]}"
+    wanted bytes-random && row bytes-random bytes-cap -- limited blkio blkio.throttle.read_bps_device "$DEV 12000000" "${D[@]}" "$FILE" "$READ16" "${SIZE[@]}"
+    wanted bytes-write && row bytes-write bytes-cap -- limited blkio blkio.throttle.write_bps_device "$DEV 20000000" "${D[@]}" "$FILE" "$SEQW" "${SIZE[@]}"
+    wanted qd1 && row qd1 few-outstanding -- "${D[@]}" "$FILE" "$ONE" "${SIZE[@]}"
+    wanted qd2 && row qd2 few-outstanding -- "${D[@]}" "$FILE" "$TWO" "${SIZE[@]}"
+    wanted page-cache && row page-cache page-cache -- "${D[@]}" "$FILE" "$READ" "${SIZE[@]}" --cached
+    wanted sync && row sync flush -- "${D[@]}" "$FILE" "$WRITE" "${SIZE[@]}" --sync
+    if wanted sparse; then
+        truncate -s 512M "$WORK/sparse.img"
+        row sparse unmapped-blocks -- "${D[@]}" "$WORK/sparse.img" "$READ" --no-fill
+    fi
+    if wanted null; then row null tester-cpu -- "${D[@]}" null: "$READ"; fi
+    if wanted tester-quota; then
+        row tester-quota tester-cpu host-cpu -- limited cpu cpu.cfs_quota_us 12000 "${D[@]}" "$FILE" "$READ" "${SIZE[@]}"
+    fi
+    if wanted busy-host; then
+        local spinners=()
+        for _ in $(seq $((2 * $(nproc)))); do (while :; do :; done) & spinners+=($!); done
+        row busy-host host-cpu -- "${D[@]}" "$FILE" "$READ" "${SIZE[@]}"
+        kill "${spinners[@]}"
+        wait "${spinners[@]}" 2>/dev/null
+    fi
+    if wanted neighbour; then
+        "$ASSAY" run "$READ" "$FILE" "${SIZE[@]}" --set run=1s >/dev/null 2>&1
+        fio --name=n --filename="$FILE" --readonly --direct=1 --rw=randread --bs=64k --iodepth=32 --ioengine=libaio \
+            --time_based --runtime=600 >/dev/null 2>&1 &
+        local pid=$!
+        sleep 1
+        row neighbour neighbour -- "${D[@]}" "$FILE" "$READ" "${SIZE[@]}"
+        kill $pid
+        wait $pid 2>/dev/null
+    fi
+}
+
+loop_cases() {
+    wanted tmpfs-loop || return
+    mkdir -p "/dev/shm/assay-planted-$$"
+    dd if=/dev/urandom of="/dev/shm/assay-planted-$$/disk" bs=1M count=256 status=none
+    local loop
+    loop=$(losetup -f --show --direct-io=on "/dev/shm/assay-planted-$$/disk") || loop=$(losetup -f --show "/dev/shm/assay-planted-$$/disk")
+    LOOPS+=("$loop")
+    row tmpfs-loop read-cache target-per-io tester-cpu -- "${D[@]}" "$loop" "$READ" --read-only
+}
+
+sim_cases() {
+    wanted sim-serial && row sim-serial target-serial -- "${D[@]}" sim:ix4-200d "$MIX"
+    wanted sim-openfiler && row sim-openfiler target-serial -- "${D[@]}" sim:openfiler-2.3 "$READ"
+    wanted sim-disk && row sim-disk rotating-random -- "${D[@]}" sim:hdd-7200 "$READ"
+    wanted sim-disk-seq && row sim-disk-seq rotating-sequential -- "${D[@]}" sim:hdd-7200 "$SEQ"
+    wanted sim-flash && row sim-flash flash-parallelism -- "${D[@]}" sim:nvme "$(plan deep 'outstanding = 256' 'workers = 1' 'access = [{ size = "4KiB", read = 100, random = 100 }]')"
+    wanted sim-one && row sim-one few-outstanding -- "${D[@]}" sim:nvme "$ONE"
+}
+
+# Two namespaces with four links between them: 10.77.N.1 initiator, 10.77.N.2 target.
+net_up() {
+    local i=ap-i-$$ t=ap-t-$$ rate=$1
+    ip netns del "$i" 2>/dev/null; ip netns del "$t" 2>/dev/null
+    ip netns add "$i" && ip netns add "$t" || return 1
+    for n in 1 2 3 4; do
+        ip -n "$i" link add "pi$n" type veth peer name "pt$n" netns "$t"
+        ip -n "$i" addr add "10.77.$n.1/24" dev "pi$n"
+        ip -n "$t" addr add "10.77.$n.2/24" dev "pt$n"
+        ip -n "$i" link set "pi$n" up
+        ip -n "$t" link set "pt$n" up
+        shape "$n" "$rate"
+    done
+    ip -n "$i" link set lo up
+    ip -n "$t" link set lo up
+}
+
+shape() { # shape LINK RATE
+    for side in i t; do
+        local ns=ap-$side-$$ dev=p$side$1
+        tc -n "$ns" qdisc del dev "$dev" root 2>/dev/null
+        tc -n "$ns" qdisc add dev "$dev" root handle 1: htb default 1
+        tc -n "$ns" class add dev "$dev" parent 1: classid 1:1 htb rate "$2" burst 256k cburst 256k quantum 60000
+        tc -n "$ns" qdisc add dev "$dev" parent 1:1 handle 10: pfifo limit 2000
+    done
+}
+
+tgt_up() { # tgt_up BACKING
+    ip netns exec "ap-t-$$" tgtd -f -C $TGT >/dev/null 2>&1 &
+    TGT_PID=$!
+    PIDS+=($TGT_PID)
+    for _ in $(seq 50); do ip netns exec "ap-t-$$" tgtadm -C $TGT --op show --mode target >/dev/null 2>&1 && break; sleep 0.1; done
+    local in=(ip netns exec "ap-t-$$" tgtadm -C $TGT --lld iscsi)
+    "${in[@]}" --op new --mode target --tid 1 -T iqn.2026-01.planted:d
+    "${in[@]}" --op new --mode logicalunit --tid 1 --lun 1 -b "$1"
+    "${in[@]}" --op bind --mode target --tid 1 -I ALL
+}
+
+tgt_down() {
+    kill "$TGT_PID" 2>/dev/null
+    wait "$TGT_PID" 2>/dev/null
+    sleep 0.3
+}
+
+lun_cases() {
+    local any=0 name
+    for name in link100 rr1000 fixed-path slow-path lun-software tgt-quota lun-qd1 mtu loss sparse-lun link1000; do wanted $name && any=1; done
+    [ $any = 1 ] || return
+    mkdir -p "/dev/shm/assay-planted-$$"
+    dd if=/dev/urandom of="/dev/shm/assay-planted-$$/lun" bs=1M count=128 status=none
+    local I=(ip netns exec "ap-i-$$" "$ASSAY" diagnose)
+    local one='iscsi://10.77.1.2/iqn.2026-01.planted:d/1'
+    local four="$one?portal=10.77.2.2&portal=10.77.3.2&portal=10.77.4.2"
+    net_up 100mbit && tgt_up "/dev/shm/assay-planted-$$/lun" || return
+    wanted link100 && row link100 link -- "${I[@]}" "$one" "$SEQ"
+    wanted rr1000 && row rr1000 path-policy -- "${I[@]}" "$four&policy=rr&rr_ios=1000" "$SEQ"
+    wanted fixed-path && row fixed-path path-policy -- "${I[@]}" "$four&policy=fixed" "$SEQ"
+    wanted four-paths && row four-paths link -- "${I[@]}" "$four" "$SEQ"
+    if wanted slow-path; then
+        shape 2 10mbit
+        row slow-path path-policy link -- "${I[@]}" "$four" "$SEQ"
+        shape 2 100mbit
+    fi
+    if wanted mtu; then
+        ip -n "ap-i-$$" link set pi1 mtu 9000
+        row mtu network-fault -- "${I[@]}" "$one" "$SEQ"
+        ip -n "ap-i-$$" link set pi1 mtu 1500
+    fi
+    for n in 1 2 3 4; do shape $n 10gbit; done
+    wanted lun-software && row lun-software target-per-io -- "${I[@]}" "$one" "$READ"
+    wanted lun-qd1 && row lun-qd1 few-outstanding -- "${I[@]}" "$one" "$ONE"
+    if wanted tgt-quota; then
+        mkdir -p "/sys/fs/cgroup/cpu/$GROUP-t"
+        echo 15000 >"/sys/fs/cgroup/cpu/$GROUP-t/cpu.cfs_quota_us"
+        echo "$TGT_PID" >"/sys/fs/cgroup/cpu/$GROUP-t/cgroup.procs"
+        row tgt-quota target-per-io -- "${I[@]}" "$one" "$READ"
+        echo "$TGT_PID" >/sys/fs/cgroup/cpu/cgroup.procs
+        rmdir "/sys/fs/cgroup/cpu/$GROUP-t"
+    fi
+    if wanted link1000; then
+        shape 1 1gbit
+        row link1000 link -- "${I[@]}" "$one" "$SEQ"
+    fi
+    tgt_down
+}
+
+nfs_cases() {
+    wanted nfs-link || wanted nfs-qd1 || return
+    echo "| nfs-link, nfs-qd1 | | not planted by this script yet | | | |"
+}
+
+local_cases
+loop_cases
+sim_cases
+lun_cases
