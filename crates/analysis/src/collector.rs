@@ -4,11 +4,12 @@
 use std::collections::BTreeMap;
 
 use assay_record::{
-    AccessStats, Event, HostSample, Interval, LinkSample, Outcome, Phase, RunEvent, RunHeader, StepCpu,
-    StepEnd, StepId, StepReason, TurnStats, Warning,
+    AccessStats, Event, HostSample, Interval, LinkSample, OpStats, Outcome, Phase, RunEvent, RunHeader,
+    StepCpu, StepEnd, StepId, StepReason, TurnStats, Warning,
 };
-use assay_spec::{Job, Semantics};
+use assay_spec::{Goal, Job, Semantics, Step};
 
+use crate::goal::{self, Round, SteadyState, Tracks};
 use crate::series::Series;
 use crate::summary::{
     Cpu, DiskUse, HostView, JobSummary, Load, OpSummary, RunStatus, RunSummary, StepSummary, TcpSummary,
@@ -17,6 +18,9 @@ use crate::timeline::{HeatMap, Timeline, TimelineSample};
 
 /// Samples that leave out more than this share of the time between the first and the last have gaps.
 const GAP_SHARE: f64 = 0.05;
+
+/// An interval may end so much before the second that it is of.
+const GRACE_NS: u64 = 100_000_000;
 
 /// A window that was cut off before this is no result: a few I/Os in a millisecond give any rate. In s.
 const WINDOW_MIN_S: f64 = 1.0;
@@ -49,6 +53,8 @@ struct StepState {
     /// Host samples from its start to its end, with times since the run began.
     samples: Vec<TimelineSample>,
     jobs: BTreeMap<usize, JobState>,
+    /// The jobs by round, where the step is measured until it is steady.
+    rounds: BTreeMap<u64, BTreeMap<usize, JobState>>,
     series: Series,
     host: HostState,
     end: Option<StepEnd>,
@@ -58,6 +64,8 @@ struct StepState {
 #[derive(Debug, Clone, Default)]
 struct JobState {
     stats: AccessStats,
+    /// Where its first interval begins and its last one ends, ns since the window began.
+    start_ns: Option<u64>,
     end_ns: u64,
     reconnects: u64,
     turns: TurnStats,
@@ -167,17 +175,40 @@ impl Collector {
 
     fn interval(&mut self, interval: &Interval) {
         let is_one_sum = self.header.imported.as_ref().is_some_and(|imported| !imported.has_series);
-        let state = self.step(StepId { test: interval.test, step: interval.step });
+        let id = StepId { test: interval.test, step: interval.step };
+        let round = self.plan(id).and_then(|step| round_ns(step.stop.goal));
+        let state = self.step(id);
         let sum = interval.sum();
         // Another tool's sum over a window says nothing of its seconds.
         if !is_one_sum {
             state.series.add(interval, &sum.total());
         }
-        let job = state.jobs.entry(interval.job as usize).or_default();
-        job.stats.merge(&sum);
-        job.end_ns = job.end_ns.max(interval.end_ns);
-        job.reconnects += interval.reconnects;
-        job.turns.merge(interval.turns);
+        state.jobs.entry(interval.job as usize).or_default().add(interval, &sum);
+        if let Some(round_ns) = round {
+            let middle_ns = interval.start_ns.midpoint(interval.end_ns);
+            let jobs = state.rounds.entry(middle_ns / round_ns).or_default();
+            jobs.entry(interval.job as usize).or_default().add(interval, &sum);
+        }
+    }
+
+    /// Whether the measured window of a step may end: what its plan wants to know is known.
+    #[must_use]
+    pub fn is_enough(&self, id: StepId) -> bool {
+        let Some((plan, state)) = self.plan(id).zip(self.steps.get(&id)) else { return false };
+        match plan.stop.goal {
+            None => false,
+            Some(Goal::Steady { .. }) => steady(plan, state).is_some_and(|steady| steady.is_reached),
+            Some(Goal::Within(tolerance)) => {
+                let points = state.series.points();
+                let complete = points.iter().take_while(|p| p.t_s <= complete_s(plan, state)).count();
+                self.step_so_far(id)
+                    .is_some_and(|step| goal::is_within(tolerance, &points[..complete], step.total.waited()))
+            }
+        }
+    }
+
+    fn plan(&self, id: StepId) -> Option<&Step> {
+        self.header.plan.tests.get(id.test as usize)?.steps.get(id.step as usize)
     }
 
     /// A sample counts for the step in whose measured window all of it lies; the others are of no step.
@@ -200,8 +231,11 @@ impl Collector {
     fn step_summary(&self, id: StepId, state: &StepState) -> Option<StepSummary> {
         let test = self.header.plan.tests.get(id.test as usize)?;
         let step = test.steps.get(id.step as usize)?;
-        let mut jobs: Vec<JobSummary> =
-            step.jobs.iter().enumerate().map(|(index, job)| self.job_summary(index, job, state)).collect();
+        let steady = steady(step, state);
+        let window = steady.as_ref().map(|steady| last_rounds(state, steady));
+        let mut jobs: Vec<JobSummary> = (step.jobs.iter().enumerate())
+            .map(|(index, job)| self.job_summary(index, job, state, window.as_ref()))
+            .collect();
         let seconds = jobs.iter().map(|j| j.seconds).fold(0.0, f64::max);
         let unmeasured = unmeasured(state, seconds);
         if unmeasured.is_some() {
@@ -219,11 +253,12 @@ impl Collector {
             step: step.label(),
             load: common_load(&jobs),
             seconds,
+            whole_seconds: whole_seconds(state),
             read: sum_of(|j| &j.read),
             write: sum_of(|j| &j.write),
             outstanding_effective: jobs.iter().map(|j| j.outstanding_effective).sum(),
             outstanding_asked: jobs.iter().map(|j| j.outstanding_asked).sum(),
-            cpu: cpu(state, total.ops),
+            cpu: cpu(state),
             errors: total.errors,
             total,
             jobs,
@@ -236,7 +271,8 @@ impl Collector {
             writes: end.map(|e| e.writes.clone()).unwrap_or_default(),
             workers: end.map(|e| e.workers.clone()).unwrap_or_default(),
             gaps: end.map(|e| e.gaps.clone()).unwrap_or_default(),
-            series: if unmeasured.is_none() { state.series.points() } else { Vec::new() },
+            series: if unmeasured.is_none() { points(state, steady.as_ref()) } else { Vec::new() },
+            steady,
             heat: if unmeasured.is_none() { state.series.heat() } else { HeatMap::default() },
             timeline: timeline(state),
             host: host_view(state),
@@ -248,13 +284,23 @@ impl Collector {
         })
     }
 
-    fn job_summary(&self, index: usize, job: &Job, state: &StepState) -> JobSummary {
+    fn job_summary(
+        &self,
+        index: usize,
+        job: &Job,
+        state: &StepState,
+        window: Option<&BTreeMap<usize, JobState>>,
+    ) -> JobSummary {
         let none = JobState::default();
-        let counted = state.jobs.get(&index).unwrap_or(&none);
+        let counted = window.unwrap_or(&state.jobs).get(&index).unwrap_or(&none);
         let end = state.end.as_ref().and_then(|e| e.jobs.get(index));
         // A killed step has no end: its window is as long as what is there of it.
         let whole_ns = state.jobs.values().map(|j| j.end_ns).max().unwrap_or(0);
-        let seconds = end.map_or(whole_ns, |e| e.measured_ns) as f64 / 1e9;
+        let measured_ns = match window {
+            Some(_) => counted.end_ns - counted.start_ns.unwrap_or(0),
+            None => end.map_or(whole_ns, |e| e.measured_ns),
+        };
+        let seconds = measured_ns as f64 / 1e9;
         let total = OpSummary::over(&counted.stats.total(), seconds);
         let in_flight_s = total.service.sum_ns() as f64 / 1e9;
         let flushes = state.end.as_ref().and_then(|e| e.flushes.iter().find(|f| f.job as usize == index));
@@ -266,7 +312,8 @@ impl Collector {
             write: OpSummary::over(&counted.stats.write, seconds),
             outstanding_effective: if seconds > 0.0 { in_flight_s / seconds } else { 0.0 },
             outstanding_asked: self.outstanding_asked(job),
-            due: end.and_then(|e| e.due),
+            // What was due in a part of the window is not counted.
+            due: end.and_then(|e| e.due).filter(|_| window.is_none()),
             reconnects: counted.reconnects,
             flush: flushes.map(|flushes| OpSummary::over(&flushes.stats, seconds)),
             total,
@@ -327,6 +374,78 @@ impl HostState {
     }
 }
 
+impl JobState {
+    fn add(&mut self, interval: &Interval, sum: &AccessStats) {
+        self.stats.merge(sum);
+        self.start_ns = Some(self.start_ns.map_or(interval.start_ns, |start| start.min(interval.start_ns)));
+        self.end_ns = self.end_ns.max(interval.end_ns);
+        self.reconnects += interval.reconnects;
+        self.turns.merge(interval.turns);
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.stats.merge(&other.stats);
+        self.start_ns = [self.start_ns, other.start_ns].into_iter().flatten().min();
+        self.end_ns = self.end_ns.max(other.end_ns);
+        self.reconnects += other.reconnects;
+        self.turns.merge(other.turns);
+    }
+}
+
+fn round_ns(goal: Option<Goal>) -> Option<u64> {
+    match goal {
+        Some(Goal::Steady { round }) => Some(round.0.max(1)),
+        Some(Goal::Within(_)) | None => None,
+    }
+}
+
+/// How far all jobs have reported, s since the window began; a second that ends a moment late counts.
+fn complete_s(plan: &Step, state: &StepState) -> f64 {
+    let reported = |index: usize| state.jobs.get(&index).map_or(0, |job| job.end_ns);
+    let least = (0..plan.jobs.len()).map(reported).min().unwrap_or(0);
+    (least + GRACE_NS) as f64 / 1e9
+}
+
+/// The complete rounds of a step, judged; `None` unless it is measured until it is steady, and before five rounds.
+fn steady(plan: &Step, state: &StepState) -> Option<SteadyState> {
+    let round_s = round_ns(plan.stop.goal)? as f64 / 1e9;
+    let complete = complete_s(plan, state);
+    let is_complete = |index: u64| (index + 1) as f64 * round_s <= complete;
+    let rounds = state.rounds.iter().filter(|(index, _)| is_complete(**index)).map(|(_, jobs)| {
+        let mut sum = OpStats::default();
+        jobs.values().for_each(|job| sum.merge(&job.stats.total()));
+        Round { iops: sum.ops() as f64 / round_s, mean_us: sum.waited().mean_ns().unwrap_or(0.0) / 1e3 }
+    });
+    let is_paced = plan.jobs.iter().all(|job| job.pacing.rate().is_some());
+    SteadyState::of(rounds.collect(), round_s, if is_paced { Tracks::Latency } else { Tracks::Iops })
+}
+
+/// The jobs over the rounds that are the result.
+fn last_rounds(state: &StepState, steady: &SteadyState) -> BTreeMap<usize, JobState> {
+    let mut window: BTreeMap<usize, JobState> = BTreeMap::new();
+    for jobs in state.rounds.values().take(steady.rounds.len()).skip(steady.first) {
+        jobs.iter().for_each(|(index, job)| window.entry(*index).or_default().merge(job));
+    }
+    window
+}
+
+/// The measured window of all rounds, s.
+fn whole_seconds(state: &StepState) -> f64 {
+    let ended = state.end.iter().flat_map(|end| &end.jobs).map(|job| job.measured_ns).max();
+    let reported = state.jobs.values().map(|job| job.end_ns).max();
+    ended.or(reported).unwrap_or(0) as f64 / 1e9
+}
+
+/// The seconds of the result.
+fn points(state: &StepState, steady: Option<&SteadyState>) -> Vec<crate::series::Point> {
+    let mut points = state.series.points();
+    if let Some(steady) = steady {
+        let (from, to) = (steady.first as f64 * steady.round_s, steady.rounds.len() as f64 * steady.round_s);
+        points.retain(|point| point.t_s > from + 1e-6 && point.t_s <= to + 1e-6);
+    }
+    points
+}
+
 /// Why a step that began has no result. What ended by itself, however fast, is one.
 fn unmeasured(state: &StepState, seconds: f64) -> Option<String> {
     let reason = state.end.as_ref().map(|end| &end.reason);
@@ -381,7 +500,8 @@ fn common_load(jobs: &[JobSummary]) -> Load {
 }
 
 /// From the step's end where there is one: it covers the window exactly. Else from the samples so far.
-fn cpu(state: &StepState, ops: u64) -> Cpu {
+fn cpu(state: &StepState) -> Cpu {
+    let ops: u64 = state.jobs.values().map(|job| job.stats.total().ops()).sum();
     let host = &state.host;
     let length = host.length_ns as f64;
     let sampled = (host.length_ns > 0).then(|| StepCpu {

@@ -6,6 +6,7 @@
 //! are judged by the spread of stored repetitions on the same target, and where there are none, no change is claimed.
 //! A row whose load differs is not judged at all. docs/method.md has the rule in full.
 
+mod gate;
 mod outcome;
 mod result_set;
 mod spread;
@@ -13,10 +14,12 @@ mod spread;
 use assay_model::quantity::Bounds;
 use serde::Serialize;
 
+use crate::cost::Cost;
 use crate::estimate::{Estimate, deviation, mean, rank_test, ratio};
 use crate::finding::{Finding, Severity};
 use crate::rules;
 
+pub use gate::{Gate, broken};
 pub use result_set::{Facet, FindingNote, ResultSet, Row, Source, Weight, facets, load_facets};
 pub use spread::SpreadSource;
 
@@ -114,6 +117,10 @@ pub struct Cell {
     pub expected: Option<Bounds>,
     /// Whether that is a bound only.
     pub is_bound: bool,
+    /// Points of the percentile curve, ms; of several repetitions the median of theirs. May be empty.
+    pub curve: Vec<(f64, f64)>,
+    /// The price over these rates, where the price is known.
+    pub cost: Option<Cost>,
     /// Against the first side; `None` for the first itself.
     pub against: Option<Against>,
 }
@@ -291,8 +298,11 @@ fn test(row: &Row, rows: &[Rows<'_>], history: &[Side], comparable: Comparable) 
     let cells = rows.iter().enumerate().map(|(index, own)| {
         let against = (index > 0 && !rows[0].is_empty() && !own.is_empty())
             .then(|| against(&rows[0], own, history, comparable, is_paced));
+        let price = own.iter().find_map(|(set, _)| set.price.as_ref());
         let own: Vec<&Row> = own.iter().map(|(_, row)| *row).collect();
-        Some(Cell { against, ..cell(&own)? })
+        let cell = cell(&own)?;
+        let cost = price.and_then(|price| Cost::of(price, cell.iops, cell.mib_per_s));
+        Some(Cell { against, cost, ..cell })
     });
     TestPair { test: row.test.clone(), step: row.step.clone(), is_paced, cells: cells.collect() }
 }
@@ -315,6 +325,8 @@ fn cell(rows: &[&Row]) -> Option<Cell> {
         cv: (rows.len() > 1).then(|| deviation(&iops) / mean(&iops)),
         expected: first.expected,
         is_bound: first.is_bound,
+        curve: curve(rows),
+        cost: None,
         against: None,
     })
 }

@@ -8,6 +8,8 @@ use serde::Serialize;
 
 /// Fewer seconds than this say nothing of their spread.
 const SECONDS_MIN: usize = 4;
+/// Numbers of batches whose means show how slowly a rate wanders.
+const BATCHES: [usize; 2] = [10, 5];
 /// Two-sided 95 % of the normal distribution.
 const NORMAL_95: f64 = 1.959_964;
 /// Two-sided 95 % of Student's t for 1 to 30 degrees of freedom (any statistics text).
@@ -34,6 +36,14 @@ impl Estimate {
     #[must_use]
     pub fn bare(value: f64) -> Self {
         Self { value, lo: None, hi: None, n_effective: 0.0 }
+    }
+
+    /// Half of the width over the value: the share on either side within which the true value is; `None` where
+    /// nothing is known of the error.
+    #[must_use]
+    pub fn half_width(&self) -> Option<f64> {
+        let (lo, hi) = self.ends()?;
+        (self.value > 0.0).then(|| (self.value - lo).max(hi - self.value) / self.value)
     }
 
     /// Both ends, where they are known.
@@ -68,6 +78,27 @@ impl Spread {
         }
         let n = (values.len() as f64 / correlation_time(values)).max(2.0);
         Some(Self::new(deviation(values) / mean / n.sqrt(), n))
+    }
+
+    /// Of seconds of one run, the widest of three: by their autocorrelation, and by the means of ten and of five
+    /// batches of them. The first is too narrow where the rate wanders slowly, the others where it does so very slowly.
+    #[must_use]
+    pub fn widest_of_seconds(values: &[f64]) -> Option<Self> {
+        let batches = BATCHES.into_iter().filter_map(|count| Self::of_batches(values, count));
+        let all = std::iter::once(Self::of_seconds(values)?).chain(batches);
+        all.max_by(|a, b| a.half_width().total_cmp(&b.half_width()))
+    }
+
+    /// Of the means of so many batches of equal length; `None` where a batch would be shorter than two seconds.
+    fn of_batches(values: &[f64], count: usize) -> Option<Self> {
+        let length = values.len() / count;
+        let level = mean(values);
+        if length < 2 || level <= 0.0 {
+            return None;
+        }
+        let means: Vec<f64> = values[values.len() - length * count..].chunks(length).map(mean).collect();
+        let n = count as f64;
+        Some(Self::new(deviation(&means) / level / n.sqrt(), n))
     }
 
     /// Of the logarithms of repetitions; `None` for a single one.
@@ -194,7 +225,7 @@ pub(crate) fn correlation_time(values: &[f64]) -> f64 {
 }
 
 /// Two-sided 95 % of Student's t; between whole degrees it is linear in 1/freedom.
-fn student_95(freedom: f64) -> f64 {
+pub(crate) fn student_95(freedom: f64) -> f64 {
     let freedom = freedom.max(1.0);
     let at =
         |n: f64| T_95.iter().zip(1_u32..).find(|(_, df)| f64::from(*df) >= n).map_or(NORMAL_95, |(t, _)| *t);

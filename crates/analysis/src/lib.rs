@@ -14,21 +14,26 @@ mod cache_probe;
 mod case;
 mod collector;
 pub mod compare;
+mod cost;
 mod curve;
 pub mod diagnose;
 pub mod estimate;
 mod expected;
 mod figures;
 mod finding;
+mod goal;
 mod limit;
 mod network;
 mod precision;
+pub mod repeats;
 mod rules;
+pub mod scale;
 mod series;
 mod shape;
 pub mod sizing;
 mod steadiness;
 mod summary;
+mod tester;
 mod timeline;
 mod verdict;
 
@@ -38,9 +43,11 @@ pub use cache_probe::{
 };
 pub use case::{Case, JobCase, Measured, Medium, Modelled};
 pub use collector::Collector;
+pub use cost::{Cost, price};
 pub use curve::{CurveMaximum, DepthCurve, DepthPoint, LoadCurve, LoadPoint, depth_curves, load_curves};
 pub use expected::{Judgement, judge, judge_published};
 pub use finding::{Evidence, Finding, Severity};
+pub use goal::{Round, SteadyState, Tracks};
 pub use limit::{Certainty, LimitKind, RunLimits, StepLimit, limits};
 pub use network::{
     CEILING_IO_BYTES, Ceiling, PathFault, ceiling, ceiling_together, lossy_frames, nfs_ceiling, path_faults,
@@ -56,5 +63,6 @@ pub use summary::{
     Cpu, DiskUse, HostView, JobSummary, Load, OpSummary, RunStatus, RunSummary, StepSummary, TcpPoint,
     TcpSummary,
 };
+pub use tester::{TesterLimits, TesterUse, tester_limits, tester_use};
 pub use timeline::{HeatMap, Timeline, TimelineSample};
 pub use verdict::{Agreement, RunVerdict, Verdict};

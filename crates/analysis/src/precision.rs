@@ -5,6 +5,7 @@
 //! that is warm by now, a neighbour); only repetitions do, and `compare` uses them.
 
 use assay_record::Latency;
+use assay_spec::Figure;
 
 use crate::estimate::{Estimate, Spread, quantile};
 use crate::summary::StepSummary;
@@ -20,10 +21,16 @@ pub struct Precision {
     pub mean_us: Option<Estimate>,
     /// Its median, µs.
     pub p50_us: Option<Estimate>,
+    /// Its 90th percentile, µs.
+    pub p90_us: Option<Estimate>,
+    /// Its 95th percentile, µs.
+    pub p95_us: Option<Estimate>,
     /// Its 99th percentile, µs.
     pub p99_us: Option<Estimate>,
     /// Its 99.9th percentile, µs.
     pub p999_us: Option<Estimate>,
+    /// Its 99.99th percentile, µs.
+    pub p9999_us: Option<Estimate>,
 }
 
 /// Returns the precision of a step; `None` where it measured nothing.
@@ -36,25 +43,52 @@ pub fn precision(step: &StepSummary) -> Option<Precision> {
         // A last second that was cut short is a batch of another size.
         let whole = step.series.iter().filter(|point| point.t_s.fract() < 1e-6);
         let values: Option<Vec<f64>> = whole.map(figure).collect();
-        values.and_then(|values| Some((Spread::of_seconds(&values)?, values.len())))
+        values.and_then(|values| Spread::widest_of_seconds(&values))
     };
     let rate = of(&|point| Some(point.iops));
     let waited = step.total.waited();
     // I/Os of one second depend on each other as much as the seconds do.
-    let independent = rate.map_or(1.0, |(spread, seconds)| spread.n / seconds as f64);
+    let rates: Vec<f64> = step.series.iter().map(|point| point.iops).collect();
+    let independent = Spread::of_seconds(&rates).map_or(1.0, |spread| spread.n / rates.len() as f64);
     let percentile = |q: f64, seconds: Option<Spread>| {
         let ordered = quantile(waited, q, waited.count() as f64 * independent)?;
         Some(in_us(wider(ordered, seconds)))
     };
-    let p99 = of(&|point| point.p99_us).map(|(spread, _)| spread);
+    let p50 = of(&|point| point.p50_us);
+    let p99 = of(&|point| point.p99_us);
     Some(Precision {
-        iops: mean_of(step.total.iops, rate.map(|(spread, _)| spread)),
-        mib_per_s: mean_of(step.total.mib_per_s, of(&|point| Some(point.mib_per_s)).map(|(s, _)| s)),
-        mean_us: mean_us(waited).map(|value| mean_of(value, of(&|point| point.mean_us).map(|(s, _)| s))),
-        p50_us: percentile(0.5, of(&|point| point.p50_us).map(|(spread, _)| spread)),
+        iops: mean_of(step.total.iops, rate),
+        mib_per_s: mean_of(step.total.mib_per_s, of(&|point| Some(point.mib_per_s))),
+        mean_us: mean_us(waited).map(|value| mean_of(value, of(&|point| point.mean_us))),
+        p50_us: percentile(0.5, p50),
+        p90_us: percentile(0.9, widest(p50, p99)),
+        p95_us: percentile(0.95, widest(p50, p99)),
         p99_us: percentile(0.99, p99),
         p999_us: percentile(0.999, p99),
+        p9999_us: percentile(0.9999, p99),
     })
+}
+
+impl Precision {
+    /// The estimate of a figure; `None` where no I/O succeeded.
+    #[must_use]
+    pub fn of(&self, figure: Figure) -> Option<Estimate> {
+        match figure {
+            Figure::Iops => Some(self.iops),
+            Figure::MibPerS => Some(self.mib_per_s),
+            Figure::Mean => self.mean_us,
+            Figure::P50 => self.p50_us,
+            Figure::P90 => self.p90_us,
+            Figure::P95 => self.p95_us,
+            Figure::P99 => self.p99_us,
+            Figure::P999 => self.p999_us,
+        }
+    }
+}
+
+/// The larger of two spreads: the seconds keep no percentiles between the median and p99.
+fn widest(a: Option<Spread>, b: Option<Spread>) -> Option<Spread> {
+    a.zip(b).map(|(a, b)| if a.half_width() > b.half_width() { a } else { b })
 }
 
 fn mean_us(waited: &Latency) -> Option<f64> {

@@ -11,6 +11,7 @@ pub(crate) mod catalogue;
 mod cost;
 mod flush;
 pub(crate) mod gaps;
+mod goal;
 mod host;
 mod identity;
 mod link;
@@ -35,7 +36,7 @@ use crate::finding::{Evidence, Finding, Severity};
 use crate::summary::{JobSummary, RunSummary, StepSummary};
 
 pub(crate) use catalogue::{Check, Effect, RULES, Rule};
-pub(crate) use host::{busy_host, no_cpu_left, slow_turns};
+pub(crate) use host::{busy_host, busy_per_worker, foreign, no_cpu_left, null_share, slow_turns};
 pub(crate) use steps::shortened;
 
 /// A run as rules see it.

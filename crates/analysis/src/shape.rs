@@ -23,6 +23,13 @@ const ERRORS_MIN: f64 = 6.0;
 const CHANGE_MIN: f64 = 0.1;
 /// As many changes in alternating directions are a saw-tooth.
 const TEETH_MIN: usize = 4;
+/// Fewer values do not show two modes.
+const MODES_MIN: usize = 20;
+/// Each mode has more than this share of the values, percent.
+const MODE_PERCENT_MIN: usize = 15;
+/// Two modes explain at least this share of the variance; of one that is normal, any split explains 0.64, of an even
+/// one 0.75.
+const MODES_EXPLAIN: f64 = 0.9;
 /// A ramp ends within this share of the series.
 const RAMP_SHARE: f64 = 0.4;
 
@@ -83,6 +90,39 @@ pub(crate) fn shape(values: &[f64]) -> Option<Shape> {
             all => Shape::Steps(all.iter().map(scaled).collect()),
         }),
     })
+}
+
+/// Two kinds of values in no order.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Modes {
+    /// Mean of the lower ones.
+    pub(crate) low: f64,
+    /// Mean of the higher ones.
+    pub(crate) high: f64,
+    /// Share of the higher ones. In [0, 1].
+    pub(crate) high_share: f64,
+}
+
+/// Returns the modes of values that have one level; `None` where they are of one kind, or too few to tell. The split
+/// is the one that explains most of the variance (Otsu, 1979).
+pub(crate) fn modes(values: &[f64]) -> Option<Modes> {
+    if values.len() < MODES_MIN {
+        return None;
+    }
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let n = sorted.len() as f64;
+    let all = deviation(&sorted).powi(2) * (n - 1.0);
+    let least = sorted.len() * MODE_PERCENT_MIN / 100 + 1;
+    let of = |at: usize| {
+        let (low, high) = (mean(&sorted[..at]), mean(&sorted[at..]));
+        let weight = at as f64 * (n - at as f64) / n;
+        (weight * (high - low).powi(2) / all, Modes { low, high, high_share: (n - at as f64) / n })
+    };
+    let splits = (least..=sorted.len() - least).map(of);
+    let (explained, modes) = splits.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let is_apart = modes.high - modes.low >= CHANGE_MIN * modes.high;
+    (explained >= MODES_EXPLAIN && is_apart).then_some(modes)
 }
 
 /// Every change between levels, in order.
@@ -320,6 +360,16 @@ mod tests {
         assert!(
             matches!(shape(&early_step), Some(Shape::Steps(steps)) if steps.len() == 1 && steps[0].at == 20)
         );
+    }
+
+    #[test]
+    fn values_of_two_kinds_have_two_modes_and_noise_has_one() {
+        // Every third and every fifth second: never three in a row.
+        let mixed = series(7, 120, 0.0, |i| if i % 3 == 0 || i % 5 == 0 { 600.0 } else { 1000.0 });
+        let found = modes(&mixed).unwrap();
+        assert!((found.low - 600.0).abs() < 20.0 && (found.high - 1000.0).abs() < 20.0, "{found:?}");
+        assert!((found.high_share - 0.53).abs() < 0.02, "{found:?}");
+        assert!((1..=300).all(|seed| modes(&series(seed, 30, 0.0, |_| 1000.0)).is_none()));
     }
 
     #[test]

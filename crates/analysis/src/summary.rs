@@ -7,6 +7,7 @@ use assay_record::{
 use assay_spec::{Pacing, units::MIB};
 use serde::{Deserialize, Serialize};
 
+use crate::goal::SteadyState;
 use crate::series::Point;
 use crate::timeline::{HeatMap, Timeline};
 
@@ -82,6 +83,8 @@ pub struct StepSummary {
     pub load: Load,
     /// The measured window, s: the longest of the jobs.
     pub seconds: f64,
+    /// The same with the rounds before a steady state, where the step is measured until then.
+    pub whole_seconds: f64,
     /// In the order of the plan.
     pub jobs: Vec<JobSummary>,
     /// Reads and writes of all jobs; rates are sums of the jobs' rates.
@@ -124,6 +127,8 @@ pub struct StepSummary {
     pub heat: HeatMap,
     /// Phases and host samples around the window.
     pub timeline: Timeline,
+    /// The rounds of a step that is measured until it is steady; the last five are what everything else here is of.
+    pub steady: Option<SteadyState>,
     /// Host samples of the step.
     pub host: HostView,
     /// The tester's own loop.

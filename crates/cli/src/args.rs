@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use assay_spec::units::{PerSecond, SizeSpec};
+use assay_record::Price;
+use assay_spec::Tolerance;
+use assay_spec::units::{Nanos, PerSecond, SizeSpec};
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -11,12 +13,14 @@ mod diagnose;
 mod model;
 mod probe;
 mod results;
+mod series;
 
 pub(crate) use curve::*;
 pub(crate) use diagnose::*;
 pub(crate) use model::*;
 pub(crate) use probe::*;
 pub(crate) use results::*;
+pub(crate) use series::*;
 
 /// Put your storage to the test: measure files, disks, iSCSI LUNs and NFS exports with the suites people compare by.
 ///
@@ -46,7 +50,7 @@ pub(crate) enum ColorChoice {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     /// Run a suite or a plan on one or several targets.
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     /// Find out what limits a load: experiments that each change one thing, until one explanation is probable enough.
     Diagnose(DiagnoseArgs),
     /// Find the highest rate of a target, then measure response times at 10 to 95 % of it: the load curve.
@@ -57,6 +61,10 @@ pub(crate) enum Verb {
     Suites(SuitesArgs),
     /// Show what targets are, and whether they can be written to, without any load.
     Check(CheckArgs),
+    /// Keep a journal of changes to a set-up: each step measured, with what else changed.
+    Journal(JournalArgs),
+    /// Find out who gives up first as the load grows: the tester, the host or the storage.
+    Scale(ScaleArgs),
     /// Measure Assay itself: the cost of an I/O on a target that costs nothing.
     Overhead(OverheadArgs),
     /// List stored runs, newest first.
@@ -139,6 +147,11 @@ Examples:
     assay run vmware /dev/sdb --set read=100
   At 5,000 I/Os per second, on time:
     assay run vmware-modern ./t.dat --rate 5000/s
+  Three times on each of two disks, in turn, and compared:
+    assay run vmware-modern /dev/sdb /dev/sdc --each --repeat 3 \\
+        --overwrite SERIAL1 --overwrite SERIAL2
+  Until the 95 % interval of the p99 is within 5 %:
+    assay run vmware-modern ./t.dat --until p99:5%
   On a LUN over two portals, without the kernel's initiator:
     assay run vmware 'iscsi://nas/iqn.2004-01.example:d/1?portal=10.0.1.1' \\
         --overwrite SERIAL
@@ -186,6 +199,39 @@ pub(crate) struct RunArgs {
     /// rate.
     #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
     pub(crate) rate: Option<PerSecond>,
+    /// Go on with every test until a figure is known this well: 2% (of IOPS), p99:5%.
+    #[arg(long, value_name = "[FIGURE:]PERCENT")]
+    pub(crate) until: Option<Tolerance>,
+    /// Go on for at most so long with tests that go on until something is known. [default: 10 times the planned window]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) at_most: Option<Nanos>,
+    /// Write the whole span this often, in order, before anything is measured: 1x, 2x.
+    #[arg(long, value_name = "TIMES")]
+    pub(crate) precondition: Option<String>,
+    /// Run the plan so many times; the results stand together, each with how far repetitions lie apart.
+    #[arg(
+        long,
+        value_name = "COUNT",
+        value_parser = clap::value_parser!(u32).range(1..=100),
+        default_value_t = 1,
+        hide_default_value = true
+    )]
+    pub(crate) repeat: u32,
+    /// Run the plan on each target by itself, in turn with the others (A B A B with --repeat), and compare them.
+    #[arg(long)]
+    pub(crate) each: bool,
+    /// Run this plan too, in turn with the first, and compare them.
+    #[arg(long, value_name = "PLAN")]
+    pub(crate) also: Vec<String>,
+    /// What the targets cost, for cost per 1000 IOPS and per MiB/s: 5500EUR.
+    #[arg(long, value_name = "AMOUNT")]
+    pub(crate) price: Option<Price>,
+    /// Measure a step of a journal: what was changed before this run, in a few words.
+    #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) step: Option<String>,
+    /// The journal of the step. [default: the newest one of this plan and target]
+    #[arg(long, value_name = "NAME", requires = "step")]
+    pub(crate) journal: Option<String>,
     /// Seed of all random sequences, 0 to 2^63-1; the same seed repeats the same I/O. [default: the plan's, else 1]
     #[arg(long, value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
     pub(crate) seed: Option<u64>,

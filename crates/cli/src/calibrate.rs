@@ -61,6 +61,8 @@ pub(crate) fn calibrate(args: &CalibrateArgs) -> anyhow::Result<Exit> {
             note: None,
             array: None,
             stated: StatedMemory::default(),
+            setting: assay_record::RunSetting::default(),
+            turn: None,
             too_small: too_small(args.size),
             diagnosis: None,
         };

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
-use assay_analysis::compare::{ResultSet, Side, Source, compare_with};
+use assay_analysis::compare::{Comparison, Gate, ResultSet, Side, Source, broken, compare_with};
 use assay_record::Outcome;
 use assay_report::reading;
 use assay_store::{RunRow, Store};
@@ -17,7 +17,7 @@ use crate::published;
 use crate::render::Rendered as _;
 use crate::run_file::is_export;
 use crate::stored::Stored;
-use crate::terminal::say;
+use crate::terminal::{note, say};
 
 /// A JSON document of a run. Most of one are its series: about 150 bytes for each second.
 const DOCUMENT: Input = Input { name: "a JSON document of a run", bytes_max: 256 << 20 };
@@ -30,14 +30,29 @@ pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<Exit> {
     let sides: Vec<Side> = args.results.iter().map(|name| side(&store, name)).collect::<Result<_, _>>()?;
     let sides = with_distinct_names(sides);
     let comparison = compare_with(&sides, &stored_repetitions(&store, &sides)?);
-    if let Some(output) = &output {
-        comparison.write(output, "comparison")?;
-        if output.is_stdout() {
-            return Ok(Exit::Done);
+    let is_printed = match &output {
+        Some(output) => {
+            comparison.write(output, "comparison")?;
+            !output.is_stdout()
+        }
+        None => true,
+    };
+    if is_printed {
+        say(&comparison.printed(args.view.form(), args.view.options()))?;
+    }
+    Ok(judged_by(&args.fail_if, &comparison))
+}
+
+/// Reports every limit that is broken, and returns the exit code.
+fn judged_by(gates: &[Gate], comparison: &Comparison) -> Exit {
+    let mut exit = Exit::Done;
+    for gate in gates {
+        for says in broken(comparison, *gate) {
+            note!("--fail-if \"{gate}\": {says}");
+            exit = Exit::Worse;
         }
     }
-    say(&comparison.printed(args.view.form(), args.view.options()))?;
-    Ok(Exit::Done)
+    exit
 }
 
 /// Returns the side that was typed: names joined by commas are repetitions, and so are runs that share a label.
@@ -66,7 +81,7 @@ fn side(store: &anyhow::Result<Store>, typed: &str) -> anyhow::Result<Side> {
 const REPETITIONS_MAX: usize = 8;
 
 /// Stored runs that share label, plan and targets, where a side is one run: they show how far repetitions lie apart.
-fn stored_repetitions(store: &anyhow::Result<Store>, sides: &[Side]) -> anyhow::Result<Vec<Side>> {
+pub(crate) fn stored_repetitions(store: &anyhow::Result<Store>, sides: &[Side]) -> anyhow::Result<Vec<Side>> {
     let Ok(store) = store else { return Ok(Vec::new()) };
     let single: Vec<&ResultSet> =
         sides.iter().filter(|side| side.readings.len() == 1).map(|side| &side.readings[0]).collect();
@@ -143,7 +158,7 @@ fn readings_of(store: &anyhow::Result<Store>, name: &str) -> anyhow::Result<Foun
     Ok(found)
 }
 
-fn of_stored(stored: &Stored) -> ResultSet {
+pub(crate) fn of_stored(stored: &Stored) -> ResultSet {
     let Stored { header, summary, findings, judgement, .. } = stored;
     ResultSet::of_run(header, summary, findings, judgement.as_ref())
 }

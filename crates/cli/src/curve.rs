@@ -45,10 +45,11 @@ pub(crate) fn curve(args: &CurveArgs) -> anyhow::Result<Exit> {
         array: array.clone(),
         stated: StatedMemory::default(),
         too_small: too_small(args.size),
+        setting: assay_record::RunSetting::default(),
+        turn: None,
         diagnosis: None,
     };
     let telling = Telling {
-        label: args.kept.label.as_deref(),
         note: args.kept.note.as_deref(),
         form: args.view.form(),
         options: args.view.options(),

@@ -53,6 +53,8 @@ pub(crate) fn diagnose(args: &DiagnoseArgs) -> anyhow::Result<Exit> {
         array: None,
         stated: StatedMemory::default(),
         too_small: too_small(args.size),
+        setting: assay_record::RunSetting::default(),
+        turn: None,
         diagnosis: Some(Budget { seconds: budget_s, load: name, writes }),
     };
     let done = execute(order, &args.io, &store, &stop_on_signals()?)?;

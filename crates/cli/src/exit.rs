@@ -9,6 +9,8 @@ pub(crate) enum Exit {
     Errors = 1,
     /// It was refused before anything began; nothing was written anywhere.
     Refused = 2,
+    /// A comparison was made, and a limit of --fail-if is broken.
+    Worse = 3,
     /// A signal stopped it: Ctrl-C, SIGTERM, or SIGHUP when the terminal was closed.
     Interrupted = 130,
 }
@@ -21,6 +23,7 @@ Exit codes:
        not be filled, closed or removed, results that could not be stored or
        printed
   2    refused: nothing was started, and nothing was written to any target
+  3    compared, and something is worse than --fail-if allows
   130  stopped by a signal: Ctrl-C, SIGTERM, or the terminal was closed (SIGHUP)";
 
 /// An error after something had begun.

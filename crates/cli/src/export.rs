@@ -91,18 +91,35 @@ fn write_text(args: &ExportArgs, text: &str) -> anyhow::Result<()> {
 
 fn export_events(args: &ExportArgs) -> anyhow::Result<Exit> {
     let store = existing_store(&args.store)?;
-    let run = store.find(&args.run)?;
-    let row = store.row(&run)?;
+    let runs = crate::runs::labelled(&store, &args.run)?;
+    if runs.len() > 1 {
+        if args.output.is_some() {
+            bail!(
+                "`{}` stands for {} repetitions; leave out -o to write a file for each",
+                args.run,
+                runs.len()
+            );
+        }
+        for run in &runs {
+            export_run(args, &store, run)?;
+        }
+        return Ok(Exit::Done);
+    }
+    export_run(args, &store, &store.find(&args.run)?)
+}
+
+fn export_run(args: &ExportArgs, store: &Store, run: &str) -> anyhow::Result<Exit> {
+    let row = store.row(run)?;
     if row.is_running {
         bail!("run {run} is still going on; export it when it has ended");
     }
     let path = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{run}.assay")));
-    let output = Output::check(&path, OutputKind::Export, Kept::of(&args.store, &[]), Some(&run))?;
-    let events = store.load(&run)?;
+    let output = Output::check(&path, OutputKind::Export, Kept::of(&args.store, &[]), Some(run))?;
+    let events = store.load(run)?;
     let cover = Cover {
         events: Some(events.len()),
         lost: row.lost,
-        ..Cover::of(&run, row.label.as_deref(), row.note.as_deref())
+        ..Cover::of(run, row.label.as_deref(), row.note.as_deref())
     };
     let mut text = serde_json::to_string(&cover)? + "\n";
     for event in &events {
@@ -113,7 +130,7 @@ fn export_events(args: &ExportArgs) -> anyhow::Result<Exit> {
         say(&text)?;
         return Ok(Exit::Done);
     }
-    output.write(&text, Some(&run))?;
+    output.write(&text, Some(run))?;
     note!("run {run} written to {}; assay import {0} adds it to another store", path.display());
     Ok(Exit::Done)
 }

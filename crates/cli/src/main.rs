@@ -7,6 +7,7 @@
 mod args;
 mod arrays;
 mod calibrate;
+mod ceiling;
 mod check;
 mod check_lun;
 mod check_nfs;
@@ -18,6 +19,8 @@ mod discovery;
 mod exit;
 mod export;
 mod foreign;
+mod group;
+mod journal;
 mod keep;
 mod look;
 mod open_store;
@@ -32,6 +35,7 @@ mod render;
 mod run;
 mod run_file;
 mod runs;
+mod scale;
 mod secret;
 mod signals;
 mod size;
@@ -89,6 +93,8 @@ fn verb(verb: &Verb) -> anyhow::Result<Exit> {
         Verb::Suites(args) => suites::suites(args),
         Verb::Diagnose(args) => diagnose::diagnose(args),
         Verb::Check(args) => check::check(args),
+        Verb::Journal(args) => journal::journal(args),
+        Verb::Scale(args) => scale::scale(args),
         Verb::Overhead(args) => overhead::overhead(args),
         Verb::Runs(args) => runs::runs(args),
         Verb::Show(args) => runs::show(args),

@@ -1,15 +1,11 @@
 //! `assay overhead`: the real engine on the null target, which leaves the tester's own cost.
 
-use assay_analysis::Collector;
-use assay_engine::{RunRequest, StopSignal};
-use assay_prepare::{BlankChoice, FillChoice, IoChoice, PrepareOptions, TooSmall};
-use assay_record::RunHeader;
 use assay_spec::units::Nanos;
-use assay_spec::{Address, Overrides, Plan, PlanFile};
-use assay_target::{Caching, Durability};
+use assay_spec::{Overrides, Plan, PlanFile};
 use serde_json::json;
 
 use crate::args::OverheadArgs;
+use crate::ceiling::on_null;
 use crate::exit::Exit;
 use crate::terminal::say;
 
@@ -60,43 +56,11 @@ fn plan(run: Nanos) -> anyhow::Result<Plan> {
 }
 
 fn measure(plan: &Plan) -> anyhow::Result<Vec<Cost>> {
-    let stop = StopSignal::default();
-    let options = PrepareOptions {
-        io: IoChoice::Psync,
-        caching: Caching::Direct,
-        durability: Durability::Device,
-        overwrite: Vec::new(),
-        blank: BlankChoice::Required,
-        fill: FillChoice::Never,
-        too_small: TooSmall::Refuse,
-        chap_secret: None,
-    };
-    let host = assay_host::host_facts();
-    let addresses: [Address; 1] = ["null:".parse()?];
-    let prepared = assay_prepare::open(plan, &addresses, &options, &host)?.fill(&|| false, &mut |_| {})?;
-    let targets = crate::run::run_targets(&prepared);
-    let header = RunHeader {
-        run: "overhead".into(),
-        version: env!("CARGO_PKG_VERSION").into(),
-        started_unix_ms: 0,
-        plan: plan.clone(),
-        targets: prepared.facts(),
-        host,
-        array: None,
-        stated: Default::default(),
-        imported: None,
-        diagnosis: None,
-    };
-    let mut collector = Collector::new(&header);
-    let request = RunRequest { header, targets: &targets, warnings: Vec::new(), stop, cpus: Vec::new() };
-    assay_engine::run(request, &mut |event| {
-        collector.add(&event);
-        Ok(())
-    })?;
+    let summary = on_null(plan, &assay_host::host_facts())?;
     let cost = |step: &assay_analysis::StepSummary| Cost {
         outstanding: step.outstanding_asked,
         ns_per_io: 1e9 / step.total.iops,
         iops_per_core: step.total.iops,
     };
-    Ok(collector.summary().steps.iter().map(cost).collect())
+    Ok(summary.steps.iter().map(cost).collect())
 }

@@ -39,6 +39,8 @@ pub(crate) fn probe_cache(args: &ProbeCacheArgs) -> anyhow::Result<Exit> {
             array: array.clone(),
             stated: args.stated.memory(),
             too_small: too_small(args.size),
+            setting: assay_record::RunSetting::default(),
+            turn: None,
             diagnosis: None,
         };
         execute(order, &args.io, &store, &stop)
@@ -52,7 +54,6 @@ pub(crate) fn probe_cache(args: &ProbeCacheArgs) -> anyhow::Result<Exit> {
         done => done?,
     };
     let telling = Telling {
-        label: args.kept.label.as_deref(),
         note: args.kept.note.as_deref(),
         form: args.view.form(),
         options: args.view.options(),

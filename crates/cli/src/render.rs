@@ -5,9 +5,12 @@ use assay_analysis::compare::Comparison;
 use assay_analysis::sizing::Answer;
 use assay_analysis::{Finding, RunSummary};
 use assay_record::RunHeader;
+use assay_report::journal::Journal;
+use assay_report::repeats::Repeats;
+use assay_report::scale::ScaleCheck;
 use assay_report::table::Format;
 use assay_report::text::TextOptions;
-use assay_report::{Meta, compare, html, json, prediction, sizing, text};
+use assay_report::{Meta, compare, html, journal, json, prediction, repeats, scale, sizing, text};
 
 use crate::args::Form;
 use crate::exit::{Exit, Failed};
@@ -116,6 +119,60 @@ impl Rendered for Comparison {
 
     fn page(&self) -> Option<String> {
         Some(html::comparison(self))
+    }
+}
+
+impl Rendered for Repeats {
+    fn text(&self, options: TextOptions) -> String {
+        repeats::table(self, options)
+    }
+
+    fn table(&self, format: Format) -> String {
+        repeats::rendered(self, format)
+    }
+
+    fn document(&self) -> serde_json::Value {
+        repeats::document(self)
+    }
+
+    fn page(&self) -> Option<String> {
+        Some(html::repeats(self))
+    }
+}
+
+impl Rendered for Journal {
+    fn text(&self, options: TextOptions) -> String {
+        journal::table(self, options)
+    }
+
+    fn table(&self, format: Format) -> String {
+        journal::rendered(self, format)
+    }
+
+    fn document(&self) -> serde_json::Value {
+        journal::document(self)
+    }
+
+    fn page(&self) -> Option<String> {
+        Some(html::journal(self))
+    }
+}
+
+impl Rendered for ScaleCheck {
+    fn text(&self, options: TextOptions) -> String {
+        scale::table(self, options)
+    }
+
+    fn table(&self, format: Format) -> String {
+        scale::rendered(self, format)
+    }
+
+    fn document(&self) -> serde_json::Value {
+        scale::document(self)
+    }
+
+    fn page(&self) -> Option<String> {
+        None
     }
 }
 

@@ -8,24 +8,29 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
 use assay_analysis::{Certainty, Collector, RunStatus, RunSummary, StepLimit, gap_in_fill, limits};
-use assay_engine::{RunRequest, RunTargets, StopSignal};
+use assay_engine::{EnoughSignal, RunRequest, RunTargets, StopSignal};
 use assay_host::{AwakeGuard, Sampler, Watched};
 use assay_interop::ImportedPlan;
 use assay_prepare::{
     BlankChoice, Closed, FillChoice, IoChoice, PrepareError, PrepareOptions, PreparedTargets, TooSmall,
 };
-use assay_record::{Event, MemberKind, RunEvent, RunHeader, StatedMemory, Warning};
+use assay_record::{
+    Event, JournalStep, MemberKind, Repetition, RunEvent, RunHeader, RunSetting, StatedMemory, StepId,
+    Warning,
+};
 use assay_report::text::TextOptions;
 use assay_sim::{SimulatedArrays, Truth};
-use assay_spec::units::{PerSecond, SizeSpec};
-use assay_spec::{Address, Overrides, Plan, PlanFile, without_secret};
+use assay_spec::units::{Nanos, PerSecond, SizeSpec};
+use assay_spec::{Address, Overrides, Plan, PlanFile, Tolerance, without_secret};
 use assay_store::Store;
 use assay_target::{Caching, Durability, STOP_LIMIT, StopPatience};
 
 use crate::args::{Form, Io, IoArgs, RunArgs, StoreArgs};
+use crate::ceiling::null_ceilings;
 use crate::diagnose::{Budget, Chooser};
 use crate::exit::{Exit, Failed};
 use crate::foreign::ForeignOrder;
+use crate::group::is_group;
 use crate::keep::Keeper;
 use crate::look::looks_like_target;
 use crate::open_store::open_store;
@@ -35,30 +40,39 @@ use crate::render::{Page, Rendered as _};
 use crate::signals::{Stage, enter, stop_on_signals, terminal_is_closed};
 use crate::stored::judged;
 use crate::suites::{is_plan, plan_file};
-use crate::targets::array_of_run;
+use crate::targets::{array_of_run, price_of_run};
 use crate::terminal::{error_options, note, say};
 use crate::truth;
 
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     check_order(args)?;
+    if is_group(args) {
+        return crate::group::run(args);
+    }
     let ForeignOrder { imported, targets } = crate::foreign::order(args)?;
     let order = Order {
-        plan: plan(args, imported.as_ref())?,
+        plan: plan(args, &args.plan, imported.as_ref())?,
         targets: &targets,
         label: args.label.as_deref(),
         note: args.note.as_deref(),
         array: None,
         stated: args.stated.memory(),
         too_small: too_small(args.size),
+        setting: RunSetting::default(),
+        turn: None,
         diagnosis: None,
     };
     let store = open_store(&args.store)?;
     let output = check_paths(args, &targets)?;
     let array = array_of_run(args.array.as_deref(), &targets, &store)?;
-    let order = Order { array, ..order };
+    let setting = RunSetting {
+        price: price_of_run(args.price.as_ref(), &targets, &store)?,
+        journal: journal_of(args, &targets, &store)?,
+        ..RunSetting::default()
+    };
+    let order = Order { array, setting, ..order };
     let done = execute(order, &args.io, &store, &stop_on_signals()?)?;
     let telling = Telling {
-        label: args.label.as_deref(),
         note: args.note.as_deref(),
         form: args.view.form(),
         options: args.view.options(),
@@ -89,11 +103,54 @@ pub(crate) struct Order<'o> {
     pub(crate) too_small: TooSmall,
     /// Time for a diagnosis of the plan's only step; `None`: the plan is run as it is.
     pub(crate) diagnosis: Option<Budget>,
+    /// What surrounds the run, as far as it is known before the run.
+    pub(crate) setting: RunSetting,
+    /// Its turn, where several runs belong together.
+    pub(crate) turn: Option<Turn>,
+}
+
+/// The turn of a run among several that belong together.
+pub(crate) struct Turn {
+    /// Id of the first run; `None` for the first itself.
+    pub(crate) group: Option<String>,
+    /// Which side, from 0, and how many there are.
+    pub(crate) side: u32,
+    pub(crate) sides: usize,
+    /// Which repetition, from 1, and how many were asked for.
+    pub(crate) number: u32,
+    pub(crate) of: u32,
+}
+
+impl Turn {
+    /// Its place in the record of the run of that id.
+    fn repetition(&self, run: &str) -> Repetition {
+        let group = self.group.clone().unwrap_or_else(|| run.to_owned());
+        Repetition { group, side: self.side, number: self.number, of: self.of }
+    }
+
+    /// The label that its side's repetitions share; sides that take turns have one each.
+    fn label(&self, given: Option<&str>, group: &str) -> String {
+        let name = given.map_or_else(|| format!("repeat-{group}"), str::to_owned);
+        if self.sides > 1 { format!("{name}-{}", self.side + 1) } else { name }
+    }
+}
+
+/// Returns the step of a journal that the run measures, where one was asked for.
+pub(crate) fn journal_of(
+    args: &RunArgs,
+    targets: &[String],
+    store: &Store,
+) -> anyhow::Result<Option<JournalStep>> {
+    let Some(change) = &args.step else { return Ok(None) };
+    let journal = crate::journal::of_run(store, args.journal.as_deref(), &args.plan, targets)?;
+    Ok(Some(JournalStep { journal, change: change.trim().to_owned() }))
 }
 
 /// A run that has ended.
 pub(crate) struct Done {
     pub(crate) header: RunHeader,
+    /// As it is stored.
+    pub(crate) label: Option<String>,
     pub(crate) collector: Collector,
     /// What simulated arrays saw, by step.
     pub(crate) truths: Vec<Truth>,
@@ -152,7 +209,14 @@ pub(crate) fn execute(
     if let Some(facts) = &header.diagnosis {
         progress = Progress::of_diagnosis(&header.plan, facts.budget_s);
     }
-    let keeper = Keeper::begin(store, &header, order.label, order.note);
+    let repetition = order.turn.as_ref().map(|turn| turn.repetition(&header.run));
+    let label = match (&order.turn, &repetition) {
+        (Some(turn), Some(repetition)) => Some(turn.label(order.label, &repetition.group)),
+        _ => order.label.map(str::to_owned),
+    };
+    let null_ceilings = null_ceilings(store, &header.plan, &targets, &header.host);
+    header.setting = RunSetting { repetition, null_ceilings, ..order.setting };
+    let keeper = Keeper::begin(store, &header, label.as_deref(), order.note);
     let Measured { collector, mut failures, is_stored } =
         measure(keeper, &header, (&mut targets, &ready), &simulated, (stop.clone(), io), progress);
     drop(awake);
@@ -160,7 +224,7 @@ pub(crate) fn execute(
     let closed = close(targets, stop);
     let tidied = closed.and_then(|closed| tidy(closed, io));
     failures.extend(tidied.err().map(|error| Failed::new(Exit::Errors, error).into()));
-    Ok(Done { header, collector, truths: simulated.truths(), failures, is_stored })
+    Ok(Done { header, label, collector, truths: simulated.truths(), failures, is_stored })
 }
 
 /// Closes the targets. Once somebody asked to stop, one that does not answer is left as it is.
@@ -225,7 +289,8 @@ fn simulated_arrays(addresses: &[Address]) -> anyhow::Result<SimulatedArrays> {
     Ok(SimulatedArrays::new(arrays))
 }
 
-fn plan(args: &RunArgs, imported: Option<&ImportedPlan>) -> anyhow::Result<Plan> {
+/// Returns the plan of that name with everything that the command line changes in it.
+pub(crate) fn plan(args: &RunArgs, name: &str, imported: Option<&ImportedPlan>) -> anyhow::Result<Plan> {
     let pace = if args.quick { StepLength::Quick } else { StepLength::AsWritten };
     let choice = Choice {
         set: &args.choice.set,
@@ -235,8 +300,11 @@ fn plan(args: &RunArgs, imported: Option<&ImportedPlan>) -> anyhow::Result<Plan>
         seed: args.seed,
         pace,
         imported,
+        until: args.until,
+        at_most: args.at_most,
+        precondition: args.precondition.as_deref(),
     };
-    resolve(&args.plan, &choice)
+    resolve(name, &choice)
 }
 
 /// The plan comes first: a target in its place, or no target at all, is answered with the command that was meant.
@@ -269,6 +337,9 @@ pub(crate) struct Choice<'c> {
     pub(crate) pace: StepLength,
     /// The plan, where it is another tool's.
     pub(crate) imported: Option<&'c ImportedPlan>,
+    pub(crate) until: Option<Tolerance>,
+    pub(crate) at_most: Option<Nanos>,
+    pub(crate) precondition: Option<&'c str>,
 }
 
 /// Whether steps are shortened.
@@ -297,6 +368,10 @@ pub(crate) fn overrides(choice: &Choice<'_>) -> anyhow::Result<Overrides> {
     if let Some(rate) = choice.rate {
         overrides.open_loop(rate)?;
     }
+    overrides.until(choice.until, choice.at_most)?;
+    if let Some(times) = choice.precondition {
+        overrides.precondition(times)?;
+    }
     (overrides.size, overrides.seed) = (choice.size, choice.seed);
     (overrides.quick, overrides.only) = (choice.pace == StepLength::Quick, choice.only.to_vec());
     Ok(overrides)
@@ -313,7 +388,7 @@ fn addresses(targets: &[String]) -> anyhow::Result<Vec<Address>> {
 
 /// Refuses before the run what would fail after it, and targets and reports that would overwrite the store. Returns
 /// where the report goes.
-fn check_paths(args: &RunArgs, targets: &[String]) -> anyhow::Result<Option<Output>> {
+pub(crate) fn check_paths(args: &RunArgs, targets: &[String]) -> anyhow::Result<Option<Output>> {
     check_output(args.output.as_deref(), targets, &args.store, args.view.form())
 }
 
@@ -409,6 +484,7 @@ fn header(store: &Store, plan: Plan, targets: &PreparedTargets) -> anyhow::Resul
         array: None,
         stated: StatedMemory::default(),
         imported: None,
+        setting: assay_record::RunSetting::default(),
         diagnosis: None,
     })
 }
@@ -430,10 +506,14 @@ fn measure(
     (stop, io): (StopSignal, &IoArgs),
     mut progress: Progress,
 ) -> Measured {
+    let enough = EnoughSignal::default();
     let collector = RefCell::new(Collector::new(header));
     let mut take = |event: &Event| {
         let mut collector = collector.borrow_mut();
         collector.add(event);
+        if is_enough(event, &collector) {
+            enough.set();
+        }
         progress.event(event, &collector);
         keeper.append(event);
     };
@@ -447,8 +527,9 @@ fn measure(
     let warnings = std::mem::take(&mut targets.warnings);
     let has_simulated = header.targets.iter().any(|t| t.member.kind == MemberKind::Simulated);
     let cpus = io.cpus.as_ref().map(|cpus| cpus.0.clone()).unwrap_or_default();
+    let enough = enough.clone();
     let mut chooser = Chooser::new(header, &collector, stop.clone());
-    let request = RunRequest { header: header.clone(), targets: ready, warnings, stop, cpus };
+    let request = RunRequest { header: header.clone(), targets: ready, warnings, stop, enough, cpus };
     // Only runs that simulate pay for the choice between the two in every call.
     let result = match (has_simulated, header.diagnosis.is_some()) {
         (true, true) => {
@@ -469,6 +550,12 @@ fn measure(
     Measured { collector, failures: failures.collect(), is_stored }
 }
 
+/// Whether the step that an interval is of knows what its plan wants to know.
+fn is_enough(event: &Event, collector: &Collector) -> bool {
+    let RunEvent::Interval(interval) = &event.what else { return false };
+    collector.is_enough(StepId { test: interval.test, step: interval.step })
+}
+
 fn closed_terminal() -> Warning {
     Warning {
         rule: "terminal-closed".into(),
@@ -480,7 +567,6 @@ fn closed_terminal() -> Warning {
 /// How a result is printed.
 #[derive(Clone, Copy)]
 pub(crate) struct Telling<'t> {
-    pub(crate) label: Option<&'t str>,
     pub(crate) note: Option<&'t str>,
     pub(crate) form: Form,
     pub(crate) options: TextOptions,
@@ -492,7 +578,7 @@ pub(crate) fn tell(telling: Telling<'_>, done: &Done, output: Option<&Output>) -
     let summary = collector.summary();
     let (findings, judgement) = judged(header, &summary)?;
     let meta = assay_report::Meta {
-        label: telling.label,
+        label: done.label.as_deref(),
         note: telling.note,
         lost: None,
         judgement: judgement.as_ref(),

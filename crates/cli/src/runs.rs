@@ -1,18 +1,24 @@
 //! `assay runs`, `show`, `report`, `label`, `rm`: stored runs.
 
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::bail;
 use assay_analysis::RunStatus;
+use assay_analysis::compare::Side;
 use assay_report::RunListing;
+use assay_report::repeats::Repeats;
 use assay_report::table::Format;
-use assay_store::{RunRow, StoreError};
+use assay_store::{RunRow, Store, StoreError};
 
-use crate::args::{Form, LabelArgs, ReportArgs, RmArgs, RunsArgs, ShowArgs, Since, Status};
+use crate::args::{Form, LabelArgs, ReportArgs, RmArgs, RunsArgs, ShowArgs, Since, Status, StoreArgs};
+use crate::compare::of_stored;
 use crate::exit::Exit;
+use crate::group::repeats_of;
 use crate::open_store::{existing_store, store_path};
 use crate::output::{Kept, Output};
 use crate::render::Rendered as _;
+use crate::run_file::is_export;
 use crate::stored::{Stored, status};
 use crate::terminal::{note, say, text_options};
 
@@ -92,6 +98,10 @@ pub(crate) fn show(args: &ShowArgs) -> anyhow::Result<Exit> {
     if let Some(name) = args.run.strip_prefix("published:") {
         return crate::published::show(name, args.view.form());
     }
+    if let Some(repeats) = repetitions(&args.store, &args.run)? {
+        say(&repeats.printed(args.view.form(), args.view.options()))?;
+        return Ok(Exit::Done);
+    }
     let stored = Stored::named(&args.store, &args.run)?;
     if let Some(every) = args.series {
         return show_series(&stored, every, args);
@@ -121,10 +131,37 @@ fn show_series(stored: &Stored, every: assay_spec::units::Nanos, args: &ShowArgs
 }
 
 pub(crate) fn report(args: &ReportArgs) -> anyhow::Result<Exit> {
+    if let Some(repeats) = repetitions(&args.store, &args.run)? {
+        let output = Output::check_named(&args.output, Kept::of(&args.store, &[]), None)?;
+        repeats.write(&output, "report")?;
+        return Ok(Exit::Done);
+    }
     let stored = Stored::named(&args.store, &args.run)?;
     let output = Output::check_named(&args.output, Kept::of(&args.store, &[]), Some(&stored.header.run))?;
     stored.page().write(&output, "report")?;
     Ok(Exit::Done)
+}
+
+/// Returns the repetitions that a label stands for; `None` where it stands for one run, or is no label.
+pub(crate) fn labelled(store: &Store, name: &str) -> anyhow::Result<Vec<String>> {
+    let rows = store.runs()?;
+    let of_label = rows.iter().filter(|row| row.label.as_deref() == Some(name) && !row.is_running);
+    // Repetitions are read in the order in which they were made.
+    Ok(of_label.rev().map(|row| row.run.clone()).collect())
+}
+
+fn repetitions(args: &StoreArgs, name: &str) -> anyhow::Result<Option<Repeats>> {
+    if is_export(Path::new(name)) || !store_path(args)?.exists() {
+        return Ok(None);
+    }
+    let store = existing_store(args)?;
+    let runs = labelled(&store, name)?;
+    if runs.len() < 2 {
+        return Ok(None);
+    }
+    let readings = runs.iter().map(|run| Ok(of_stored(&Stored::read(&store, run)?)));
+    let readings = readings.collect::<anyhow::Result<Vec<_>>>()?;
+    Ok(Some(repeats_of(&[Side { name: name.to_owned(), readings }], &[])))
 }
 
 pub(crate) fn label(args: &LabelArgs) -> anyhow::Result<Exit> {

@@ -26,6 +26,28 @@ impl StopSignal {
     }
 }
 
+/// Ends the measured window of a step: whoever listens to the events knows enough. The next step begins without it.
+#[derive(Debug, Clone, Default)]
+pub struct EnoughSignal {
+    is_set: Arc<AtomicBool>,
+}
+
+impl EnoughSignal {
+    /// Ends the window. May be called from any thread, any number of times.
+    pub fn set(&self) {
+        self.is_set.store(true, Ordering::Relaxed);
+    }
+
+    /// Takes it back, for the next step.
+    pub(crate) fn clear(&self) {
+        self.is_set.store(false, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_set(&self) -> bool {
+        self.is_set.load(Ordering::Relaxed)
+    }
+}
+
 /// How long the oldest I/O of a worker waits, as the worker saw it last.
 #[derive(Debug, Default)]
 pub(crate) struct Pulse {
@@ -47,10 +69,14 @@ impl Pulse {
     }
 }
 
+/// What ends a run, and what ends the window of a step.
+pub(crate) type Signals = (StopSignal, EnoughSignal);
+
 /// What the workers of one step share.
 pub(crate) struct Control {
     pub(crate) clock: Clock,
     pub(crate) stop: StopSignal,
+    enough: EnoughSignal,
     /// Passed when every worker is ready: the load begins.
     pub(crate) start: Gate,
     /// Passed when every worker's warm-up has ended: counting begins.
@@ -64,10 +90,11 @@ pub(crate) struct Control {
 }
 
 impl Control {
-    pub(crate) fn new(clock: Clock, stop: StopSignal, workers: u32, error_limit: u64) -> Self {
+    pub(crate) fn new(clock: Clock, (stop, enough): Signals, workers: u32, error_limit: u64) -> Self {
         Self {
             clock,
             stop,
+            enough,
             // The coordinator arrives too, when every worker could open its target.
             start: Gate::new(workers + 1),
             measure: Gate::new(workers),
@@ -82,6 +109,12 @@ impl Control {
     #[inline]
     pub(crate) fn must_stop(&self) -> bool {
         self.is_aborted.load(Ordering::Relaxed) || self.stop.is_set()
+    }
+
+    /// Returns true if the measured window may end.
+    #[inline]
+    pub(crate) fn is_enough(&self) -> bool {
+        self.enough.is_set()
     }
 
     pub(crate) fn abort(&self) {
@@ -236,7 +269,7 @@ mod tests {
 
     #[test]
     fn nobody_waits_for_a_worker_that_is_gone() {
-        let control = Control::new(Clock::start(), StopSignal::default(), 3, 0);
+        let control = Control::new(Clock::start(), Signals::default(), 3, 0);
         control.start.arrive(control.clock);
         std::thread::scope(|scope| {
             let gone = scope.spawn(|| {
@@ -254,7 +287,7 @@ mod tests {
 
     #[test]
     fn one_error_more_than_the_limit_aborts() {
-        let control = Control::new(Clock::start(), StopSignal::default(), 1, 2);
+        let control = Control::new(Clock::start(), Signals::default(), 1, 2);
         control.count_error();
         control.count_error();
         assert!(!control.must_stop());

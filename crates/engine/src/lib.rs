@@ -32,7 +32,7 @@ mod targets;
 mod worker;
 
 pub use clock::Clock;
-pub use control::StopSignal;
+pub use control::{EnoughSignal, StopSignal};
 pub use events::{RunError, Sink};
 pub use run::{RunRequest, run, run_ordered, run_with};
 pub use targets::{Misfit, RunTargets, check_fit};

@@ -9,7 +9,7 @@ use assay_spec::Plan;
 use assay_target::{AnyTarget, OpenError, OpenRequest, Target};
 
 use crate::clock::Clock;
-use crate::control::StopSignal;
+use crate::control::{EnoughSignal, StopSignal};
 use crate::events::{Emitter, RunError, Sink};
 use crate::fit::{Fit, fit};
 use crate::step::{StepContext, run_step};
@@ -25,6 +25,8 @@ pub struct RunRequest<'r> {
     pub warnings: Vec<Warning>,
     /// Asks the run to stop.
     pub stop: StopSignal,
+    /// Ends the measured window of the step that runs.
+    pub enough: EnoughSignal,
     /// CPUs that the workers are bound to, in turn; where none is named, each is placed by its target.
     pub cpus: Vec<usize>,
 }
@@ -69,7 +71,13 @@ pub fn run_ordered<T: Target>(
     for warning in request.warnings {
         emitter.emit(RunEvent::Warning(warning))?;
     }
-    let with = Run { plan: &plan, targets: request.targets, stop: request.stop, cpus: request.cpus };
+    let with = Run {
+        plan: &plan,
+        targets: request.targets,
+        stop: request.stop,
+        enough: request.enough,
+        cpus: request.cpus,
+    };
     let outcome = match run_steps(&with, opener, next, &mut emitter) {
         // A target that cannot be opened any more, say, ends the run; its record must say that it ended.
         Err(error) if error.leaves_a_record() => {
@@ -88,6 +96,7 @@ struct Run<'r> {
     plan: &'r Plan,
     targets: &'r RunTargets,
     stop: StopSignal,
+    enough: EnoughSignal,
     cpus: Vec<usize>,
 }
 
@@ -97,7 +106,7 @@ fn run_steps<T: Target>(
     next: &mut dyn FnMut() -> Option<StepId>,
     emitter: &mut Emitter<'_>,
 ) -> Result<Outcome, RunError> {
-    let Run { plan, targets, stop, cpus } = run;
+    let Run { plan, targets, stop, enough, cpus } = run;
     let stamps = targets.stamps(plan);
     let mut done = HashSet::new();
     while let Some(id) = next() {
@@ -125,6 +134,7 @@ fn run_steps<T: Target>(
             semantics: plan.semantics,
             seed: plan.seed,
             stop: stop.clone(),
+            enough: enough.clone(),
             targets: &job_targets,
             cpus,
         };

@@ -13,7 +13,7 @@ use assay_spec::{Job, Pacing, Semantics, Step};
 use assay_target::remote::PathEvent;
 use assay_target::{IoBuf, OpenError, OpenRequest, Target};
 
-use crate::control::{Control, Pulse, StopSignal, Ticket};
+use crate::control::{Control, EnoughSignal, Pulse, StopSignal, Ticket};
 use crate::events::{Emitter, RunError};
 use crate::fill::{Filler, Pool};
 use crate::flights::depth;
@@ -41,6 +41,7 @@ pub(crate) struct StepContext<'r> {
     pub(crate) semantics: Semantics,
     pub(crate) seed: u64,
     pub(crate) stop: StopSignal,
+    pub(crate) enough: EnoughSignal,
     /// In the order of the step's jobs.
     pub(crate) targets: &'r [JobTarget],
     /// CPUs that somebody named for the workers; empty: nobody did.
@@ -78,7 +79,11 @@ pub(crate) fn run_step<T: Target>(
 ) -> Result<StepEnd, RunError> {
     let jobs = &context.step.jobs;
     let workers: u32 = jobs.iter().map(|job| job.workers).sum();
-    let control = Control::new(emitter.clock(), context.stop.clone(), workers, context.step.error_limit);
+    let control = {
+        context.enough.clear();
+        let signals = (context.stop.clone(), context.enough.clone());
+        Control::new(emitter.clock(), signals, workers, context.step.error_limit)
+    };
     emitter.phase(context.id, Phase::Prepare)?;
     std::thread::scope(|scope| {
         let (ready, readiness) = channel();
@@ -235,6 +240,9 @@ fn write_max(job: &Job) -> usize {
 
 fn worker_setup<'s>(seat: &'s Seat<'_>) -> WorkerSetup<'s> {
     let (job, target, step) = (seat.job(), seat.target(), seat.context.step);
+    let span_bytes: u64 = target.spans.iter().sum();
+    let times = step.stop.spans.map(|times| u64::from(times).saturating_mul(span_bytes));
+    let bytes_max = [step.stop.bytes.map(|b| b.0), times].into_iter().flatten().min();
     WorkerSetup {
         control: seat.control,
         pulse: seat.pulse,
@@ -245,7 +253,7 @@ fn worker_setup<'s>(seat: &'s Seat<'_>) -> WorkerSetup<'s> {
         warmup_ns: step.warmup.0,
         run_ns: step.stop.time.0,
         ops_max: share(step.stop.ops, seat.worker, job.workers),
-        bytes_max: share(step.stop.bytes.map(|b| b.0), seat.worker, job.workers),
+        bytes_max: share(bytes_max, seat.worker, job.workers),
         pacer_seed: seat.seed(3),
         stamps: target.stamps.clone(),
         verify: step.verify,
@@ -327,7 +335,9 @@ impl<'c> Phases<'c> {
             self.next_second_ns = zero_ns + INTERVAL_NS + INTERVAL_GRACE_NS;
             self.tell(Phase::Measure, emitter)?;
         }
-        if self.announced == Phase::Measure && (now_ns >= zero_ns + step.stop.time.0 || control.must_stop()) {
+        let has_ended =
+            |now_ns| now_ns >= zero_ns + step.stop.time.0 || control.is_enough() || control.must_stop();
+        if self.announced == Phase::Measure && has_ended(now_ns) {
             self.at_end = Some(cpu_snapshot());
             self.tell(Phase::Drain, emitter)?;
         }

@@ -309,7 +309,8 @@ impl<'s, T: Target> Worker<'s, T> {
                 }
             };
             let is_used_up = self.budget.is_used_up() && self.is_idle();
-            if now_ns >= deadline_ns || is_used_up || self.setup.control.must_stop() {
+            let is_enough = self.phase.counting == Counting::On && self.setup.control.is_enough();
+            if now_ns >= deadline_ns || is_used_up || is_enough || self.setup.control.must_stop() {
                 self.phase.is_issuing = false;
                 self.window.closed_ns =
                     if is_used_up { self.window.last_ns } else { now_ns.min(deadline_ns) };

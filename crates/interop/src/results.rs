@@ -30,7 +30,7 @@ use assay_record::{
     StepEnd, StepId, StepReason, TargetFacts, TurnStats, Warning,
 };
 use assay_spec::units::Nanos;
-use assay_spec::{Access, Job, Plan, Semantics, Span, Step, Stop, Swept, Test};
+use assay_spec::{Access, Job, Plan, Role, Semantics, Span, Step, Stop, Swept, Test};
 
 pub use measured::{Measured, MeasuredJob, measured};
 
@@ -118,6 +118,7 @@ impl ImportedResult {
             array: None,
             stated: Default::default(),
             imported: Some(self.from.clone()),
+            setting: assay_record::RunSetting::default(),
             diagnosis: None,
         };
         let mut events = vec![Event { at_ns: 0, what: RunEvent::Started(Box::new(header.clone())) }];
@@ -168,15 +169,19 @@ impl ImportedResult {
                 warmup: Nanos(0),
                 stop: Stop {
                     time: Nanos(row.jobs.iter().map(|job| job.measured_ns).max().unwrap_or(0)),
-                    bytes: None,
-                    ops: None,
+                    ..Stop::default()
                 },
                 error_limit: u64::MAX,
                 verify: false,
             };
             match tests.iter_mut().find(|test| test.name == row.test) {
                 Some(test) => test.steps.push(step),
-                None => tests.push(Test { name: row.test.clone(), notes: String::new(), steps: vec![step] }),
+                None => tests.push(Test {
+                    name: row.test.clone(),
+                    notes: String::new(),
+                    role: Role::Measured,
+                    steps: vec![step],
+                }),
             }
         }
         Plan {

@@ -8,6 +8,7 @@ use crate::connection::TcpPathFacts;
 use crate::diagnosis::DiagnosisFacts;
 use crate::host::{HostFacts, HostSample, TargetFacts};
 use crate::latency::Latency;
+use crate::setting::RunSetting;
 use crate::stats::Interval;
 
 /// An event with its time. Its JSON begins with the [version](crate::EVENT_VERSION) of its form.
@@ -78,6 +79,9 @@ pub struct RunHeader {
     /// Where the results come from, if another tool measured them; `None` for a run of Assay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
+    /// What surrounds the run: its repetitions, its journal, the price of its targets, the tester's own limits.
+    #[serde(default, skip_serializing_if = "RunSetting::is_empty")]
+    pub setting: RunSetting,
     /// What the tests of the plan are, if they are the experiments of a diagnosis; `None` for every other run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diagnosis: Option<DiagnosisFacts>,

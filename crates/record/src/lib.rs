@@ -15,6 +15,7 @@ mod host;
 mod latency;
 mod nfs;
 mod path;
+mod setting;
 mod stats;
 mod version;
 
@@ -36,5 +37,6 @@ pub use path::{
     InterfaceCounters, InterfaceFacts, LinkSample, LinkState, NetPathFacts, PauseFacts, RingFacts,
     RouteFacts, ShaperFacts, TcpSample,
 };
+pub use setting::{JournalStep, NullCeiling, Price, Repetition, RunSetting};
 pub use stats::{AccessStats, Interval, OpStats, TurnStats};
 pub use version::EVENT_VERSION;

@@ -234,6 +234,17 @@ pub(crate) fn remark_lines(comparison: &Comparison, test: &TestPair) -> Vec<Stri
     if !repeats.is_empty() {
         lines.push(format!("repeated: {}", repeats.join("; ")));
     }
+    let costs: Vec<String> = cells
+        .iter()
+        .filter_map(|(i, c)| {
+            let cost = c.cost.as_ref()?;
+            let (iops, mib) = (short(cost.per_1000_iops), short(cost.per_mib_per_s));
+            Some(format!("{} {iops} {1} per 1000 IOPS, {mib} {1} per MiB/s", letter(*i), cost.currency))
+        })
+        .collect();
+    if !costs.is_empty() {
+        lines.push(format!("cost: {}", costs.join("; ")));
+    }
     lines.extend(latency_line(test, &cells));
     lines.extend(expected_line(comparison, &cells));
     let mut breaks: Vec<&String> =
@@ -397,8 +408,42 @@ pub fn document(comparison: &Comparison) -> Value {
         "tests": comparison.tests.iter().map(test_json).collect::<Vec<_>>(),
         "findings": comparison.findings,
         "across": comparison.across,
+        "overlays": overlays(comparison),
         "says": comparison.says,
     })
+}
+
+/// What a chart lays over each other: percentile curves of every test, and the sizes of tests that sweep them.
+fn overlays(comparison: &Comparison) -> Value {
+    let (shared, _) = shared_and_lone(comparison);
+    let latency = shared.iter().map(|test| {
+        let points = |cell: &Option<Cell>| {
+            let curve = cell.iter().flat_map(|cell| &cell.curve);
+            curve.map(|(q, ms)| json!([q, rounded(*ms)])).collect::<Vec<_>>()
+        };
+        let sides: Vec<_> = test.cells.iter().map(points).collect();
+        json!({ "name": test.test, "step": test.step, "points": ["share of I/Os", "ms"], "sides": sides })
+    });
+    let mut names: Vec<&str> = Vec::new();
+    for test in shared.iter().filter(|test| test.step.starts_with("size=")) {
+        if !names.contains(&test.test.as_str()) {
+            names.push(&test.test);
+        }
+    }
+    let sweeps = names.iter().map(|name| {
+        let steps: Vec<&&TestPair> = shared.iter().filter(|test| test.test == *name).collect();
+        let points = |side: usize| {
+            let of = |test: &&&TestPair| {
+                let cell = test.cells[side].as_ref()?;
+                let size = test.step.strip_prefix("size=")?.split(' ').next()?;
+                Some(json!([size, rounded(cell.iops), rounded(cell.mib_per_s)]))
+            };
+            steps.iter().filter_map(of).collect::<Vec<_>>()
+        };
+        let sides: Vec<_> = (0..comparison.sides.len()).map(points).collect();
+        json!({ "name": name, "points": ["size", "IOPS", "MiB/s"], "sides": sides })
+    });
+    json!({ "latency": latency.collect::<Vec<_>>(), "sizes": sweeps.collect::<Vec<_>>() })
 }
 
 fn test_json(test: &TestPair) -> Value {
@@ -418,6 +463,7 @@ fn cell_json(cell: &Cell) -> Value {
         "p99_ms": cell.p99_ms.and_then(rounded),
         "repeats": cell.repeats,
         "cv": cell.cv.and_then(rounded),
+        "cost": cell.cost,
         "expected_iops": cell.expected.map(interval_json),
         "expected_is_bound": cell.expected.map(|_| cell.is_bound),
         "against_first": cell.against.as_ref().map(|a| json!({
@@ -434,7 +480,7 @@ fn cell_json(cell: &Cell) -> Value {
     })
 }
 
-fn estimate_json(estimate: Estimate) -> Value {
+pub(crate) fn estimate_json(estimate: Estimate) -> Value {
     json!({
         "value": rounded(estimate.value),
         "lo": estimate.lo.and_then(rounded),

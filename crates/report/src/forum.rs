@@ -1,7 +1,7 @@
 //! The forum table: a row for each step, under it a row for each job and path where there are several.
 
-use assay_analysis::{JobSummary, OpSummary, StepSummary};
-use assay_record::{Latency, PathEnd};
+use assay_analysis::{Cost, JobSummary, OpSummary, StepSummary, precision};
+use assay_record::{Latency, PathEnd, Price};
 
 use crate::network::PathUse;
 use crate::number::{self, TimeUnit, separated};
@@ -12,6 +12,9 @@ const NAME_COLUMNS: usize = 24;
 /// The port of iSCSI portals unless another is given.
 const DEFAULT_PORT: &str = ":3260";
 
+/// Where the half width of the interval of the IOPS stands.
+const ERROR_COLUMN: usize = 3;
+
 /// Who reads a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reader {
@@ -19,6 +22,32 @@ pub(crate) enum Reader {
     Person,
     /// Each title with its unit.
     Program,
+}
+
+/// Returns the table of some steps, with what the rates cost where the price of the targets is known.
+pub(crate) fn priced(steps: &[StepSummary], reader: Reader, price: Option<&Price>) -> Table {
+    let mut table = table(steps, reader);
+    let Some(price) = price else { return table };
+    let unit = price.currency.as_str();
+    for title in ["per 1000 IOPS", "per MiB/s"] {
+        table.columns.push(Column::number(&format!("{unit} {title}"), "").narrow(Narrow::Drop(0)));
+    }
+    // Rows of steps come in the order of the steps; jobs and paths have no price of their own.
+    let mut steps = steps.iter();
+    for row in &mut table.rows {
+        let cost = match row {
+            Row::Cells(_) => {
+                let measured = steps.by_ref().find(|step| instead(step).is_none());
+                measured.and_then(|step| Cost::of(price, step.total.iops, step.total.mib_per_s))
+            }
+            _ => None,
+        };
+        if let Row::Cells(cells) | Row::Part(cells) = row {
+            cells.push(cost.as_ref().map(|cost| cost.per_1000_iops).into());
+            cells.push(cost.as_ref().map(|cost| cost.per_mib_per_s).into());
+        }
+    }
+    table
 }
 
 /// Returns the table of some steps, all latencies in one unit.
@@ -42,6 +71,15 @@ pub(crate) fn table(steps: &[StepSummary], reader: Reader) -> Table {
             table.rows.extend(step.paths.iter().map(|path| path_row(path, step, unit)));
         }
     }
+    let is_known = |row: &Row| matches!(row, Row::Cells(cells) if cells[ERROR_COLUMN] != Cell::Empty);
+    if reader == Reader::Person && !table.rows.iter().any(is_known) {
+        table.columns.remove(ERROR_COLUMN);
+        for row in &mut table.rows {
+            if let Row::Cells(cells) | Row::Part(cells) = row {
+                cells.remove(ERROR_COLUMN);
+            }
+        }
+    }
     table
 }
 
@@ -52,13 +90,16 @@ fn columns(unit: TimeUnit, reader: Reader) -> Vec<Column> {
         Column::text("Test").narrow(Narrow::Cut(NAME_COLUMNS)),
         Column::number("MiB/s", ""),
         Column::number("IOPS", ""),
+        Column::number(if reader == Reader::Program { "IOPS ±%" } else { "±%" }, "")
+            .decimals(Decimals::Fixed(1))
+            .narrow(Narrow::Drop(2)),
         Column::number("Avg", unit.name()),
         Column::number("Max", unit.name()).narrow(Narrow::Drop(1)),
-        time("p50").narrow(Narrow::Drop(2)),
+        time("p50").narrow(Narrow::Drop(3)),
         time("p99"),
-        time("p99.9").narrow(Narrow::Drop(3)),
-        Column::number("Outst.", "").narrow(Narrow::Drop(4)),
-        Column::number("CPU %", "").decimals(Decimals::Fixed(0)).narrow(Narrow::Drop(5)),
+        time("p99.9").narrow(Narrow::Drop(4)),
+        Column::number("Outst.", "").narrow(Narrow::Drop(5)),
+        Column::number("CPU %", "").decimals(Decimals::Fixed(0)).narrow(Narrow::Drop(6)),
     ]
 }
 
@@ -68,8 +109,17 @@ fn step_row(step: &StepSummary, unit: TimeUnit) -> Row {
         return Row::Words { name, words };
     }
     let mut cells = cells(name, &step.total, step.outstanding_effective, unit);
+    cells[ERROR_COLUMN] = error_cell(precision(step).and_then(|of| of.iops.half_width()));
     cells.push(step.cpu.used.map(|c| c.host_busy * 100.0).into());
     Row::Cells(cells)
+}
+
+/// Half an interval over its value, in percent; one that is wider than the value says nothing more.
+pub(crate) fn error_cell(half_width: Option<f64>) -> Cell {
+    match half_width {
+        Some(width) if width > 1.0 => ">100".into(),
+        width => width.map(|width| width * 100.0).into(),
+    }
 }
 
 /// Test and swept values.
@@ -95,14 +145,14 @@ fn path_row(path: &PathEnd, step: &StepSummary, unit: TimeUnit) -> Row {
     let share = 100.0 * ops_share.unwrap_or(0.0);
     let portal = path.portal.strip_suffix(DEFAULT_PORT).unwrap_or(&path.portal);
     let name = format!("  path {} {portal} {share:.1} %{state}", path.path);
-    let mut cells: Vec<Cell> = vec![name.into(), mib_per_s.into(), iops.into()];
+    let mut cells: Vec<Cell> = vec![name.into(), mib_per_s.into(), iops.into(), Cell::Empty];
     cells.extend(times(&path.latency, unit));
     cells.extend([in_flight.into(), Cell::Empty]);
     Row::Part(cells)
 }
 
 fn cells(name: String, total: &OpSummary, outstanding: f64, unit: TimeUnit) -> Vec<Cell> {
-    let mut cells: Vec<Cell> = vec![name.into(), total.mib_per_s.into(), total.iops.into()];
+    let mut cells: Vec<Cell> = vec![name.into(), total.mib_per_s.into(), total.iops.into(), Cell::Empty];
     cells.extend(times(total.waited(), unit));
     cells.push(outstanding.into());
     cells

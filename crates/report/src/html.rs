@@ -5,6 +5,7 @@ mod compare;
 mod facts;
 mod first;
 pub(crate) mod methods;
+mod series;
 mod tables;
 mod timeline;
 
@@ -18,6 +19,7 @@ use crate::number;
 use crate::svg::escape;
 
 pub use compare::comparison;
+pub use series::{journal, repeats};
 
 const STYLE: &str = include_str!("html/style.css");
 

@@ -3,8 +3,8 @@
 use assay_analysis::diagnose::diagnose;
 use assay_analysis::estimate::Estimate;
 use assay_analysis::{
-    DiskUse, Finding, JobSummary, Judgement, OpSummary, Point, Precision, RunSummary, StepSummary, limits,
-    precision,
+    Cost, DiskUse, Finding, JobSummary, Judgement, OpSummary, Point, Precision, RunSummary, StepSummary,
+    limits, precision, price, tester_use,
 };
 use assay_record::{Gap, Latency, PathEnd, RunHeader};
 use serde_json::{Map, Value, json};
@@ -38,7 +38,10 @@ pub fn document(header: &RunHeader, summary: &RunSummary, findings: &[Finding], 
         "targets": header.targets,
         "array": header.array,
         "stated": header.stated,
-        "tests": summary.steps.iter().map(|s| step(header, s, meta.judgement)).collect::<Vec<_>>(),
+        "price": header.setting.price,
+        "repetition": header.setting.repetition,
+        "journal": header.setting.journal,
+        "tests": summary.steps.iter().map(|s| step(header, summary, s, meta.judgement)).collect::<Vec<_>>(),
         "caches": crate::cache_probe::document(header, summary),
         "curves": crate::curve::document(header, summary),
         "findings": findings,
@@ -48,7 +51,12 @@ pub fn document(header: &RunHeader, summary: &RunSummary, findings: &[Finding], 
     })
 }
 
-fn step(header: &RunHeader, step: &StepSummary, judgement: Option<&Judgement>) -> Value {
+fn step(
+    header: &RunHeader,
+    summary: &RunSummary,
+    step: &StepSummary,
+    judgement: Option<&Judgement>,
+) -> Value {
     let used = step.cpu.used;
     let (expected, verdict) = judgement
         .and_then(|j| j.step(step.id))
@@ -65,6 +73,9 @@ fn step(header: &RunHeader, step: &StepSummary, judgement: Option<&Judgement>) -
         "total": ops(&step.total),
         "read": ops(&step.read),
         "write": ops(&step.write),
+        "tester": tester_use(header, summary, step),
+        "steady_state": step.steady,
+        "cost": price(header).and_then(|price| Cost::of(price, step.total.iops, step.total.mib_per_s)),
         "estimates": precision(step).map(|of| estimates(&of)),
         "outstanding_effective": rounded(step.outstanding_effective),
         "outstanding_asked": step.outstanding_asked,
@@ -109,8 +120,11 @@ fn estimates(of: &Precision) -> Value {
         "mib_per_s": estimate(&of.mib_per_s),
         "mean_us": of.mean_us.as_ref().map(estimate),
         "p50_us": of.p50_us.as_ref().map(estimate),
+        "p90_us": of.p90_us.as_ref().map(estimate),
+        "p95_us": of.p95_us.as_ref().map(estimate),
         "p99_us": of.p99_us.as_ref().map(estimate),
         "p99_9_us": of.p999_us.as_ref().map(estimate),
+        "p99_99_us": of.p9999_us.as_ref().map(estimate),
     })
 }
 

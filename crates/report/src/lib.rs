@@ -8,6 +8,7 @@
 
 mod cache_probe;
 pub mod compare;
+mod conduct;
 mod crystaldiskmark;
 mod curve;
 pub mod diagnosis;
@@ -15,6 +16,7 @@ pub mod escape;
 pub mod expected;
 mod forum;
 pub mod html;
+pub mod journal;
 pub mod json;
 mod layout;
 mod listing;
@@ -23,6 +25,8 @@ mod number;
 mod options;
 pub mod prediction;
 pub mod reading;
+pub mod repeats;
+pub mod scale;
 pub mod series;
 pub mod sizing;
 mod svg;

@@ -26,6 +26,9 @@ struct Document {
     array: Option<Option<String>>,
     #[serde(default)]
     stated: StatedMemory,
+    /// What the targets cost.
+    #[serde(default)]
+    price: Option<assay_record::Price>,
     tests: Vec<Test>,
     findings: Vec<Found>,
 }
@@ -100,6 +103,7 @@ pub fn read(text: &str) -> Result<(ResultSet, Option<String>), String> {
         array: document.array.clone().flatten(),
         stated: document.stated,
         imported: None,
+        setting: assay_record::RunSetting::default(),
         diagnosis: None,
     };
     let targets: Vec<&str> = header.targets.iter().map(|t| t.address.as_str()).collect();
@@ -112,6 +116,7 @@ pub fn read(text: &str) -> Result<(ResultSet, Option<String>), String> {
         facets,
         rows: document.tests.iter().filter(|t| t.total.iops > 0.0).map(|t| row(&header.plan, t)).collect(),
         findings: document.findings.into_iter().map(note).collect(),
+        price: document.price,
         cases: Vec::new(),
         id: document.run,
     };

@@ -1,7 +1,7 @@
 //! A run as text: the forum table, and what it means below.
 
 use assay_analysis::{
-    DiskUse, Finding, Judgement, RunLimits, RunStatus, RunSummary, Severity, StepSummary, limits,
+    DiskUse, Finding, Judgement, RunLimits, RunStatus, RunSummary, Severity, StepSummary, limits, price,
 };
 use assay_record::RunHeader;
 
@@ -10,7 +10,7 @@ use crate::escape::{self, Style};
 use crate::forum::{self, Reader};
 use crate::network::LinkUse;
 use crate::number;
-use crate::table::Format;
+use crate::table::{Format, Table};
 
 pub use crate::forum::step_line;
 pub use crate::layout::wrap;
@@ -32,13 +32,16 @@ pub fn table_with(
     options: TextOptions,
 ) -> String {
     let mut text = heading(header, summary, options.width);
+    let table = || of_table(&forum::priced(&summary.steps, Reader::Person, price(header)), options);
     match crystaldiskmark::block(&summary.steps) {
         // The table has a row for each of many runs; the block says the same in the form that is known.
         Some(block) if options.detail == Detail::Brief => text.push_str(&block),
-        Some(block) => text.push_str(&format!("{}\n{block}", rows(&summary.steps, options))),
-        None => text.push_str(&rows(&summary.steps, options)),
+        Some(block) => text.push_str(&format!("{}\n{block}", table())),
+        None => text.push_str(&table()),
     }
     text.push_str(&network_text(header, summary, options));
+    text.push_str(&crate::conduct::steady_text(summary, options.prose()));
+    text.push_str(&crate::conduct::tester_text(header, summary, options.prose()));
     text.push_str(&crate::diagnosis::text(header, summary, options).unwrap_or_default());
     text.push_str(&crate::cache_probe::text(header, summary, options.width, options.prose()));
     text.push_str(&crate::curve::text(header, summary, options.width, options.prose()));
@@ -81,7 +84,11 @@ fn limits_text(
 /// The table of some steps alone: also for a run that is going on.
 #[must_use]
 pub fn rows(steps: &[StepSummary], options: TextOptions) -> String {
-    let table = forum::table(steps, Reader::Person).text(options.width);
+    of_table(&forum::table(steps, Reader::Person), options)
+}
+
+fn of_table(table: &Table, options: TextOptions) -> String {
+    let table = table.text(options.width);
     let mut text = match table.text.split_once('\n') {
         Some((titles, rows)) => format!("{}\n{rows}", paint(titles, Style::Title, options.color)),
         None => table.text,
@@ -99,9 +106,9 @@ pub fn rendered(header: &RunHeader, summary: &RunSummary, format: Format) -> Str
     let title = format!("{}, run {}, {}", title(header), header.run, number::minute(header.started_unix_ms));
     match format {
         Format::Text(width) => table(header, summary, &[], TextOptions { width, ..TextOptions::default() }),
-        Format::Csv => forum::table(&summary.steps, Reader::Program).render(format),
+        Format::Csv => forum::priced(&summary.steps, Reader::Program, price(header)).render(format),
         Format::Markdown | Format::BbCode => {
-            let table = forum::table(&summary.steps, Reader::Person).render(format);
+            let table = forum::priced(&summary.steps, Reader::Person, price(header)).render(format);
             format!("{}\n\n{table}", format.text(&title))
         }
     }
@@ -256,6 +263,10 @@ fn notes_text(header: &RunHeader, summary: &RunSummary, options: TextOptions) ->
         notes.push("MB/s is 10^6 bytes per second, as links are sold. The ceiling of a link is that of 32 KiB reads, \
                     as assay check shows it.".into());
     }
+    notes.push(
+        "±% is half of the 95 % interval of the IOPS, from the seconds of the window; the next run may be further off."
+            .into(),
+    );
     notes.push("Outst. is the mean number of I/Os in flight: IOPS x mean latency.".into());
     if summary.steps.iter().any(|s| s.total.response.is_some()) {
         notes.push(

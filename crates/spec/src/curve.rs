@@ -128,7 +128,7 @@ fn only_job(test: &Test) -> Result<&Step, CurveError> {
 fn with(step: &Step, timing: CurveTiming, swept: Vec<Swept>, load: impl Fn(&Job) -> Job) -> Step {
     // A queue that is drained again and again has no steady rate.
     let jobs = step.jobs.iter().map(|job| Job { reconnect_every: None, ..load(job) }).collect();
-    let stop = crate::plan::Stop { time: timing.run, bytes: None, ops: None };
+    let stop = crate::plan::Stop { time: timing.run, ..crate::plan::Stop::default() };
     Step { swept, jobs, warmup: timing.warmup, stop, ..step.clone() }
 }
 

@@ -3,6 +3,7 @@
 //! One function per table, each key in one place. [`crate::resolve`] turns the result into a
 //! [`Plan`](crate::Plan).
 
+use crate::goal::{Times, Tolerance};
 use crate::limits::{JOBS_MAX, LINES_MAX, NAME_CHARS_MAX, STEPS_MAX, VALUE_CHARS_MAX};
 use crate::place::{Distribution, Extent, Window, Zone};
 use crate::plan::{Arrivals, Change, Data, Flush, Flushes, Semantics};
@@ -32,6 +33,7 @@ pub struct PlanFile {
     pub(crate) semantics: Option<Semantics>,
     pub(crate) seed: Option<u64>,
     pub(crate) size: Option<SizeSpec>,
+    pub(crate) precondition: Option<Times>,
     pub(crate) defaults: Settings,
     pub(crate) tests: Vec<TestFile>,
 }
@@ -81,6 +83,10 @@ pub(crate) struct Settings {
     pub(crate) run: Option<Nanos>,
     pub(crate) bytes: Option<Bytes>,
     pub(crate) ops: Option<u64>,
+    pub(crate) until: Option<Tolerance>,
+    /// Length of the rounds in which a steady state is looked for.
+    pub(crate) steady: Option<Nanos>,
+    pub(crate) at_most: Option<Nanos>,
     pub(crate) warmup: Option<Nanos>,
     pub(crate) error_limit: Option<u64>,
     pub(crate) verify: Option<bool>,
@@ -178,6 +184,7 @@ impl PlanFile {
             semantics: top.get("semantics").map(|v| v.word(&SEMANTICS)).transpose()?,
             seed: top.integer("seed", 0..=i64::MAX as u64)?,
             size: top.parsed("size")?,
+            precondition: top.parsed("precondition")?,
             defaults: top.get("defaults").map(|v| defaults(&v)).transpose()?.unwrap_or_default(),
             tests: top
                 .get("test")
@@ -257,6 +264,9 @@ fn settings_of(table: &Table<'_>) -> Result<Settings, PlanError> {
     settings.run = nonzero_time(table, "run")?;
     settings.bytes = table.parsed("bytes")?;
     settings.ops = table.integer("ops", 1..=u64::MAX)?;
+    settings.until = table.parsed("until")?;
+    settings.steady = nonzero_time(table, "steady")?;
+    settings.at_most = nonzero_time(table, "at_most")?;
     settings.warmup = table.parsed("warmup")?;
     settings.error_limit = table.integer("error_limit", 0..=u64::MAX)?;
     settings.repeat = small(table, "repeat", 1, REPEAT_MAX)?;
@@ -609,6 +619,10 @@ impl Settings {
         if self.run.is_some() || self.bytes.is_some() || self.ops.is_some() {
             (below.run, below.bytes, below.ops) = (None, None, None);
         }
+        // One goal replaces another.
+        if self.until.is_some() || self.steady.is_some() {
+            (below.until, below.steady) = (None, None);
+        }
         // A pace hides a rate below it; a rate keeps the arrivals of the pace below it.
         if self.pace.is_some() {
             below.rate = None;
@@ -620,7 +634,7 @@ impl Settings {
         lay_over!(self, below: access, targets, targets_count, span, workers, outstanding);
         lay_over!(self, below: pace, rate, load, reconnect_every, data, sync);
         lay_over!(self, below: window, flush, start_delay, repeat);
-        lay_over!(self, below: run, bytes, ops, warmup, error_limit, verify);
+        lay_over!(self, below: run, bytes, ops, until, steady, at_most, warmup, error_limit, verify);
         self.line.lay_over(&mut below.line);
     }
 }

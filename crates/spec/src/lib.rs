@@ -14,6 +14,7 @@ pub mod curve;
 mod engine;
 mod extent;
 mod file;
+mod goal;
 mod iscsi_address;
 pub mod limits;
 mod nfs_address;
@@ -30,13 +31,14 @@ pub mod units;
 pub use address::{Address, AddressError};
 pub use engine::Engine;
 pub use file::{IO_BYTES_MAX, OUTSTANDING_MAX, PlanFile, WORKERS_MAX};
+pub use goal::{Figure, Goal, Tolerance, ToleranceError};
 pub use iscsi_address::{IscsiAddress, IscsiAddressError, IscsiPortal, PathPolicy};
 pub use nfs_address::{NfsAddress, NfsAddressError, NfsSync};
 pub use overrides::Overrides;
 pub use place::{Distribution, Extent, Window, Zone};
 pub use plan::{
-    Access, Arrivals, Change, Data, Flush, Flushes, Job, Pacing, Plan, Semantics, Span, Step, Stop, Swept,
-    Test,
+    Access, Arrivals, Change, Data, Flush, Flushes, Job, Pacing, Plan, Role, Semantics, Span, Step, Stop,
+    Swept, Test,
 };
 pub use reader::{PlanError, nearest, suggest};
 pub use secret::{has_secret, without_secret};

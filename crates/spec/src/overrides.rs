@@ -1,9 +1,10 @@
 //! What the command line says over a plan: keys set in place of what the file says.
 
 use crate::file::{PacingFile, Settings, SweepKey, read_override, sweep_override};
+use crate::goal::{Times, Tolerance};
 use crate::plan::Arrivals;
 use crate::reader::PlanError;
-use crate::units::{PerSecond, SizeSpec};
+use crate::units::{Nanos, PerSecond, SizeSpec};
 
 /// What the command line says over a plan.
 #[derive(Debug, Clone, Default)]
@@ -20,6 +21,7 @@ pub struct Overrides {
     pub size: Option<SizeSpec>,
     /// `--seed`.
     pub seed: Option<u64>,
+    pub(crate) precondition: Option<Times>,
     /// `--quick`: shorten every step.
     pub quick: bool,
     /// `--only`: names of the tests or steps to keep, or parts of them; empty keeps all.
@@ -52,6 +54,35 @@ impl Overrides {
         self.settings.pace = Some(PacingFile::Open(rate, Arrivals::Poisson));
         self.is_open = true;
         self.changes.push(format!("rate={rate}, open loop"));
+        Ok(())
+    }
+
+    /// Lets every test go on until a figure is known within a share of it, at most for `at_most`.
+    ///
+    /// # Errors
+    /// When one of the two was set before.
+    pub fn until(&mut self, tolerance: Option<Tolerance>, at_most: Option<Nanos>) -> Result<(), PlanError> {
+        if let Some(tolerance) = tolerance {
+            self.claim("until", &format!("--until {tolerance}"))?;
+            self.settings.until = Some(tolerance);
+            self.changes.push(format!("until {tolerance}"));
+        }
+        if let Some(at_most) = at_most {
+            self.claim("at_most", &format!("--at-most {at_most}"))?;
+            self.settings.at_most = Some(at_most);
+            self.changes.push(format!("at_most={at_most}"));
+        }
+        Ok(())
+    }
+
+    /// Writes every span so many times before the first test: `1x`, `2x`.
+    ///
+    /// # Errors
+    /// When the text says something else.
+    pub fn precondition(&mut self, times: &str) -> Result<(), PlanError> {
+        let place = format!("--precondition {times}");
+        self.precondition = Some(times.parse().map_err(|message: String| PlanError { place, message })?);
+        self.changes.push(format!("precondition={times}"));
         Ok(())
     }
 

@@ -7,6 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::goal::Goal;
 use crate::place::{Distribution, Window};
 use crate::units::{Bytes, Nanos, PerSecond, SizeSpec};
 
@@ -68,8 +69,29 @@ pub struct Test {
     pub name: String,
     /// What a reader of this row must know; may be empty.
     pub notes: String,
+    /// Why the test is in the plan.
+    #[serde(default, skip_serializing_if = "Role::is_measured")]
+    pub role: Role,
     /// The load points; one where nothing is swept.
     pub steps: Vec<Step>,
+}
+
+/// Why a test is in a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// For its result.
+    #[default]
+    Measured,
+    /// To bring the targets into the state in which the others are measured.
+    Precondition,
+}
+
+impl Role {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+    fn is_measured(&self) -> bool {
+        *self == Self::Measured
+    }
 }
 
 /// One load point of a test: warm-up, measured window, drain.
@@ -108,7 +130,7 @@ pub struct Swept {
 }
 
 /// When the measured window ends: at the first of these.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Stop {
     /// After this long.
     pub time: Nanos,
@@ -116,6 +138,12 @@ pub struct Stop {
     pub bytes: Option<Bytes>,
     /// When each job has completed this many I/Os; `None`: however many.
     pub ops: Option<u64>,
+    /// When each job has moved so many times the span of its targets; `None`: however much.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spans: Option<u32>,
+    /// When the figures are good enough; `None`: however good.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goal: Option<Goal>,
 }
 
 /// A group of identical workers.

@@ -5,9 +5,10 @@ use std::collections::HashSet;
 
 use crate::extent;
 use crate::file::{AccessFile, JobFile, PacingFile, PlanFile, Settings, SweepKey, TestFile, sweep_value};
+use crate::goal::{Goal, Times};
 use crate::limits::STEP_WORKERS_MAX;
 use crate::overrides::Overrides;
-use crate::plan::{Access, Change, Data, Job, Pacing, Plan, Semantics, Span, Step, Stop, Swept, Test};
+use crate::plan::{Access, Change, Data, Job, Pacing, Plan, Role, Semantics, Span, Step, Stop, Swept, Test};
 use crate::reader::{PlanError, suggest};
 use crate::units::{Bytes, Nanos, PerSecond};
 
@@ -15,6 +16,9 @@ use crate::units::{Bytes, Nanos, PerSecond};
 const RUN_DEFAULT: Nanos = Nanos::from_secs(30);
 /// The longest measured window of a test that stops by bytes or operations.
 const RUN_BOUND: Nanos = Nanos::from_secs(24 * 3600);
+/// A window that lasts until a figure is known well enough lasts at most so many times the planned one.
+const UNTIL_TIMES: u64 = 10;
+const SECOND: Nanos = Nanos::from_secs(1);
 /// Failed I/Os after which a step, and with it the run, is given up.
 const ERROR_LIMIT_DEFAULT: u64 = 100;
 /// `--quick` divides the measured window by this, and keeps the result between the two bounds below.
@@ -55,6 +59,9 @@ impl PlanFile {
         }
         keep_only(&mut tests, &over.only)?;
         notes.extend(trim_notes(&tests));
+        if let Some(Times(times)) = over.precondition.or(self.precondition) {
+            tests.insert(0, precondition(times));
+        }
         Ok(Plan {
             name: self.name.clone().unwrap_or_else(|| self.origin.clone()),
             about: self.about.clone(),
@@ -185,7 +192,7 @@ fn resolve_test(
         .iter()
         .map(|swept| resolve_step(file, &settings, swept, semantics, over))
         .collect::<Result<_, _>>()?;
-    Ok(Test { name: file.name.clone(), notes: file.notes.clone(), steps })
+    Ok(Test { name: file.name.clone(), notes: file.notes.clone(), role: Role::Measured, steps })
 }
 
 /// Every combination of the swept values, the first key varying slowest.
@@ -242,8 +249,8 @@ fn resolve_step(
     if verify {
         check_verify(&file.place, jobs.iter(), semantics)?;
     }
-    let stop = stop(&timing, over.quick && over.settings.run.is_none());
-    let whole = self::stop(&timing, false).time;
+    let stop = stop(&file.place, &timing, over)?;
+    let whole = self::stop(&file.place, &timing, &Overrides { quick: false, ..over.clone() })?.time;
     for job in &mut jobs {
         // A job that begins late begins late in a short window too.
         job.start_delay = Nanos(scaled(job.start_delay.0, stop.time.0, whole.0));
@@ -271,15 +278,76 @@ fn resolve_step(
     })
 }
 
-fn stop(settings: &Settings, quick: bool) -> Stop {
+/// Sequential writes of every span, so many times, before anything is measured.
+fn precondition(times: u32) -> Test {
+    let size = Bytes(128 << 10);
+    let access = Access { size, read: 0.0, random: 0.0, align: size, ..Access::default() };
+    let job = Job {
+        name: "job 1".to_owned(),
+        mix: vec![access],
+        outstanding: 32,
+        data: Data::Unique,
+        ..Job::default()
+    };
+    let step = Step {
+        swept: Vec::new(),
+        jobs: vec![job],
+        warmup: Nanos(0),
+        stop: Stop { time: RUN_BOUND, spans: Some(times), ..Stop::default() },
+        error_limit: ERROR_LIMIT_DEFAULT,
+        verify: false,
+    };
+    Test {
+        name: format!("Precondition: fill {times}x"),
+        notes: "Sequential writes of the whole span; not a result.".to_owned(),
+        role: Role::Precondition,
+        steps: vec![step],
+    }
+}
+
+fn stop(place: &str, settings: &Settings, over: &Overrides) -> Result<Stop, PlanError> {
+    let quick = over.quick && over.settings.run.is_none();
     let bounded = settings.bytes.is_some() || settings.ops.is_some();
     let run = settings.run.unwrap_or(if bounded { RUN_BOUND } else { RUN_DEFAULT });
-    let time = if quick && run != RUN_BOUND {
-        run.min(Nanos(run.0 / QUICK_DIVISOR).clamp(QUICK_RUN_MIN, QUICK_RUN_MAX))
-    } else {
-        run
-    };
-    Stop { time, bytes: settings.bytes, ops: settings.ops }
+    let time = if quick && run != RUN_BOUND { shortened(run) } else { run };
+    let stop = Stop { time, bytes: settings.bytes, ops: settings.ops, ..Stop::default() };
+    match (settings.until, settings.steady) {
+        (Some(_), Some(_)) => Err(complain(place, "`until` and `steady` are two goals; give one")),
+        (Some(tolerance), None) => {
+            let at_most =
+                settings.at_most.unwrap_or(Nanos(time.0.saturating_mul(UNTIL_TIMES).min(RUN_BOUND.0)));
+            // Three looks at the interval, each a tenth later than the one before.
+            let least = Nanos(Goal::FIRST_LOOK.0 * 3 / 2);
+            if settings.at_most.is_some_and(|most| most < least) {
+                return Err(complain(place, &format!("at_most: must be {least} or more for `until`")));
+            }
+            Ok(Stop { time: at_most.max(least), goal: Some(Goal::Within(tolerance)), ..stop })
+        }
+        (None, Some(round)) => {
+            let round = if over.quick && over.settings.steady.is_none() { shortened(round) } else { round };
+            let round = Nanos(round.0.div_ceil(SECOND.0) * SECOND.0);
+            let rounds = settings.at_most.map_or(Goal::ROUNDS_MAX, |most| most.0 / round.0);
+            if rounds < Goal::ROUNDS as u64 {
+                return Err(complain(
+                    place,
+                    &format!("at_most: must be five rounds of {round} or more for `steady`"),
+                ));
+            }
+            Ok(Stop {
+                time: Nanos(round.0.saturating_mul(rounds)),
+                goal: Some(Goal::Steady { round }),
+                ..stop
+            })
+        }
+        (None, None) if settings.at_most.is_some() => {
+            Err(complain(place, "`at_most` limits `until` and `steady`; without them, `run` is the length"))
+        }
+        (None, None) => Ok(stop),
+    }
+}
+
+fn shortened(run: Nanos) -> Nanos {
+    run.min(Nanos(run.0 / QUICK_DIVISOR).clamp(QUICK_RUN_MIN, QUICK_RUN_MAX))
 }
 
 /// `value` x `part` / `whole`.

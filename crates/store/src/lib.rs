@@ -18,6 +18,7 @@
 //! Architecture invariant: this room does not know what events mean beyond the first and the last one.
 #![forbid(unsafe_code)]
 
+mod beside;
 mod connect;
 mod error;
 mod file;

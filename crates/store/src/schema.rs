@@ -11,7 +11,7 @@ pub(crate) const APPLICATION_ID: i64 = 0x4173_6179;
 
 /// Each entry takes the store from the format of its index to the next one. Never change an entry that was released:
 /// add one.
-const MIGRATIONS: [&str; 3] = [
+const MIGRATIONS: [&str; 4] = [
     "
     CREATE TABLE run (
         id              INTEGER PRIMARY KEY,
@@ -40,6 +40,20 @@ const MIGRATIONS: [&str; 3] = [
     "
     ALTER TABLE event ADD COLUMN crc32c INTEGER;  -- of the body; NULL in events from before there was one
     ALTER TABLE run ADD COLUMN lost TEXT;         -- why events from some moment on are missing; NULL: none is
+",
+    "
+    CREATE TABLE price (
+        address TEXT PRIMARY KEY,                 -- as in target
+        price   TEXT NOT NULL                     -- amount and currency: 5500 EUR
+    ) STRICT;
+    CREATE TABLE null_ceiling (
+        load TEXT PRIMARY KEY,                    -- the load, the host and the version that reached it
+        iops REAL NOT NULL                        -- on a target that costs nothing
+    ) STRICT;
+    CREATE TABLE journal (
+        name TEXT PRIMARY KEY,
+        body TEXT NOT NULL                        -- JSON: targets, plan, memory of the storage
+    ) STRICT;
 ",
 ];
 

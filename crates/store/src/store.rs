@@ -99,6 +99,11 @@ impl Store {
         self.tightened_from
     }
 
+    /// Returns the connection that this handle reads and writes by.
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
     /// Returns its path.
     #[must_use]
     pub fn path(&self) -> &Path {

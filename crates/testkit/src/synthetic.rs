@@ -71,6 +71,7 @@ pub fn header(plan: Plan) -> RunHeader {
         array: None,
         stated: Default::default(),
         imported: None,
+        setting: assay_record::RunSetting::default(),
         diagnosis: None,
     }
 }

@@ -3,9 +3,9 @@
 use assay_model::published::Published;
 use assay_model::quantity::Bounds;
 use assay_model::resolved::Software;
-use assay_record::{Content, Latency, RunHeader};
+use assay_record::{Content, Latency, Price, RunHeader};
 use assay_spec::units::Bytes;
-use assay_spec::{Access, Arrivals, Job, Pacing, Step};
+use assay_spec::{Access, Arrivals, Goal, Job, Pacing, Step};
 
 use crate::case::Case;
 use crate::estimate::{Estimate, Spread, quantile};
@@ -40,6 +40,8 @@ pub struct ResultSet {
     pub rows: Vec<Row>,
     /// Findings about them.
     pub findings: Vec<FindingNote>,
+    /// What the targets cost, where it is known.
+    pub price: Option<Price>,
     /// The measured loads with their expectations, where an array was attached.
     pub cases: Vec<Case>,
 }
@@ -141,6 +143,7 @@ impl ResultSet {
             facets,
             rows,
             findings: findings.iter().map(FindingNote::of).collect(),
+            price: header.setting.price.clone(),
             cases: judgement.map(|j| j.cases.clone()).unwrap_or_default(),
         }
     }
@@ -181,6 +184,7 @@ impl ResultSet {
             facets: vec![Facet::new("measured by", "the author of the article", Weight::Weakens)],
             rows: rows.collect(),
             findings: judgement.findings.iter().map(FindingNote::of).collect(),
+            price: None,
             cases: judgement.cases.clone(),
         }
     }
@@ -370,7 +374,12 @@ pub fn load_facets(step: &Step) -> Vec<Facet> {
     }
     facets.push(Facet::new("verify", yes_no(step.verify), Breaks));
     facets.push(Facet::new(BESIDE, yes_no(several), Breaks));
-    facets.push(Facet::new("measured for", step.stop.time.to_string(), Weakens));
+    let length = match step.stop.goal {
+        None => step.stop.time.to_string(),
+        Some(Goal::Within(tolerance)) => format!("until {tolerance}, at most {}", step.stop.time),
+        Some(Goal::Steady { round }) => format!("rounds of {round} until steady"),
+    };
+    facets.push(Facet::new("measured for", length, Weakens));
     facets.push(Facet::new("warm-up", step.warmup.to_string(), Weakens));
     facets
 }

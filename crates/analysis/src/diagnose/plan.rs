@@ -100,7 +100,7 @@ pub fn plan(order: &Order<'_>) -> Vec<ExperimentTest> {
         swept: Vec::new(),
         jobs: load.jobs.iter().map(|job| Job { targets: vec![0], ..job.clone() }).collect(),
         warmup: seconds(warmup),
-        stop: Stop { time: seconds(run), bytes: None, ops: None },
+        stop: Stop { time: seconds(run), ..Stop::default() },
         error_limit: load.error_limit,
         verify: false,
     };
@@ -124,7 +124,8 @@ fn one(experiment: Experiment, more: &str, steps: Vec<Step>) -> ExperimentTest {
         Experiment::AfterIdle => format!("{PAUSE_S:.0} s without load come before."),
         _ => String::new(),
     };
-    let test = Test { name: format!("{}{more}", experiment.name()), notes, steps };
+    let test =
+        Test { name: format!("{}{more}", experiment.name()), notes, role: assay_spec::Role::Measured, steps };
     ExperimentTest { experiment, test }
 }
 

@@ -2,8 +2,8 @@
 
 use super::{Fired, Run, StepCase};
 use super::{
-    cache, cost, flush, gaps, host, identity, link, load, memory, network, nfs, pairs, queue, run, serial,
-    settings, shape, target,
+    cache, cost, flush, gaps, goal, host, identity, link, load, memory, network, nfs, pairs, queue, run,
+    serial, settings, shape, target,
 };
 use crate::case::Case;
 
@@ -70,7 +70,7 @@ use Check::{Load, Loads, Pair, Step};
 use Effect::{Compares, Disturbs, NamesLimit, Serialises, ShowsCache};
 
 /// Every rule.
-pub(crate) const RULES: [Rule; 57] = [
+pub(crate) const RULES: [Rule; 61] = [
     Rule::new("partial", Check::Run(run::partial)),
     Rule::new("quick", Check::Run(run::quick)),
     Rule::new("changed", Check::Run(run::changed)),
@@ -101,10 +101,14 @@ pub(crate) const RULES: [Rule; 57] = [
     Rule::new("saw-tooth", Step(shape::saw_tooth)),
     Rule::new("cache-hits", Step(memory::hits)),
     Rule::new("fast-flush", Step(memory::fast_flush)),
+    Rule::new("two-modes", Step(shape::two_modes)),
+    Rule::new("goal-missed", Step(goal::goal_missed)),
+    Rule::new("unsteady", Step(goal::unsteady)),
     Rule::new("missed-rate", Step(load::missed_rate)),
     Rule::new("rereads-start", Step(queue::rereads_start)),
     Rule::new("drained-queue", Step(queue::drained_queue)),
     Rule::new("tester-bound", Step(host::tester_bound)).with(Disturbs),
+    Rule::new("near-null-ceiling", Step(host::near_null_ceiling)).with(Disturbs),
     Rule::new("busy-host", Step(host::busy_host)).with(Disturbs),
     Rule::new("steal", Step(host::steal)).with(Disturbs),
     Rule::new("late-timers", Step(host::late_timers)).with(Disturbs),

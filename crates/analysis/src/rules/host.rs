@@ -6,6 +6,7 @@ use assay_record::{MemberFacts, MemberKind};
 use assay_spec::units::MIB;
 
 use super::{Fired, StepCase};
+use crate::figures::whole;
 use crate::finding::{Evidence, Severity};
 
 /// Share of CPU time given to other guests above which latencies are not the storage's alone.
@@ -23,6 +24,8 @@ const HOST_BUSY_MAX: f64 = 0.85;
 const OTHERS_MAX: f64 = 0.3;
 /// CPUs per worker from which a worker counts as never waiting.
 const CPU_PER_WORKER: f64 = 0.9;
+/// A rate above this share of the null ceiling is near it.
+const CEILING_SHARE_MAX: f64 = 0.7;
 /// Foreign I/O counts from both this share of the tester's own and this many bytes per second.
 const FOREIGN_SHARE: f64 = 0.10;
 const FOREIGN_BYTES_PER_S: f64 = MIB as f64;
@@ -108,7 +111,7 @@ pub(crate) fn no_cpu_left(case: StepCase<'_>) -> Option<Fired> {
     let workers: u32 = case.plan.jobs.iter().map(|j| j.workers).sum();
     let workers = f64::from(workers).min(cpus);
     // A step that was killed is judged over what its samples cover.
-    let seconds = if case.step.reason.is_some() { case.step.seconds } else { case.step.host.seconds };
+    let seconds = if case.step.reason.is_some() { case.step.whole_seconds } else { case.step.host.seconds };
     if seconds <= 0.0 || workers == 0.0 {
         return None;
     }
@@ -135,7 +138,7 @@ pub(crate) fn no_cpu_left(case: StepCase<'_>) -> Option<Fired> {
 /// Other programs took the CPUs: I/Os waited for one.
 pub(crate) fn busy_host(case: StepCase<'_>) -> Option<Fired> {
     let used = case.step.cpu.used?;
-    let seconds = if case.step.reason.is_some() { case.step.seconds } else { case.step.host.seconds };
+    let seconds = if case.step.reason.is_some() { case.step.whole_seconds } else { case.step.host.seconds };
     let cpus = f64::from(case.run.header.host.cpus_online);
     if seconds <= 0.0 || cpus == 0.0 {
         return None;
@@ -164,15 +167,7 @@ pub(crate) fn busy_host(case: StepCase<'_>) -> Option<Fired> {
 
 /// Another program used the disks.
 pub(super) fn foreign_io(case: StepCase<'_>) -> Option<Fired> {
-    let devices = devices(case)?;
-    let host = &case.step.host;
-    let (own, seconds) = (host.tester_bytes?, host.seconds);
-    let mut moved = 0.0;
-    for device in &devices {
-        moved += host.disks.iter().find(|d| d.device == *device)?.bytes as f64;
-    }
-    // The kernel counts the parts of a large I/O as they end, the tester counts it whole at its end.
-    let foreign = moved - own - in_flight_bytes(case);
+    let ForeignIo { devices, moved, own, seconds, foreign } = foreign(case)?;
     if seconds <= 0.0 || foreign <= own * FOREIGN_SHARE || foreign / seconds <= FOREIGN_BYTES_PER_S {
         return None;
     }
@@ -192,6 +187,78 @@ pub(super) fn foreign_io(case: StepCase<'_>) -> Option<Fired> {
         next: "Find and stop the other program (iotop, pidstat -d), then run again.",
         weight: foreign / own.max(1.0),
     })
+}
+
+/// What the disks of a step moved, and how much of it was not the tester's.
+pub(crate) struct ForeignIo<'r> {
+    devices: BTreeSet<&'r str>,
+    moved: f64,
+    own: f64,
+    seconds: f64,
+    /// Bytes; below zero where the tester's count runs ahead.
+    foreign: f64,
+}
+
+impl ForeignIo<'_> {
+    /// Share of what the disks moved; in [0, 1].
+    pub(crate) fn share(&self) -> f64 {
+        if self.moved > 0.0 { (self.foreign / self.moved).max(0.0) } else { 0.0 }
+    }
+}
+
+/// Returns it; `None` unless all of the step is direct I/O to known devices.
+pub(crate) fn foreign(case: StepCase<'_>) -> Option<ForeignIo<'_>> {
+    let devices = devices(case)?;
+    let host = &case.step.host;
+    let (own, seconds) = (host.tester_bytes?, host.seconds);
+    let mut moved = 0.0;
+    for device in &devices {
+        moved += host.disks.iter().find(|d| d.device == *device)?.bytes as f64;
+    }
+    // The kernel counts the parts of a large I/O as they end, the tester counts it whole at its end.
+    let foreign = moved - own - in_flight_bytes(case);
+    Some(ForeignIo { devices, moved, own, seconds, foreign })
+}
+
+/// The load came near to what the tester reaches where the target costs nothing.
+pub(super) fn near_null_ceiling(case: StepCase<'_>) -> Option<Fired> {
+    let share = null_share(case)?;
+    if share <= CEILING_SHARE_MAX {
+        return None;
+    }
+    let ceiling = case.step.total.iops / share;
+    Some(Fired {
+        severity: Severity::Warning,
+        says: format!(
+            "The rate is {:.0} % of what this host reaches with the same load on a target that costs nothing ({} \
+             IOPS): the tester may be the limit.",
+            share * 100.0,
+            whole(ceiling)
+        ),
+        evidence: vec![
+            Evidence::new("rate", case.step.total.iops, "IOPS"),
+            Evidence::new("null ceiling", ceiling, "IOPS"),
+        ],
+        next: "Use more workers, or a host with more or faster CPUs.",
+        weight: share,
+    })
+}
+
+/// Returns the rate of a step over the tester's own ceiling; `None` where the run has none, or measured no storage.
+pub(crate) fn null_share(case: StepCase<'_>) -> Option<f64> {
+    case.run.storage().next()?;
+    let ceilings = &case.run.header.setting.null_ceilings;
+    let ceiling = ceilings.iter().find(|ceiling| ceiling.step == case.step.id)?;
+    (ceiling.iops > 0.0).then(|| case.step.total.iops / ceiling.iops)
+}
+
+/// Returns the CPU time of the tester over the window, for each worker; above 1 where helper threads work for it.
+pub(crate) fn busy_per_worker(case: StepCase<'_>) -> Option<f64> {
+    let used = case.step.cpu.used?;
+    let workers: u32 = case.plan.jobs.iter().map(|j| j.workers).sum();
+    // A step that was killed is judged over what its samples cover.
+    let seconds = if case.step.reason.is_some() { case.step.whole_seconds } else { case.step.host.seconds };
+    (seconds > 0.0 && workers > 0).then(|| used.tester_ns as f64 / 1e9 / seconds / f64::from(workers))
 }
 
 /// The devices directly under the step's members; `None` unless all of it is direct I/O to known devices.

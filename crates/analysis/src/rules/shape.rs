@@ -2,14 +2,16 @@
 
 use assay_spec::units::{GIB, MIB};
 
-use super::{Fired, StepCase};
+use super::{Fired, StepCase, foreign};
 use crate::figures::whole;
 use crate::finding::{Evidence, Severity};
-use crate::shape::{Change, Shape, shape};
+use crate::shape::{Change, Modes, Shape, modes, shape};
 use crate::summary::Load;
 
 /// Levels that scatter less than this share are held by a limiter rather than by a device.
 const CAP_SPREAD: f64 = 0.01;
+/// Other programs that move more than this share explain a change.
+const NEIGHBOUR_SHARE: f64 = 0.1;
 /// Most changes that a finding spells out.
 const CHANGES_MAX: usize = 3;
 
@@ -42,6 +44,53 @@ fn tracked(case: StepCase<'_>) -> Option<(Track, Shape)> {
     let track = track(case)?;
     let shape = shape(&track.values)?;
     Some((track, shape))
+}
+
+/// A reason why a longer window gives no better mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pattern {
+    /// It approaches its level.
+    Ramp,
+    /// It goes one way.
+    Drift,
+    /// Several levels, or two in turn.
+    Levels,
+    /// Two modes in no order.
+    Modes,
+}
+
+/// Returns the pattern of a step; `None` where it has one level, or is too short to tell.
+pub(super) fn pattern(case: StepCase<'_>) -> Option<Pattern> {
+    let (track, shape) = tracked(case)?;
+    match shape {
+        Shape::Ramp(_) => Some(Pattern::Ramp),
+        Shape::Drift { .. } => Some(Pattern::Drift),
+        Shape::SawTooth { .. } | Shape::Steps(_) => Some(Pattern::Levels),
+        Shape::Steady => modes(&track.values).map(|_| Pattern::Modes),
+    }
+}
+
+/// The seconds are of two kinds, in no order.
+pub(super) fn two_modes(case: StepCase<'_>) -> Option<Fired> {
+    let (track, Shape::Steady) = tracked(case)? else { return None };
+    let Modes { low, high, high_share } = modes(&track.values)?;
+    Some(Fired {
+        severity: Severity::Warning,
+        says: format!(
+            "{} has two modes: {} in {:.0} % of the seconds and {} in the others, in no order. The mean is of neither.",
+            track.name,
+            with_unit(&track, high),
+            high_share * 100.0,
+            with_unit(&track, low)
+        ),
+        evidence: vec![
+            Evidence::new("higher mode", high, track.unit),
+            Evidence::new("lower mode", low, track.unit),
+            Evidence::new("seconds in the higher mode", high_share * 100.0, "%"),
+        ],
+        next: "Look for a periodic task, a second load or a cache that is hit in some of the seconds.",
+        weight: relative(low, high),
+    })
 }
 
 /// The window began before the load had reached its level.
@@ -158,6 +207,8 @@ fn causes(case: StepCase<'_>, track: &Track, change: &Change, after: &[f64]) -> 
             "Warm up longer, and see the report for other I/O on the same disks at that time.",
         );
     }
+    // The second of the change itself is of both levels.
+    let after = after.get(1..).unwrap_or_default();
     let spread = crate::estimate::deviation(after) / crate::estimate::mean(after).max(f64::MIN_POSITIVE);
     if !track.is_latency && after.len() >= 5 && spread < CAP_SPREAD {
         return (
@@ -167,6 +218,15 @@ fn causes(case: StepCase<'_>, track: &Track, change: &Change, after: &[f64]) -> 
                 spread * 100.0
             ),
             "Compare the new level with the limits of the volume, the hypervisor and the link.",
+        );
+    }
+    if let Some(share) = foreign(case).map(|of| of.share()).filter(|share| *share > NEIGHBOUR_SHARE) {
+        return (
+            format!(
+                " Other programs moved {:.0} % of what the disks moved in this window: a competing load does this.",
+                share * 100.0
+            ),
+            "Find and stop the other program (iotop, pidstat -d), then run again.",
         );
     }
     if writes * 2.0 > case.step.total.bytes as f64 {

@@ -171,15 +171,18 @@ pub(crate) struct TargetArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TargetVerb {
-    /// Record which array a target is on.
+    /// Record which array a target is on, or what it costs.
     Set {
         /// Its address, as assay run takes it.
         target: String,
         /// An array that ships (see `assay arrays`), the path of an array file, or `none`.
-        #[arg(long, value_name = "ARRAY")]
-        array: String,
+        #[arg(long, value_name = "ARRAY", required_unless_present = "price")]
+        array: Option<String>,
+        /// What the target costs, for cost per 1000 IOPS and per MiB/s: 5500EUR; or `none`.
+        #[arg(long, value_name = "AMOUNT")]
+        price: Option<String>,
     },
-    /// List targets and their arrays.
+    /// List targets with their arrays and prices.
     List {
         #[command(flatten)]
         form: JsonArgs,

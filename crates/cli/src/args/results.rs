@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use assay_analysis::compare::Gate;
 use clap::{Args, ValueEnum};
 
 use super::{StoreArgs, label_text};
@@ -185,6 +186,8 @@ Examples:
     assay compare k7f2,k9b2,kc41 x1y2,x3y4,x5y6
   A run beside the table of an article:
     assay compare last published:ix4-200d
+  For a script: exit code 3 if the p99 of a test rose by more than 10 %:
+    assay compare before after --fail-if 'p99 +10%'
   A run of a colleague, from assay export or assay run --json:
     assay compare office.assay last
 
@@ -197,6 +200,10 @@ pub(crate) struct CompareArgs {
     /// or a file of assay export or --json; several joined by commas are repetitions.
     #[arg(required = true, num_args = 2.., value_name = "RESULT")]
     pub(crate) results: Vec<String>,
+    /// Exit with 3 if a test changed by more than this: p99 +10%, or iops -5%; changes that noise explains do not
+    /// count.
+    #[arg(long, value_name = "FIGURE CHANGE")]
+    pub(crate) fail_if: Vec<Gate>,
     #[command(flatten)]
     pub(crate) view: ViewArgs,
     /// Also write the comparison here, by its ending: .html (with charts), .csv, .md, .bbcode, .json or .txt; `-`

@@ -31,6 +31,8 @@ pub(super) fn iocost(args: &CalibrateArgs, target: &String) -> anyhow::Result<Ex
         array: None,
         stated: StatedMemory::default(),
         too_small: too_small(args.size),
+        setting: assay_record::RunSetting::default(),
+        turn: None,
         diagnosis: None,
     };
     let mut done = execute(order, &args.io, &store, &stop)?;

@@ -202,9 +202,16 @@ fn run(plan: &assay_spec::Plan) -> Vec<Io> {
         stated: Default::default(),
         imported: None,
         diagnosis: None,
+        setting: Default::default(),
     };
-    let request =
-        RunRequest { header, targets: &targets, warnings: vec![], stop: StopSignal::default(), cpus: vec![] };
+    let request = RunRequest {
+        header,
+        targets: &targets,
+        warnings: vec![],
+        stop: StopSignal::default(),
+        cpus: vec![],
+        enough: Default::default(),
+    };
     let opener = |request: &OpenRequest<'_>| {
         Ok(Noting { inner: NullTarget::new(request.spans(), request.depth), seen: Arc::clone(&seen) })
     };

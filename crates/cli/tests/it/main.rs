@@ -10,6 +10,7 @@ mod bounds;
 mod choices;
 mod compare;
 mod curve;
+mod defended;
 mod devices;
 mod diagnose;
 mod errors;

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use assay_engine::{RunError, RunRequest, RunTargets, Sink, StopSignal, run_with};
+use assay_engine::{EnoughSignal, RunError, RunRequest, RunTargets, Sink, StopSignal, run_with};
 use assay_record::{
     AccessStats, Event, HostFacts, MemberFacts, Outcome, RunEvent, RunHeader, StepEnd, TargetFacts,
 };
@@ -146,10 +146,17 @@ pub fn run_on<T: Target>(
         array: None,
         stated: Default::default(),
         imported: None,
+        setting: assay_record::RunSetting::default(),
         diagnosis: None,
     };
-    let request =
-        RunRequest { header, targets: &targets, warnings: vec![], stop: stop.clone(), cpus: vec![] };
+    let request = RunRequest {
+        header,
+        targets: &targets,
+        warnings: vec![],
+        stop: stop.clone(),
+        enough: EnoughSignal::default(),
+        cpus: vec![],
+    };
     run_with(request, &|r: &OpenRequest<'_>| Ok(opener(r)), sink)
 }
 

@@ -158,7 +158,7 @@ fn a_store_of_a_later_version_is_refused_and_left_alone() {
     raw.pragma_update(None, "user_version", 99).unwrap();
     drop(raw);
     let text = Store::open(&path).unwrap_err().to_string();
-    assert!(text.contains("has format 99, but this version of Assay reads formats up to 3"), "{text}");
+    assert!(text.contains("has format 99, but this version of Assay reads formats up to 4"), "{text}");
     assert!(text.contains(&path.display().to_string()), "{text}");
 }
 
@@ -218,9 +218,10 @@ fn targets_remember_their_array_also_in_a_store_of_the_first_format() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("runs.sqlite");
     let written = write(&Store::open(&path).unwrap(), &header("261121-bbbb"), None);
-    // A store as the first format left it: no table of targets, no checksums.
+    // A store as the first format left it: no checksums, and no tables beside the runs.
     let old = rusqlite::Connection::open(&path).unwrap();
-    let undo = "DROP TABLE target; ALTER TABLE event DROP COLUMN crc32c; ALTER TABLE run DROP COLUMN lost;";
+    let undo = "DROP TABLE target; DROP TABLE price; DROP TABLE null_ceiling; DROP TABLE journal; \
+                ALTER TABLE event DROP COLUMN crc32c; ALTER TABLE run DROP COLUMN lost;";
     old.execute_batch(&format!("{undo} PRAGMA user_version = 1;")).unwrap();
     drop(old);
     let store = Store::open(&path).unwrap();

@@ -1,0 +1,106 @@
+//! A limit on how much worse a side may be: `p99 +10%`, for scripts.
+
+use std::fmt;
+use std::str::FromStr;
+
+use assay_spec::Figure;
+
+use super::{Against, Cell, Change, Comparison};
+
+/// A figure and the change that is too much of it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Gate {
+    figure: Figure,
+    /// Over the first side; above zero: more is too much, below: less is.
+    change: f64,
+}
+
+impl FromStr for Gate {
+    type Err = String;
+
+    /// Reads `p99 +10%`, `iops -5%` and `mean +20%`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let says = || {
+            format!("`{text}` is no limit; write a figure and a change, like \"p99 +10%\" or \"iops -5%\"")
+        };
+        let at = text.find(['+', '-']).ok_or_else(says)?;
+        let (name, change) = text.split_at(at);
+        let figure = Figure::named(name).ok_or_else(says)?;
+        if !matches!(figure, Figure::Iops | Figure::MibPerS | Figure::Mean | Figure::P50 | Figure::P99) {
+            return Err(format!(
+                "`{}` is not compared; choose from iops, mib/s, mean, p50 and p99",
+                name.trim()
+            ));
+        }
+        let number = change.trim().strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
+        let change = number.ok_or_else(says)? / 100.0;
+        if change == 0.0 || !change.is_finite() || change <= -1.0 {
+            return Err(says());
+        }
+        Ok(Self { figure, change })
+    }
+}
+
+impl fmt::Display for Gate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {:+}%", self.figure.title(), (self.change * 1e5).round() / 1e3)
+    }
+}
+
+/// Returns what breaks a gate, a sentence for each test; none: all is within it. A change that noise explains breaks
+/// nothing; one that cannot be judged does, as a script must not take silence for a pass.
+#[must_use]
+pub fn broken(comparison: &Comparison, gate: Gate) -> Vec<String> {
+    let mut says = Vec::new();
+    for test in &comparison.tests {
+        let name = format!("{} {}", test.test, test.step);
+        let Some(first) = &test.cells[0] else { continue };
+        for (side, cell) in comparison.sides.iter().zip(&test.cells).skip(1) {
+            let of = format!("{} of {}", name.trim_end(), side.name);
+            let Some(against) = cell.as_ref().and_then(|cell| cell.against.as_ref()) else {
+                says.push(format!("{of} was not measured"));
+                continue;
+            };
+            if let Some(words) = cell.as_ref().and_then(|cell| breaks(gate, first, cell, against)) {
+                says.push(format!("{of}: {words}"));
+            }
+        }
+    }
+    if !comparison.tests.iter().any(|test| test.cells.iter().all(Option::is_some)) {
+        says.push("no test is on all sides".to_owned());
+    }
+    says
+}
+
+fn breaks(gate: Gate, first: &Cell, cell: &Cell, against: &Against) -> Option<String> {
+    if against.change == Change::NotComparable {
+        return Some("cannot be compared, because its load or its conditions differ".to_owned());
+    }
+    let by_cells = |a: Option<f64>, b: Option<f64>| a.zip(b).filter(|(a, _)| *a > 0.0).map(|(a, b)| b / a);
+    let (ratio, change) = match gate.figure {
+        Figure::Iops => (Some(against.iops.value), Some(of_rate(against))),
+        Figure::P50 => (against.p50.map(|p| p.ratio.value), against.p50.map(|p| p.change)),
+        Figure::P99 => (against.p99.map(|p| p.ratio.value), against.p99.map(|p| p.change)),
+        Figure::MibPerS => (by_cells(Some(first.mib_per_s), Some(cell.mib_per_s)), Some(of_rate(against))),
+        // The mean of a closed loop changes as its rate does.
+        Figure::Mean => (by_cells(first.mean_ms, cell.mean_ms), Some(of_rate(against))),
+        Figure::P90 | Figure::P95 | Figure::P999 => (None, None),
+    };
+    let title = gate.figure.title();
+    let Some(ratio) = ratio else { return Some(format!("{title} is not known on both sides")) };
+    let is_noise = matches!(change, Some(Change::Same | Change::Unclear));
+    let is_beyond = if gate.change > 0.0 { ratio > 1.0 + gate.change } else { ratio < 1.0 + gate.change };
+    (is_beyond && !is_noise).then(|| {
+        let word = change.map_or("", Change::says);
+        format!("{title} changed by {:+.1} % ({word})", (ratio - 1.0) * 100.0)
+    })
+}
+
+/// The word for the rate, also where p99 is what a paced load is judged by.
+fn of_rate(against: &Against) -> Change {
+    match against.iops.ends() {
+        Some((lo, hi)) if (lo..=hi).contains(&1.0) => Change::Unclear,
+        Some(_) => against.change,
+        None => Change::Unknown,
+    }
+}

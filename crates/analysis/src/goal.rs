@@ -1,0 +1,234 @@
+//! Whether a measured window has lasted long enough: a figure that is known well enough, or a steady state.
+//!
+//! An interval that is looked at again and again is narrow by luck sooner or later. So it is looked at rarely (each
+//! look a tenth later than the one before), and it has to be narrow enough at three looks in a row. docs/method.md has
+//! the share of simulated runs whose stated interval holds the true rate.
+
+use assay_record::Latency;
+use assay_spec::{Figure, Goal, Tolerance};
+use serde::Serialize;
+
+use crate::estimate::{Spread, mean, quantile};
+use crate::series::Point;
+
+/// Each look comes so many times later than the one before.
+const LOOK_RATIO: f64 = 1.1;
+/// Looks in a row at which the interval has to be narrow enough.
+const LOOKS: usize = 3;
+
+/// Steady-state limits of the Solid State Storage Performance Test Specification (SNIA, 2.0.2): the range of the
+/// rounds, and the way their line goes over the rounds, as shares of their mean.
+const RANGE_MAX: f64 = 0.2;
+const SLOPE_MAX: f64 = 0.1;
+
+/// One round of a step that is measured until it is steady.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Round {
+    /// I/Os per second.
+    pub iops: f64,
+    /// Mean time that was waited for an I/O, µs.
+    pub mean_us: f64,
+}
+
+/// The rounds of a step, and whether the last five are steady.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SteadyState {
+    /// Length of a round, s.
+    pub round_s: f64,
+    /// What is tracked: `iops`, or `mean_us` where the plan sets the rate.
+    pub tracks: &'static str,
+    /// Every complete round, in order.
+    pub rounds: Vec<Round>,
+    /// Index of the first of the rounds that are the result; the last round is the last of them.
+    pub first: usize,
+    /// Largest minus smallest of these rounds, over their mean.
+    pub range: f64,
+    /// How far the line fitted to these rounds goes from the first to the last, over their mean.
+    pub slope: f64,
+    /// Whether both are within the limits.
+    pub is_reached: bool,
+}
+
+impl SteadyState {
+    /// The largest range, as a share.
+    pub const RANGE_MAX: f64 = RANGE_MAX;
+    /// The largest slope over the five rounds, as a share.
+    pub const SLOPE_MAX: f64 = SLOPE_MAX;
+
+    /// Judges the last five rounds; `None` before there are so many.
+    #[must_use]
+    pub fn of(rounds: Vec<Round>, round_s: f64, tracks: Tracks) -> Option<Self> {
+        let first = rounds.len().checked_sub(Goal::ROUNDS)?;
+        let tracked: Vec<f64> = rounds[first..].iter().map(|round| tracks.of(round)).collect();
+        let level = mean(&tracked);
+        if level <= 0.0 {
+            return None;
+        }
+        let highest = tracked.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let lowest = tracked.iter().copied().fold(f64::INFINITY, f64::min);
+        let middle = (tracked.len() - 1) as f64 / 2.0;
+        let x = |i: usize| i as f64 - middle;
+        let xy: f64 = tracked.iter().enumerate().map(|(i, y)| x(i) * (y - level)).sum();
+        let xx: f64 = (0..tracked.len()).map(|i| x(i).powi(2)).sum();
+        let range = (highest - lowest) / level;
+        let slope = (xy / xx).abs() * (tracked.len() - 1) as f64 / level;
+        let is_reached = range <= RANGE_MAX && slope <= SLOPE_MAX;
+        Some(Self { round_s, tracks: tracks.name(), rounds, first, range, slope, is_reached })
+    }
+}
+
+/// What a steady state is judged by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tracks {
+    /// The rate, of a closed loop.
+    Iops,
+    /// The latency, where the plan sets the rate.
+    Latency,
+}
+
+impl Tracks {
+    fn of(self, round: &Round) -> f64 {
+        match self {
+            Self::Iops => round.iops,
+            Self::Latency => round.mean_us,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Iops => "iops",
+            Self::Latency => "mean_us",
+        }
+    }
+}
+
+/// Whether the interval of a figure is tight enough after these seconds, and was at the two looks before; `false`
+/// between two looks.
+pub(crate) fn is_within(tolerance: Tolerance, points: &[Point], waited: &Latency) -> bool {
+    let is_tight = |seconds: &usize| {
+        half_width(tolerance.figure, &points[..*seconds], waited)
+            .is_some_and(|width| width <= tolerance.share)
+    };
+    last_looks(points.len()).is_some_and(|looks| looks.iter().rev().all(is_tight))
+}
+
+/// The looks that decide after so many seconds, the last of them now; `None` where there is no look now, or too few
+/// before it.
+fn last_looks(seconds: usize) -> Option<[usize; LOOKS]> {
+    let mut look = usize::try_from(Goal::FIRST_LOOK.0 / 1_000_000_000).unwrap_or(usize::MAX);
+    let mut looks = [0; LOOKS];
+    while look <= seconds {
+        looks.rotate_left(1);
+        looks[LOOKS - 1] = look;
+        look = next_look(look);
+    }
+    (looks[0] > 0 && looks[LOOKS - 1] == seconds).then_some(looks)
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of seconds")]
+fn next_look(look: usize) -> usize {
+    (look as f64 * LOOK_RATIO).ceil() as usize
+}
+
+/// Half the 95 % interval of a figure over its value, from whole seconds.
+fn half_width(figure: Figure, points: &[Point], waited: &Latency) -> Option<f64> {
+    let of = |value: &dyn Fn(&Point) -> Option<f64>| {
+        let values: Option<Vec<f64>> = points.iter().map(value).collect();
+        Spread::widest_of_seconds(&values?)
+    };
+    let rate = of(&|point| Some(point.iops))?;
+    let (spread, q) = match figure {
+        Figure::Iops => return Some(rate.half_width()),
+        Figure::MibPerS => return Some(of(&|point| Some(point.mib_per_s))?.half_width()),
+        Figure::Mean => return Some(of(&|point| point.mean_us)?.half_width()),
+        Figure::P50 => (of(&|point| point.p50_us)?, 0.5),
+        Figure::P90 => (of(&|point| point.p99_us)?, 0.9),
+        Figure::P95 => (of(&|point| point.p99_us)?, 0.95),
+        Figure::P99 => (of(&|point| point.p99_us)?, 0.99),
+        Figure::P999 => (of(&|point| point.p99_us)?, 0.999),
+    };
+    let rates: Vec<f64> = points.iter().map(|point| point.iops).collect();
+    let independent = waited.count() as f64 * Spread::of_seconds(&rates)?.n / points.len() as f64;
+    let ordered = quantile(waited, q, independent)?.half_width()?;
+    Some(ordered.max(spread.half_width()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rounds(iops: &[f64]) -> Vec<Round> {
+        iops.iter().map(|iops| Round { iops: *iops, mean_us: 1e6 / iops }).collect()
+    }
+
+    #[test]
+    fn a_steady_state_has_a_small_range_and_a_small_slope() {
+        let check = |iops: &[f64], range: f64, slope: f64, is_reached: bool| {
+            let state = SteadyState::of(rounds(iops), 60.0, Tracks::Iops).unwrap();
+            let near = |a: f64, b: f64| (a - b).abs() < 1e-9;
+            assert!(near(state.range, range) && near(state.slope, slope), "{state:?}");
+            assert_eq!(state.is_reached, is_reached, "{state:?}");
+        };
+        // By hand: mean 100; slope 2 a round over 4 steps.
+        check(&[96.0, 98.0, 100.0, 102.0, 104.0], 0.08, 0.08, true);
+        check(&[90.0, 95.0, 100.0, 105.0, 110.0], 0.2, 0.2, false);
+        check(&[110.0, 90.0, 100.0, 90.0, 110.0], 0.2, 0.0, true);
+        check(&[111.0, 89.0, 100.0, 89.0, 111.0], 0.22, 0.0, false);
+        check(&[500.0, 96.0, 98.0, 100.0, 102.0, 104.0], 0.08, 0.08, true);
+        assert!(SteadyState::of(rounds(&[1.0; 4]), 60.0, Tracks::Iops).is_none());
+    }
+
+    #[test]
+    fn looks_come_a_tenth_later_each() {
+        assert_eq!((last_looks(20), last_looks(22), last_looks(24)), (None, None, None));
+        assert_eq!((last_looks(25), last_looks(26)), (Some([20, 22, 25]), None));
+    }
+
+    /// Seconds of a steady rate of 1000 whose noise of 5 % remembers this share of the second before.
+    fn noisy(seed: u64, seconds: u32, memory: f64) -> Vec<Point> {
+        let mut state = (seed + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+        let mut last = 0.0;
+        let mut next = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            let uniform = (state >> 11) as f64 / (1_u64 << 52) as f64 - 1.0;
+            last = memory * last + 0.087 * (1.0 - memory * memory).sqrt() * uniform;
+            1000.0 * (1.0 + last)
+        };
+        // The first seconds forget where the recursion began.
+        (0..50).for_each(|_| _ = next());
+        let point = |t_s: u32| Point {
+            t_s: f64::from(t_s),
+            iops: next(),
+            mib_per_s: 1.0,
+            mean_us: None,
+            p50_us: None,
+            p99_us: None,
+            errors: 0,
+        };
+        (1..=seconds).map(point).collect()
+    }
+
+    /// 200 simulated runs of each memory.
+    #[test]
+    fn a_run_that_stopped_at_two_percent_states_an_interval_that_holds_the_true_rate() {
+        let tolerance: Tolerance = "2%".parse().unwrap();
+        for memory in [0.0, 0.5, 0.8] {
+            let (mut held, mut stopped) = (0, 0);
+            for seed in 0..200 {
+                let points = noisy(seed, 900, memory);
+                let waited = Latency::default();
+                let end = (20..=900).find(|n| is_within(tolerance, &points[..*n], &waited));
+                let Some(end) = end else { continue };
+                stopped += 1;
+                let values: Vec<f64> = points[..end].iter().map(|p| p.iops).collect();
+                let width = Spread::widest_of_seconds(&values).unwrap().half_width();
+                held += i32::from((mean(&values) - 1000.0).abs() <= width * mean(&values));
+            }
+            let share = f64::from(held) / f64::from(stopped);
+            println!("memory {memory}: {stopped} of 200 stopped, {share:.3} of them hold the rate");
+            assert!(stopped >= 150 && share >= 0.9, "memory {memory}: {stopped} stopped, {share}");
+        }
+    }
+}

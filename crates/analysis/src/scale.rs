@@ -1,0 +1,174 @@
+//! Who gives up first as the load grows: the tester, its host or the storage.
+
+use assay_record::RunHeader;
+use serde::Serialize;
+
+use crate::summary::{RunSummary, StepSummary};
+use crate::tester::{TesterUse, tester_use};
+
+/// A larger load that brings less than this much more found a limit.
+const GAIN_MIN: f64 = 0.1;
+/// A rate above this share of the null ceiling is the tester's.
+const CEILING_SHARE: f64 = 0.7;
+/// A worker that is busier than this has no time left for more.
+const WORKER_BUSY: f64 = 0.9;
+/// A host busier than this has no CPU left.
+const HOST_BUSY: f64 = 0.9;
+
+/// A test under a growing load.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ScaledTest {
+    /// Test and swept values.
+    pub name: String,
+    /// In the order of the loads.
+    pub points: Vec<ScalePoint>,
+    /// Who gave up first.
+    pub limit: ScaleLimit,
+    /// The same in a sentence with its percentages.
+    pub says: String,
+}
+
+/// A test under one load.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ScalePoint {
+    /// The load in words: `4 workers, 2 targets`.
+    pub load: String,
+    /// Workers of all jobs.
+    pub workers: u32,
+    /// Targets in use.
+    pub targets: usize,
+    /// I/Os per second.
+    pub iops: f64,
+    /// 2^20 bytes per second.
+    pub mib_per_s: f64,
+    /// Mean latency, µs.
+    pub mean_us: Option<f64>,
+    /// The tester and its host.
+    pub tester: Option<TesterUse>,
+}
+
+/// What did not keep up with the load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ScaleLimit {
+    /// The rate grew with every load.
+    None,
+    /// Assay itself.
+    Tester,
+    /// Other programs on its host, or too few CPUs.
+    Host,
+    /// What is tested, or the way to it.
+    Storage,
+}
+
+/// Judges the runs of a plan under a growing load, each with its number of targets.
+#[must_use]
+pub fn scale(runs: &[(&RunHeader, &RunSummary)]) -> Vec<ScaledTest> {
+    let Some((_, first)) = runs.first() else { return Vec::new() };
+    let names = first.steps.iter().map(name_of).collect::<Vec<_>>();
+    names.into_iter().map(|name| test(&name, runs)).filter(|test| !test.points.is_empty()).collect()
+}
+
+fn name_of(step: &StepSummary) -> String {
+    crate::rules::step_name(step)
+}
+
+fn test(name: &str, runs: &[(&RunHeader, &RunSummary)]) -> ScaledTest {
+    let point = |(header, summary): &(&RunHeader, &RunSummary)| {
+        let step = summary.steps.iter().find(|step| name_of(step) == name && step.total.iops > 0.0)?;
+        let plan = header.plan.tests.get(step.id.test as usize)?.steps.get(step.id.step as usize)?;
+        let workers: u32 = plan.jobs.iter().map(|job| job.workers).sum();
+        let targets = header.targets.len();
+        let plural = |n: usize| if n == 1 { "" } else { "s" };
+        Some(ScalePoint {
+            load: format!(
+                "{workers} worker{}, {targets} target{}",
+                plural(workers as usize),
+                plural(targets)
+            ),
+            workers,
+            targets,
+            iops: step.total.iops,
+            mib_per_s: step.total.mib_per_s,
+            mean_us: step.total.waited().mean_ns().map(|ns| ns / 1e3),
+            tester: tester_use(header, summary, step),
+        })
+    };
+    let points: Vec<ScalePoint> = runs.iter().filter_map(point).collect();
+    let (limit, says) = judge(&points);
+    ScaledTest { name: name.to_owned(), points, limit, says }
+}
+
+/// The first load that brought too little more, and who had no room left at it.
+fn judge(points: &[ScalePoint]) -> (ScaleLimit, String) {
+    let short = points.windows(2).find(|pair| pair[1].iops < pair[0].iops * (1.0 + GAIN_MIN));
+    let Some([before, at]) = short else {
+        let says = match points {
+            [first, .., last] => format!(
+                "The rate grew with every load, x{:.2} from {} to {}: nothing gave up yet.",
+                last.iops / first.iops,
+                first.load,
+                last.load
+            ),
+            _ => "There is only one load.".to_owned(),
+        };
+        return (ScaleLimit::None, says);
+    };
+    let gain = (at.iops / before.iops - 1.0) * 100.0;
+    let lead = format!("{} brought {gain:+.0} % over {}", at.load, before.load);
+    let used = at.tester.as_ref();
+    let percent = |of: fn(&TesterUse) -> Option<f64>| used.and_then(of).unwrap_or(0.0) * 100.0;
+    let ceiling = percent(|used| used.null_ceiling_ratio);
+    let busy = percent(|used| used.busy_per_worker);
+    let host = percent(|used| used.host_busy_ratio);
+    let steal = percent(|used| used.steal_ratio);
+    let facts = format!(
+        "{ceiling:.0} % of the null ceiling, workers {busy:.0} % busy, host {host:.0} % busy, steal {steal:.0} %"
+    );
+    let (limit, who) = if ceiling > CEILING_SHARE * 100.0 || busy > WORKER_BUSY * 100.0 {
+        (ScaleLimit::Tester, "the tester gave up first")
+    } else if host + steal > HOST_BUSY * 100.0 {
+        (ScaleLimit::Host, "the host gave up first: its CPUs are taken")
+    } else {
+        (ScaleLimit::Storage, "the storage, or the way to it, gave up first")
+    };
+    (limit, format!("{lead}: {who} ({facts})."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn point(iops: f64, ceiling: f64, host: f64) -> ScalePoint {
+        ScalePoint {
+            load: "4 workers, 1 target".into(),
+            workers: 4,
+            targets: 1,
+            iops,
+            mib_per_s: 1.0,
+            mean_us: None,
+            tester: Some(TesterUse {
+                null_ceiling_ratio: Some(ceiling),
+                null_ceiling_iops: None,
+                busy_per_worker: Some(0.2),
+                host_busy_ratio: Some(host),
+                steal_ratio: Some(0.0),
+                timer_late_us: None,
+                other_io_ratio: None,
+            }),
+        }
+    }
+
+    #[test]
+    fn whoever_has_no_room_left_gave_up() {
+        let check = |points: &[ScalePoint], expected: ScaleLimit| {
+            let (limit, says) = judge(points);
+            assert_eq!(limit, expected, "{says}");
+        };
+        check(&[point(100.0, 0.1, 0.1), point(190.0, 0.2, 0.2)], ScaleLimit::None);
+        check(&[point(100.0, 0.1, 0.1), point(105.0, 0.1, 0.2)], ScaleLimit::Storage);
+        check(&[point(100.0, 0.6, 0.1), point(105.0, 0.8, 0.2)], ScaleLimit::Tester);
+        check(&[point(100.0, 0.1, 0.5), point(80.0, 0.1, 0.95)], ScaleLimit::Host);
+        check(&[point(100.0, 0.1, 0.1)], ScaleLimit::None);
+    }
+}

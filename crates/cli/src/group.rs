@@ -1,0 +1,158 @@
+//! Runs that belong together: repetitions of a plan, and sides that take turns (A B A B).
+
+use anyhow::bail;
+use assay_analysis::compare::{ResultSet, Side, compare_with};
+use assay_analysis::repeats::pooled;
+use assay_record::RunSetting;
+use assay_report::repeats::{RepeatedSide, Repeats};
+use assay_spec::Plan;
+use assay_store::Store;
+
+use crate::args::{Form, RunArgs};
+use crate::compare::stored_repetitions;
+use crate::exit::{Exit, Failed};
+use crate::foreign::ForeignOrder;
+use crate::open_store::open_store;
+use crate::output::Output;
+use crate::render::Rendered as _;
+use crate::run::{Done, Order, Turn, check_paths, execute, exit_of, journal_of, plan, too_small};
+use crate::signals::stop_on_signals;
+use crate::stored::judged;
+use crate::targets::{array_of_run, price_of_run};
+use crate::terminal::{note, say};
+
+/// One of those that take turns.
+struct Taker {
+    plan: Plan,
+    targets: Vec<String>,
+}
+
+/// Whether a command line asks for more than one run.
+pub(crate) fn is_group(args: &RunArgs) -> bool {
+    args.repeat > 1 || args.each || !args.also.is_empty()
+}
+
+/// Runs every side so many times, in turn, and shows them together.
+pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
+    let takers = takers(args)?;
+    let store = open_store(&args.store)?;
+    let all: Vec<String> = takers.iter().flat_map(|taker| taker.targets.clone()).collect();
+    let output = check_paths(args, &all)?;
+    let stop = stop_on_signals()?;
+    let mut sides: Vec<Side> = Vec::new();
+    let mut group: Option<String> = None;
+    let mut exit = Exit::Done;
+    'turns: for number in 1..=args.repeat {
+        for (index, taker) in takers.iter().enumerate() {
+            note!("repetition {number} of {}{}", args.repeat, of_side(index, takers.len()));
+            let turn = Turn {
+                group: group.clone(),
+                side: u32::try_from(index).unwrap_or(u32::MAX),
+                sides: takers.len(),
+                number,
+                of: args.repeat,
+            };
+            let done = execute(order(args, taker, &store, turn)?, &args.io, &store, &stop)?;
+            group.get_or_insert_with(|| done.header.run.clone());
+            exit = worse(exit, add(&mut sides, index, &done)?);
+            if exit == Exit::Interrupted || stop.is_set() {
+                exit = Exit::Interrupted;
+                break 'turns;
+            }
+        }
+    }
+    let history = stored_repetitions(&Ok(store), &sides)?;
+    print(args, &repeats_of(&sides, &history), output.as_ref())?;
+    Ok(exit)
+}
+
+fn of_side(index: usize, count: usize) -> String {
+    if count > 1 { format!(", side {} of {count}", index + 1) } else { String::new() }
+}
+
+/// Every plan on every target that is measured by itself.
+fn takers(args: &RunArgs) -> anyhow::Result<Vec<Taker>> {
+    let ForeignOrder { imported, targets } = crate::foreign::order(args)?;
+    let mut plans = vec![plan(args, &args.plan, imported.as_ref())?];
+    for also in &args.also {
+        plans.push(plan(args, also, None)?);
+    }
+    let sets: Vec<Vec<String>> = match args.each {
+        true => targets.iter().map(|target| vec![target.clone()]).collect(),
+        false => vec![targets],
+    };
+    let takers: Vec<Taker> = plans
+        .iter()
+        .flat_map(|plan| sets.iter().map(|targets| Taker { plan: plan.clone(), targets: targets.clone() }))
+        .collect();
+    if args.step.is_some() && takers.len() > 1 {
+        bail!("a step of a journal has one plan and one target; leave out --each and --also");
+    }
+    Ok(takers)
+}
+
+fn order<'o>(args: &'o RunArgs, taker: &'o Taker, store: &Store, turn: Turn) -> anyhow::Result<Order<'o>> {
+    let setting = RunSetting {
+        price: price_of_run(args.price.as_ref(), &taker.targets, store)?,
+        journal: journal_of(args, &taker.targets, store)?,
+        ..RunSetting::default()
+    };
+    Ok(Order {
+        plan: taker.plan.clone(),
+        targets: &taker.targets,
+        label: args.label.as_deref(),
+        note: args.note.as_deref(),
+        array: array_of_run(args.array.as_deref(), &taker.targets, store)?,
+        stated: args.stated.memory(),
+        too_small: too_small(args.size),
+        setting,
+        turn: Some(turn),
+        diagnosis: None,
+    })
+}
+
+/// Adds a run to its side, reports its failures, and returns its exit code.
+fn add(sides: &mut Vec<Side>, index: usize, done: &Done) -> anyhow::Result<Exit> {
+    let summary = done.collector.summary();
+    let (findings, judgement) = judged(&done.header, &summary)?;
+    if sides.len() <= index {
+        sides.push(Side { name: done.label.clone().unwrap_or_default(), readings: Vec::new() });
+    }
+    sides[index].readings.push(ResultSet::of_run(&done.header, &summary, &findings, judgement.as_ref()));
+    let exit = exit_of(&summary);
+    for error in &done.failures {
+        note!("error: {}", crate::message(error));
+    }
+    Ok(if done.failures.is_empty() { exit } else { worse(exit, Exit::Errors) })
+}
+
+fn worse(a: Exit, b: Exit) -> Exit {
+    if a as u8 >= b as u8 { a } else { b }
+}
+
+/// Pools each side, and compares several.
+pub(crate) fn repeats_of(sides: &[Side], history: &[Side]) -> Repeats {
+    let comparison = (sides.len() > 1).then(|| compare_with(sides, history));
+    let side = |side: &Side| RepeatedSide {
+        name: side.name.clone(),
+        about: side.readings.first().map(|reading| reading.about.clone()).unwrap_or_default(),
+        runs: side.readings.iter().map(|reading| reading.id.clone()).collect(),
+        tests: pooled(side),
+    };
+    Repeats { sides: sides.iter().map(side).collect(), comparison }
+}
+
+fn print(args: &RunArgs, repeats: &Repeats, output: Option<&Output>) -> anyhow::Result<()> {
+    let written = output.map_or(Ok(()), |output| repeats.write(output, "report"));
+    let text = repeats.printed(args.view.form(), args.view.options());
+    match output.is_some_and(Output::is_stdout) {
+        true => note!("{}", text.trim_end()),
+        false => say(&text)?,
+    }
+    if args.view.form() == Form::Text {
+        for side in &repeats.sides {
+            note!("stored as {}: assay show '{0}', assay compare '{0}' OTHER", side.name);
+        }
+    }
+    written.map_err(|error| Failed::new(Exit::Errors, error).into())
+}

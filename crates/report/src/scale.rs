@@ -1,0 +1,101 @@
+//! A scale check: every test under a growing load, and who gave up first.
+
+use assay_analysis::scale::{ScalePoint, ScaledTest};
+use serde_json::{Value, json};
+
+use crate::layout::wrap;
+use crate::table::{Cell, Column, Decimals, Format, Narrow, Row, Table};
+use crate::text::TextOptions;
+
+/// Name and version of the JSON document's form.
+pub const SCHEMA: &str = "assay.scale/1";
+
+/// The tests of a scale check, with the runs that they are from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScaleCheck {
+    /// Plan and targets.
+    pub about: String,
+    /// Ids of its runs, in the order of the loads.
+    pub runs: Vec<String>,
+    /// Its tests.
+    pub tests: Vec<ScaledTest>,
+}
+
+/// Returns the check as text: a table, and a sentence for each test.
+#[must_use]
+pub fn table(check: &ScaleCheck, options: TextOptions) -> String {
+    let runs = format!("Scale check, runs {}", check.runs.join(", "));
+    let mut text = format!("{}\n{}\n\n", check.about, wrap(&runs, options.width, "  "));
+    text.push_str(&result_table(check).render(Format::Text(options.width)));
+    for test in &check.tests {
+        let says = format!("{}: {}", test.name, test.says);
+        text.push_str(&format!("\n{}\n", wrap(&says, options.prose(), "  ")));
+    }
+    text
+}
+
+fn result_table(check: &ScaleCheck) -> Table {
+    let percent = |title: &str| Column::number(title, "").decimals(Decimals::Fixed(0));
+    let mut table = Table::new(vec![
+        Column::text("Load"),
+        Column::number("IOPS", ""),
+        Column::number("of first", "x").decimals(Decimals::Fixed(2)),
+        Column::number("MiB/s", ""),
+        Column::number("Avg", "µs").decimals(Decimals::Each).narrow(Narrow::Drop(2)),
+        percent("ceiling %"),
+        percent("workers %").narrow(Narrow::Drop(3)),
+        percent("host %"),
+        percent("steal %").narrow(Narrow::Drop(4)),
+    ]);
+    table.group = "Test".to_owned();
+    for test in &check.tests {
+        table.rows.push(Row::Group(test.name.clone()));
+        let first = test.points.first().map_or(1.0, |point| point.iops);
+        table.rows.extend(test.points.iter().map(|point| Row::Cells(cells(point, first))));
+    }
+    table
+}
+
+fn cells(point: &ScalePoint, first: f64) -> Vec<Cell> {
+    let used = point.tester.as_ref();
+    let percent = |ratio: Option<f64>| -> Cell { ratio.map(|ratio| ratio * 100.0).into() };
+    vec![
+        point.load.clone().into(),
+        point.iops.into(),
+        (point.iops / first).into(),
+        point.mib_per_s.into(),
+        point.mean_us.into(),
+        percent(used.and_then(|used| used.null_ceiling_ratio)),
+        percent(used.and_then(|used| used.busy_per_worker)),
+        percent(used.and_then(|used| used.host_busy_ratio)),
+        percent(used.and_then(|used| used.steal_ratio)),
+    ]
+}
+
+/// Returns the check in a format: the page of [`table`] as text, else its table and its sentences.
+#[must_use]
+pub fn rendered(check: &ScaleCheck, format: Format) -> String {
+    match format {
+        Format::Text(width) => table(check, TextOptions { width, ..TextOptions::default() }),
+        Format::Csv => result_table(check).render(format),
+        Format::Markdown | Format::BbCode => {
+            let says: Vec<String> = check
+                .tests
+                .iter()
+                .map(|test| format.text(&format!("{}: {}", test.name, test.says)))
+                .collect();
+            format!(
+                "{}\n\n{}\n{}\n",
+                format.text(&check.about),
+                result_table(check).render(format),
+                says.join("\n\n")
+            )
+        }
+    }
+}
+
+/// Returns the check as one JSON document.
+#[must_use]
+pub fn document(check: &ScaleCheck) -> Value {
+    json!({ "schema": SCHEMA, "about": check.about, "runs": check.runs, "tests": check.tests })
+}
