@@ -13,6 +13,7 @@ use crate::series::Series;
 use crate::summary::{
     Cpu, DiskUse, HostView, JobSummary, Load, OpSummary, RunStatus, RunSummary, StepSummary, TcpSummary,
 };
+use crate::timeline::{HeatMap, Timeline, TimelineSample};
 
 /// Samples that leave out more than this share of the time between the first and the last have gaps.
 const GAP_SHARE: f64 = 0.05;
@@ -32,6 +33,8 @@ pub struct Collector {
     order: Vec<StepId>,
     /// The step whose measured window began last.
     current: Option<StepId>,
+    /// The step that began last.
+    latest: Option<StepId>,
     warnings: Vec<Warning>,
     outcome: Option<Outcome>,
 }
@@ -41,6 +44,10 @@ struct StepState {
     /// Start and end of the measured window, ns since the run began.
     measure_ns: Option<u64>,
     drain_ns: Option<u64>,
+    warmup_ns: Option<u64>,
+    end_ns: Option<u64>,
+    /// Host samples from its start to its end, with times since the run began.
+    samples: Vec<TimelineSample>,
     jobs: BTreeMap<usize, JobState>,
     series: Series,
     host: HostState,
@@ -92,6 +99,7 @@ impl Collector {
             steps: BTreeMap::new(),
             order: Vec::new(),
             current: None,
+            latest: None,
             warnings: Vec::new(),
             outcome: None,
         }
@@ -104,6 +112,7 @@ impl Collector {
             RunEvent::StepStarted(step) => {
                 self.step(*step);
                 self.order.push(*step);
+                self.latest = Some(*step);
             }
             RunEvent::StepSkipped { step, why } => self.step(*step).skipped = Some(why.clone()),
             RunEvent::PhaseStarted { step, phase } => self.phase(*step, *phase, event.at_ns),
@@ -113,6 +122,7 @@ impl Collector {
             RunEvent::StepEnded(end) => {
                 let state = self.step(end.step);
                 state.drain_ns.get_or_insert(event.at_ns);
+                state.end_ns = Some(event.at_ns);
                 state.end = Some((**end).clone());
             }
             RunEvent::Ended(outcome) => self.outcome = Some(*outcome),
@@ -145,7 +155,8 @@ impl Collector {
     fn phase(&mut self, step: StepId, phase: Phase, at_ns: u64) {
         let state = self.step(step);
         match phase {
-            Phase::Prepare | Phase::Warmup => {}
+            Phase::Prepare => {}
+            Phase::Warmup => state.warmup_ns = Some(at_ns),
             Phase::Measure => {
                 state.measure_ns = Some(at_ns);
                 self.current = Some(step);
@@ -155,11 +166,11 @@ impl Collector {
     }
 
     fn interval(&mut self, interval: &Interval) {
-        let is_imported = self.header.imported.is_some();
+        let is_one_sum = self.header.imported.as_ref().is_some_and(|imported| !imported.has_series);
         let state = self.step(StepId { test: interval.test, step: interval.step });
         let sum = interval.sum();
         // Another tool's sum over a window says nothing of its seconds.
-        if !is_imported {
+        if !is_one_sum {
             state.series.add(interval, &sum.total());
         }
         let job = state.jobs.entry(interval.job as usize).or_default();
@@ -171,6 +182,9 @@ impl Collector {
 
     /// A sample counts for the step in whose measured window all of it lies; the others are of no step.
     fn sample(&mut self, sample: &HostSample) {
+        if let Some(latest) = self.latest.and_then(|id| self.steps.get_mut(&id)) {
+            latest.samples.extend(TimelineSample::of(sample, 0));
+        }
         let Some(state) = self.current.and_then(|id| self.steps.get_mut(&id)) else { return };
         let Some(measure_ns) = state.measure_ns else { return };
         let start_ns = sample.at_ns.saturating_sub(sample.length_ns);
@@ -223,6 +237,8 @@ impl Collector {
             workers: end.map(|e| e.workers.clone()).unwrap_or_default(),
             gaps: end.map(|e| e.gaps.clone()).unwrap_or_default(),
             series: if unmeasured.is_none() { state.series.points() } else { Vec::new() },
+            heat: if unmeasured.is_none() { state.series.heat() } else { HeatMap::default() },
+            timeline: timeline(state),
             host: host_view(state),
             turns,
             skipped: state.skipped.clone(),
@@ -241,6 +257,7 @@ impl Collector {
         let seconds = end.map_or(whole_ns, |e| e.measured_ns) as f64 / 1e9;
         let total = OpSummary::over(&counted.stats.total(), seconds);
         let in_flight_s = total.service.sum_ns() as f64 / 1e9;
+        let flushes = state.end.as_ref().and_then(|e| e.flushes.iter().find(|f| f.job as usize == index));
         JobSummary {
             name: job.name.clone(),
             load: Load::from(job.pacing),
@@ -251,6 +268,7 @@ impl Collector {
             outstanding_asked: self.outstanding_asked(job),
             due: end.and_then(|e| e.due),
             reconnects: counted.reconnects,
+            flush: flushes.map(|flushes| OpSummary::over(&flushes.stats, seconds)),
             total,
         }
     }
@@ -340,6 +358,22 @@ fn forget_rates(job: &mut JobSummary, state: &StepState) {
     job.outstanding_effective = 0.0;
 }
 
+/// Times since the run began as times since the window began.
+fn timeline(state: &StepState) -> Timeline {
+    let Some(window_ns) = state.measure_ns else { return Timeline::default() };
+    let since = |ns: u64| (ns as f64 - window_ns as f64) / 1e9;
+    let shifted = |sample: &TimelineSample| TimelineSample {
+        t_s: sample.t_s - window_ns as f64 / 1e9,
+        ..sample.clone()
+    };
+    Timeline {
+        warmup_s: state.warmup_ns.map(since).filter(|s| *s < 0.0),
+        drain_s: state.drain_ns.map(since),
+        end_s: state.end_ns.map(since),
+        samples: state.samples.iter().map(shifted).collect(),
+    }
+}
+
 fn common_load(jobs: &[JobSummary]) -> Load {
     let mut loads = jobs.iter().map(|j| j.load);
     let first = loads.next().unwrap_or(Load::Closed);
@@ -355,6 +389,7 @@ fn cpu(state: &StepState, ops: u64) -> Cpu {
         host_busy_max: host.busy_max,
         steal: host.steal_ns / length,
         tester_ns: host.tester_ns,
+        tester_system: None,
     });
     // Another tool's file that does not say it has all zeros, which no measurement has.
     let ended = state.end.as_ref().map(|e| e.cpu).filter(|cpu| *cpu != StepCpu::default());

@@ -104,6 +104,8 @@ pub struct Cell {
     pub mean_ms: Option<f64>,
     /// 99th percentile, ms.
     pub p99_ms: Option<f64>,
+    /// Shares of the I/Os with the latency that they do not exceed, ms; may be empty.
+    pub curve_ms: Vec<(f64, f64)>,
     /// Repetitions that have this test.
     pub repeats: usize,
     /// Standard deviation of the repetitions over their mean; `None` for a single one.
@@ -308,12 +310,20 @@ fn cell(rows: &[&Row]) -> Option<Cell> {
         mib_per_s: of(&|r| Some(r.mib_per_s)).unwrap_or(0.0),
         mean_ms: of(&|r| r.mean_ms),
         p99_ms: of(&|r| r.p99_ms.map(|p| p.value)),
+        curve_ms: curve(rows),
         repeats: rows.len(),
         cv: (rows.len() > 1).then(|| deviation(&iops) / mean(&iops)),
         expected: first.expected,
         is_bound: first.is_bound,
         against: None,
     })
+}
+
+/// The latency curves of the repetitions as one, as far as all of them reach.
+fn curve(rows: &[&Row]) -> Vec<(f64, f64)> {
+    let shortest = rows.iter().map(|row| row.curve_ms.len()).min().unwrap_or(0);
+    let at = |index: usize| -> Vec<f64> { rows.iter().map(|row| row.curve_ms[index].1).collect() };
+    (0..shortest).map(|index| (rows[0].curve_ms[index].0, geometric_mean(&at(index)))).collect()
 }
 
 /// Zeroes would take everything with them; a mean of them is what is left to say.

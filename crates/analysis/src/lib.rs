@@ -10,9 +10,11 @@
 #![forbid(unsafe_code)]
 
 mod array_region;
+mod cache_probe;
 mod case;
 mod collector;
 pub mod compare;
+mod curve;
 pub mod diagnose;
 pub mod estimate;
 mod expected;
@@ -25,12 +27,18 @@ mod rules;
 mod series;
 mod shape;
 pub mod sizing;
+mod steadiness;
 mod summary;
+mod timeline;
 mod verdict;
 
 pub use array_region::{ArrayRegion, array_region};
+pub use cache_probe::{
+    Absorption, CacheProbe, FlushCost, FlushMeaning, FoundCache, Touch, WorkingSet, cache_probe,
+};
 pub use case::{Case, JobCase, Measured, Medium, Modelled};
 pub use collector::Collector;
+pub use curve::{CurveMaximum, DepthCurve, DepthPoint, LoadCurve, LoadPoint, depth_curves, load_curves};
 pub use expected::{Judgement, judge, judge_published};
 pub use finding::{Evidence, Finding, Severity};
 pub use limit::{Certainty, LimitKind, RunLimits, StepLimit, limits};
@@ -43,8 +51,10 @@ pub use rules::gaps::gap_in_fill;
 pub use rules::settings::{SlowSetting, slow_lun_settings, slow_nfs_settings};
 pub use rules::{disturbed_steps, findings, rule_name};
 pub use series::Point;
+pub use steadiness::{FiveParts, five_parts};
 pub use summary::{
     Cpu, DiskUse, HostView, JobSummary, Load, OpSummary, RunStatus, RunSummary, StepSummary, TcpPoint,
     TcpSummary,
 };
+pub use timeline::{HeatMap, Timeline, TimelineSample};
 pub use verdict::{Agreement, RunVerdict, Verdict};

@@ -243,7 +243,9 @@ fn link(case: StepCase<'_>) -> Option<Suspect> {
 }
 
 fn flush(case: StepCase<'_>, members: &[&MemberFacts]) -> Option<Suspect> {
-    let is_sync = members.iter().all(|m| m.sync || m.nfs.as_ref().is_some_and(|nfs| nfs.sync == "file"));
+    let is_asked = case.plan.jobs.iter().all(|job| job.sync);
+    let is_sync =
+        is_asked || members.iter().all(|m| m.sync || m.nfs.as_ref().is_some_and(|nfs| nfs.sync == "file"));
     (is_sync && case.step.write.ops * 2 > case.step.total.ops).then_some(())?;
     let mean_us = case.step.write.service.mean_ns()? / 1e3;
     let evidence = format!("each write waits until it is durable, {mean_us:.0} µs on average");

@@ -9,11 +9,13 @@
 mod cache;
 pub(crate) mod catalogue;
 mod cost;
+mod flush;
 pub(crate) mod gaps;
 mod host;
 mod identity;
 mod link;
 mod load;
+mod memory;
 mod network;
 mod nfs;
 mod pairs;

@@ -10,6 +10,8 @@ use assay_record::{Interval, Latency, OpStats};
 use assay_spec::units::MIB;
 use serde::Serialize;
 
+use crate::timeline::HeatMap;
+
 const SECOND_NS: u64 = 1_000_000_000;
 /// Distributions of this many latest seconds are kept whole (36 KiB each); of older ones mean and two percentiles are.
 const WHOLE_SECONDS: u64 = 16;
@@ -48,6 +50,10 @@ struct Second {
     bytes: f64,
     errors: u64,
     service: Option<Box<Latency>>,
+    /// What was waited for, where that differs from the service time.
+    response: Option<Box<Latency>>,
+    /// Of a second whose distributions are no longer kept.
+    heat: Vec<(i32, u64)>,
     settled: Option<Times>,
 }
 
@@ -85,7 +91,8 @@ impl Series {
         let old = self.seconds.range_mut(..newest.saturating_sub(WHOLE_SECONDS));
         for (_, second) in old.rev().take_while(|(_, s)| s.service.is_some()) {
             second.settled = second.times();
-            second.service = None;
+            second.heat = second.rungs();
+            (second.service, second.response) = (None, None);
         }
     }
 
@@ -99,6 +106,10 @@ impl Series {
             sum += slice.bytes * overlap as f64 / (end - start).max(1) as f64;
         }
         sum
+    }
+
+    pub(crate) fn heat(&self) -> HeatMap {
+        HeatMap { seconds: self.seconds.values().map(Second::rungs).collect() }
     }
 
     pub(crate) fn points(&self) -> Vec<Point> {
@@ -131,7 +142,24 @@ impl Second {
         self.bytes += total.bytes as f64 * share;
         if is_most && self.settled.is_none() {
             self.service.get_or_insert_default().merge(&total.service);
+            if let Some(response) = &total.response {
+                self.response.get_or_insert_default().merge(response);
+            }
         }
+    }
+
+    /// How many I/Os took about how long, by the rungs of a heat map.
+    fn rungs(&self) -> Vec<(i32, u64)> {
+        let Some(waited) = self.response.as_ref().or(self.service.as_ref()) else { return self.heat.clone() };
+        let mut rungs: Vec<(i32, u64)> = Vec::new();
+        for (ns, count) in waited.buckets() {
+            let rung = HeatMap::rung(ns as f64);
+            match rungs.last_mut().filter(|(last, _)| *last == rung) {
+                Some((_, sum)) => *sum += count,
+                None => rungs.push((rung, count)),
+            }
+        }
+        rungs
     }
 
     fn times(&self) -> Option<Times> {

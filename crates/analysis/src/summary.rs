@@ -8,6 +8,7 @@ use assay_spec::{Pacing, units::MIB};
 use serde::{Deserialize, Serialize};
 
 use crate::series::Point;
+use crate::timeline::{HeatMap, Timeline};
 
 /// A whole run, or what there is of it so far.
 #[derive(Debug, Clone)]
@@ -119,6 +120,10 @@ pub struct StepSummary {
     pub gaps: Vec<Gap>,
     /// Second by second.
     pub series: Vec<Point>,
+    /// Latencies second by second; empty where there is no result.
+    pub heat: HeatMap,
+    /// Phases and host samples around the window.
+    pub timeline: Timeline,
     /// Host samples of the step.
     pub host: HostView,
     /// The tester's own loop.
@@ -157,6 +162,8 @@ pub struct JobSummary {
     pub due: Option<u64>,
     /// Drains followed by a reopen.
     pub reconnects: u64,
+    /// Flushes between writes, where the job makes them; in no other number.
+    pub flush: Option<OpSummary>,
 }
 
 /// The TCP connections to one portal during the measured window, from samples of about a second.

@@ -6,12 +6,16 @@ use assay_spec::units::{PerSecond, SizeSpec};
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+mod curve;
 mod diagnose;
 mod model;
+mod probe;
 mod results;
 
+pub(crate) use curve::*;
 pub(crate) use diagnose::*;
 pub(crate) use model::*;
+pub(crate) use probe::*;
 pub(crate) use results::*;
 
 /// Put your storage to the test: measure files, disks, iSCSI LUNs and NFS exports with the suites people compare by.
@@ -45,6 +49,10 @@ pub(crate) enum Verb {
     Run(RunArgs),
     /// Find out what limits a load: experiments that each change one thing, until one explanation is probable enough.
     Diagnose(DiagnoseArgs),
+    /// Find the highest rate of a target, then measure response times at 10 to 95 % of it: the load curve.
+    Curve(CurveArgs),
+    /// Look for caches in front of a target: their sizes, how much they absorb, whether a flush reaches the disk.
+    ProbeCache(ProbeCacheArgs),
     /// List the suites that ship with Assay, or print one.
     Suites(SuitesArgs),
     /// Show what targets are, and whether they can be written to, without any load.
@@ -197,6 +205,8 @@ pub(crate) struct RunArgs {
     /// Run the plan of another tool without what Assay does not support in it.
     #[arg(long)]
     pub(crate) lenient: bool,
+    #[command(flatten)]
+    pub(crate) stated: StatedArgs,
     #[command(flatten)]
     pub(crate) io: IoArgs,
     #[command(flatten)]

@@ -16,7 +16,7 @@ use assay_model::quantity::Bounds;
 use assay_model::resolved::Tables;
 use assay_model::validate::median;
 use assay_model::workload::Workload;
-use assay_record::RunHeader;
+use assay_record::{RunHeader, StatedMemory};
 use assay_report::prediction::interval;
 use assay_spec::units::Nanos;
 use assay_spec::{Address, Overrides, Plan, PlanFile};
@@ -60,6 +60,7 @@ pub(crate) fn calibrate(args: &CalibrateArgs) -> anyhow::Result<Exit> {
             label: Some(label),
             note: None,
             array: None,
+            stated: StatedMemory::default(),
             too_small: too_small(args.size),
             diagnosis: None,
         };

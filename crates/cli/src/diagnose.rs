@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::bail;
 use assay_analysis::diagnose::{WritesAllowed, validate, validation_markdown};
+use assay_record::StatedMemory;
 use assay_report::text::wrap;
 use assay_report::{Meta, diagnosis};
 use assay_spec::suites::SUITES;
@@ -50,6 +51,7 @@ pub(crate) fn diagnose(args: &DiagnoseArgs) -> anyhow::Result<Exit> {
         label: args.label.as_deref(),
         note: None,
         array: None,
+        stated: StatedMemory::default(),
         too_small: too_small(args.size),
         diagnosis: Some(Budget { seconds: budget_s, load: name, writes }),
     };

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
-use assay_interop::results::{ImportedResult, fio_json, hdr, iometer_csv, openmetrics, table};
+use assay_interop::results::{self, ImportedResult, fio_json, hdr, iometer_csv, openmetrics, parquet, table};
 use assay_record::{Event, RunHeader};
 use assay_spec::suites::suite;
 use assay_store::Store;
@@ -26,22 +26,40 @@ pub(crate) fn export(args: &ExportArgs) -> anyhow::Result<Exit> {
         ExportFormat::FioJson => export_results(args, fio_json::export),
         ExportFormat::Openmetrics => export_results(args, openmetrics::export),
         ExportFormat::Hdr => export_results(args, hdr::export),
+        ExportFormat::Parquet => export_parquet(args),
     }
 }
 
 /// Writes the results of a run in the form of another tool.
 fn export_results(args: &ExportArgs, form: fn(&RunHeader, &[Event]) -> String) -> anyhow::Result<Exit> {
-    let path = Path::new(&args.run);
-    let (header, events) = if is_export(path) {
-        let exported = read(path)?;
-        (exported.header, exported.events)
-    } else {
-        let store = existing_store(&args.store)?;
-        let run = store.find(&args.run)?;
-        (store.header(&run)?, store.load(&run)?)
-    };
+    let (header, events) = run_named(args)?;
     write_text(args, &form(&header, &events))?;
     Ok(Exit::Done)
+}
+
+/// Writes the intervals of a run with their histograms.
+fn export_parquet(args: &ExportArgs) -> anyhow::Result<Exit> {
+    let Some(path) = args.output.as_deref().filter(|path| *path != Path::new("-")) else {
+        bail!("a Parquet file is no text; name the file to write, for example -o run.parquet");
+    };
+    let output = Output::check(path, OutputKind::Text, Kept::of(&args.store, &[]), None)?;
+    let (header, events) = run_named(args)?;
+    let bytes = parquet::export(&header, &events);
+    output.write_bytes(&bytes, None).map_err(|error| Failed::new(Exit::Errors, error))?;
+    note!("written to {output}");
+    Ok(Exit::Done)
+}
+
+/// The run of the store, or of a file of `assay export`.
+fn run_named(args: &ExportArgs) -> anyhow::Result<(RunHeader, Vec<Event>)> {
+    let path = Path::new(&args.run);
+    if is_export(path) {
+        let exported = read(path)?;
+        return Ok((exported.header, exported.events));
+    }
+    let store = existing_store(&args.store)?;
+    let run = store.find(&args.run)?;
+    Ok((store.header(&run)?, store.load(&run)?))
 }
 
 /// Writes the plan of a run, a suite or a plan file for Iometer.
@@ -100,7 +118,23 @@ fn export_events(args: &ExportArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
+/// Prints a table as a file of published measurements.
+fn publish(args: &ImportArgs) -> anyhow::Result<Exit> {
+    let [path] = args.files.as_slice() else { bail!("--published takes one table") };
+    let name = path.display().to_string();
+    let text = assay_interop::decode(&name, &crate::foreign::bytes_of(path)?)?;
+    let toml = table::published(&name, &text)?;
+    // It must read back as what it is to become.
+    assay_model::published::parse(&name, &toml)
+        .with_context(|| format!("{name} gives no published table"))?;
+    say(&toml)?;
+    Ok(Exit::Done)
+}
+
 pub(crate) fn import(args: &ImportArgs) -> anyhow::Result<Exit> {
+    if args.published {
+        return publish(args);
+    }
     // All files are understood before anything is stored.
     let all: Vec<Import> = args.files.iter().map(|path| understood(path)).collect::<Result<_, _>>()?;
     let store = open_store(&args.store)?;
@@ -136,16 +170,11 @@ fn understood(path: &Path) -> anyhow::Result<Import> {
     let name = path.display().to_string();
     let bytes = crate::foreign::bytes_of(path)?;
     let text = assay_interop::decode(&name, &bytes)?;
-    let result = if fio_json::is_results(&text) {
-        fio_json::import(&name, &text)?
-    } else if iometer_csv::is_results(&text) {
-        iometer_csv::import(&name, &text)?
-    } else if table::is_table(&text) {
-        table::import(&name, &text)?
-    } else {
+    let Some(result) = results::import(&name, &text)? else {
         bail!(
-            "{name} is neither a file of assay export nor results of fio (--output-format=json+) or Iometer (CSV); a \
-             table needs the titles system,test,MiB/s,IOPS,avg ms,max ms"
+            "{name} is neither a file of assay export nor results of fio (--output-format=json+), Iometer (CSV), \
+             DiskSpd, SQLIO, CrystalDiskMark, dd or iostat -x; a table needs the titles system,test,MiB/s,IOPS,avg \
+             ms,max ms"
         );
     };
     Ok(Import::Result(Box::new(result)))

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, bail};
 use assay_interop::fio::{self, Surroundings};
-use assay_interop::{ImportOptions, ImportedPlan, Strictness, TEXT_BYTES_MAX, command, icf};
+use assay_interop::{ImportOptions, ImportedPlan, Strictness, TEXT_BYTES_MAX, command, icf, vdbench};
 use assay_report::text::wrap;
 use assay_spec::PlanFile;
 use assay_spec::suites::suite;
@@ -50,6 +50,12 @@ pub(crate) fn read(word: &str, options: &ImportOptions) -> anyhow::Result<Option
     };
     if word.to_lowercase().ends_with(".icf") || icf::is_icf(&text) {
         return Ok(Some(icf::import(word, &text, options)?));
+    }
+    if command::is_profile(&text) {
+        return Ok(Some(command::import_profile(word, &text, options)?));
+    }
+    if vdbench::is_parameter_file(&text) {
+        return Ok(Some(vdbench::import(word, &text, &surroundings, options)?));
     }
     if is_foreign(word) || fio::is_job_file(&text) {
         return Ok(Some(fio::import(word, &text, &surroundings, options)?));
@@ -161,8 +167,8 @@ pub(crate) fn convert(args: &ConvertArgs) -> anyhow::Result<Exit> {
     let Some(imported) = read(&args.file, &options)? else {
         open(Path::new(&args.file), FOREIGN)?;
         bail!(
-            "{} is not a file of a tool that Assay knows: Iometer (.icf), fio (job files), or a command line of \
-             DiskSpd or SQLIO",
+            "{} is not a file of a tool that Assay knows: Iometer (.icf), fio (job files), DiskSpd (XML profiles), \
+             vdbench (parameter files), or a command line of DiskSpd or SQLIO",
             args.file
         );
     };

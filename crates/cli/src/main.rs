@@ -12,6 +12,7 @@ mod check_lun;
 mod check_nfs;
 mod check_text;
 mod compare;
+mod curve;
 mod diagnose;
 mod discovery;
 mod exit;
@@ -23,6 +24,7 @@ mod open_store;
 mod output;
 mod overhead;
 mod predict;
+mod probe_cache;
 mod program;
 mod progress;
 mod published;
@@ -82,6 +84,8 @@ fn parsed(typed: &[String]) -> Cli {
 fn verb(verb: &Verb) -> anyhow::Result<Exit> {
     match verb {
         Verb::Run(args) => run::run(args),
+        Verb::Curve(args) => curve::curve(args),
+        Verb::ProbeCache(args) => probe_cache::probe_cache(args),
         Verb::Suites(args) => suites::suites(args),
         Verb::Diagnose(args) => diagnose::diagnose(args),
         Verb::Check(args) => check::check(args),

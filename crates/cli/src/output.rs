@@ -162,11 +162,16 @@ impl Output {
 
     /// Writes a file under a temporary name beside it, and renames that. `run` is the run in it.
     pub(crate) fn write(&self, text: &str, run: Option<&str>) -> anyhow::Result<()> {
+        self.write_bytes(escape::visible(text).as_bytes(), run)
+    }
+
+    /// The same of what is no text.
+    pub(crate) fn write_bytes(&self, bytes: &[u8], run: Option<&str>) -> anyhow::Result<()> {
         // What is there now need not be what was there when a run began.
         let (path, old) = self.may_write(run)?;
         let part = beside(&path, &format!(".{}.part", std::process::id()));
         let written = File::create_new(&part).and_then(|mut file| {
-            file.write_all(escape::visible(text).as_bytes())?;
+            file.write_all(bytes)?;
             if let Some(old) = &old {
                 file.set_permissions(old.permissions())?;
             }

@@ -83,6 +83,7 @@ fn measure(plan: &Plan) -> anyhow::Result<Vec<Cost>> {
         targets: prepared.facts(),
         host,
         array: None,
+        stated: Default::default(),
         imported: None,
         diagnosis: None,
     };

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -13,9 +14,9 @@ use assay_interop::ImportedPlan;
 use assay_prepare::{
     BlankChoice, Closed, FillChoice, IoChoice, PrepareError, PrepareOptions, PreparedTargets, TooSmall,
 };
-use assay_record::{Event, MemberKind, RunEvent, RunHeader, Warning};
+use assay_record::{Event, MemberKind, RunEvent, RunHeader, StatedMemory, Warning};
+use assay_report::text::TextOptions;
 use assay_sim::{SimulatedArrays, Truth};
-use assay_spec::suites::suite;
 use assay_spec::units::{PerSecond, SizeSpec};
 use assay_spec::{Address, Overrides, Plan, PlanFile, without_secret};
 use assay_store::Store;
@@ -24,7 +25,7 @@ use assay_target::{Caching, Durability, STOP_LIMIT, StopPatience};
 use crate::args::{Form, Io, IoArgs, RunArgs, StoreArgs};
 use crate::diagnose::{Budget, Chooser};
 use crate::exit::{Exit, Failed};
-use crate::foreign::{ForeignOrder, is_foreign};
+use crate::foreign::ForeignOrder;
 use crate::keep::Keeper;
 use crate::look::looks_like_target;
 use crate::open_store::open_store;
@@ -33,7 +34,7 @@ use crate::progress::Progress;
 use crate::render::{Page, Rendered as _};
 use crate::signals::{Stage, enter, stop_on_signals, terminal_is_closed};
 use crate::stored::judged;
-use crate::suites::plan_file;
+use crate::suites::{is_plan, plan_file};
 use crate::targets::array_of_run;
 use crate::terminal::{error_options, note, say};
 use crate::truth;
@@ -47,6 +48,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
         label: args.label.as_deref(),
         note: args.note.as_deref(),
         array: None,
+        stated: args.stated.memory(),
         too_small: too_small(args.size),
         diagnosis: None,
     };
@@ -55,7 +57,16 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     let array = array_of_run(args.array.as_deref(), &targets, &store)?;
     let order = Order { array, ..order };
     let done = execute(order, &args.io, &store, &stop_on_signals()?)?;
-    let printed = tell(args, &done, output.as_ref());
+    let telling = Telling {
+        label: args.label.as_deref(),
+        note: args.note.as_deref(),
+        form: args.view.form(),
+        options: args.view.options(),
+    };
+    let printed = tell(telling, &done, output.as_ref());
+    if telling.form != Form::Json {
+        offer_diagnosis(args, &done);
+    }
     done.end(printed)
 }
 
@@ -72,6 +83,8 @@ pub(crate) struct Order<'o> {
     pub(crate) note: Option<&'o str>,
     /// Text of the array file of the targets.
     pub(crate) array: Option<String>,
+    /// Memory that may answer in place of the disks.
+    pub(crate) stated: StatedMemory,
     /// What to do if a target is smaller than the plan asks for.
     pub(crate) too_small: TooSmall,
     /// Time for a diagnosis of the plan's only step; `None`: the plan is run as it is.
@@ -131,7 +144,7 @@ pub(crate) fn execute(
             return Err(Failed::new(Exit::Errors, error).into());
         }
     };
-    header.array = order.array;
+    (header.array, header.stated) = (order.array, order.stated);
     let ready = match order.diagnosis {
         Some(budget) => budget.ready(&mut header, run_targets(&targets)),
         None => run_targets(&targets),
@@ -228,7 +241,6 @@ fn plan(args: &RunArgs, imported: Option<&ImportedPlan>) -> anyhow::Result<Plan>
 
 /// The plan comes first: a target in its place, or no target at all, is answered with the command that was meant.
 fn check_order(args: &RunArgs) -> anyhow::Result<()> {
-    let is_plan = |word: &str| suite(word).is_some() || word.ends_with(".toml") || is_foreign(word);
     let plan_first = args.targets.iter().find(|word| is_plan(word)).filter(|_| !is_plan(&args.plan));
     match (plan_first, args.targets.first()) {
         (Some(plan), _) => {
@@ -269,6 +281,15 @@ pub(crate) enum StepLength {
 
 /// Returns the plan or suite of that name, with the changes of the command line.
 pub(crate) fn resolve(name: &str, choice: &Choice<'_>) -> anyhow::Result<Plan> {
+    let file = match choice.imported {
+        Some(imported) => PlanFile::parse(name, &imported.plan)?,
+        None => plan_file(name)?,
+    };
+    Ok(file.resolve(&overrides(choice)?)?)
+}
+
+/// Returns the changes of the command line as a plan takes them.
+pub(crate) fn overrides(choice: &Choice<'_>) -> anyhow::Result<Overrides> {
     let mut overrides = Overrides::default();
     for assignment in choice.set {
         overrides.set(assignment)?;
@@ -278,11 +299,7 @@ pub(crate) fn resolve(name: &str, choice: &Choice<'_>) -> anyhow::Result<Plan> {
     }
     (overrides.size, overrides.seed) = (choice.size, choice.seed);
     (overrides.quick, overrides.only) = (choice.pace == StepLength::Quick, choice.only.to_vec());
-    let file = match choice.imported {
-        Some(imported) => PlanFile::parse(name, &imported.plan)?,
-        None => plan_file(name)?,
-    };
-    Ok(file.resolve(&overrides)?)
+    Ok(overrides)
 }
 
 fn addresses(targets: &[String]) -> anyhow::Result<Vec<Address>> {
@@ -297,11 +314,21 @@ fn addresses(targets: &[String]) -> anyhow::Result<Vec<Address>> {
 /// Refuses before the run what would fail after it, and targets and reports that would overwrite the store. Returns
 /// where the report goes.
 fn check_paths(args: &RunArgs, targets: &[String]) -> anyhow::Result<Option<Output>> {
+    check_output(args.output.as_deref(), targets, &args.store, args.view.form())
+}
+
+/// The same for any verb that runs a plan.
+pub(crate) fn check_output(
+    output: Option<&Path>,
+    targets: &[String],
+    store: &StoreArgs,
+    form: Form,
+) -> anyhow::Result<Option<Output>> {
     let targets = addresses(targets)?;
-    refuse_store(&targets, &args.store)?;
-    let Some(path) = &args.output else { return Ok(None) };
-    let output = Output::check_named(path, Kept::of(&args.store, &targets), None)?;
-    if args.view.form() != Form::Text && output.is_stdout() {
+    refuse_store(&targets, store)?;
+    let Some(path) = output else { return Ok(None) };
+    let output = Output::check_named(path, Kept::of(store, &targets), None)?;
+    if form != Form::Text && output.is_stdout() {
         bail!("-o - and the format both print to standard output; give the report a file");
     }
     Ok(Some(output))
@@ -380,6 +407,7 @@ fn header(store: &Store, plan: Plan, targets: &PreparedTargets) -> anyhow::Resul
         targets: targets.facts(),
         host: assay_host::host_facts(),
         array: None,
+        stated: StatedMemory::default(),
         imported: None,
         diagnosis: None,
     })
@@ -449,21 +477,30 @@ fn closed_terminal() -> Warning {
     }
 }
 
+/// How a result is printed.
+#[derive(Clone, Copy)]
+pub(crate) struct Telling<'t> {
+    pub(crate) label: Option<&'t str>,
+    pub(crate) note: Option<&'t str>,
+    pub(crate) form: Form,
+    pub(crate) options: TextOptions,
+}
+
 /// Writes the report, then prints the result: a closed terminal must not cost the report.
-fn tell(args: &RunArgs, done: &Done, output: Option<&Output>) -> anyhow::Result<Exit> {
+pub(crate) fn tell(telling: Telling<'_>, done: &Done, output: Option<&Output>) -> anyhow::Result<Exit> {
     let Done { header, collector, truths, .. } = done;
     let summary = collector.summary();
     let (findings, judgement) = judged(header, &summary)?;
     let meta = assay_report::Meta {
-        label: args.label.as_deref(),
-        note: args.note.as_deref(),
+        label: telling.label,
+        note: telling.note,
         lost: None,
         judgement: judgement.as_ref(),
     };
     let page = Page { header, summary: &summary, findings: &findings, meta };
     // A report that cannot be written must not cost the result on the terminal.
     let written = output.map_or(Ok(()), |output| page.write(output, "report"));
-    match args.view.form() {
+    match telling.form {
         Form::Json => {
             let mut document = page.document();
             if !truths.is_empty() {
@@ -472,7 +509,7 @@ fn tell(args: &RunArgs, done: &Done, output: Option<&Output>) -> anyhow::Result<
             say(&format!("{document:#}\n"))?;
         }
         form => {
-            let mut text = page.printed(form, args.view.options());
+            let mut text = page.printed(form, telling.options);
             if form == Form::Text {
                 text.push_str(&truth::text(header, &summary, truths));
             }
@@ -484,12 +521,16 @@ fn tell(args: &RunArgs, done: &Done, output: Option<&Output>) -> anyhow::Result<
                 let says = format!("stored as run {}: assay show {0}, assay report {0}", header.run);
                 note!("{}", assay_report::text::wrap(&says, error_options().width, "  "));
             }
-            if let Some(command) = diagnosis_offered(args, header, &summary) {
-                note!("what limits it is not settled; experiments would tell: {command}");
-            }
         }
     }
     written.map(|()| exit_of(&summary)).map_err(|error| Failed::new(Exit::Errors, error).into())
+}
+
+/// Says which experiments would tell what limits the run, where its own numbers do not.
+fn offer_diagnosis(args: &RunArgs, done: &Done) {
+    if let Some(command) = diagnosis_offered(args, &done.header, &done.collector.summary()) {
+        note!("what limits it is not settled; experiments would tell: {command}");
+    }
 }
 
 /// Returns the command of the diagnosis of a step whose limit is not shown by a number of the run, or has a second

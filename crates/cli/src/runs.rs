@@ -93,7 +93,30 @@ pub(crate) fn show(args: &ShowArgs) -> anyhow::Result<Exit> {
         return crate::published::show(name, args.view.form());
     }
     let stored = Stored::named(&args.store, &args.run)?;
+    if let Some(every) = args.series {
+        return show_series(&stored, every, args);
+    }
     say(&stored.page().printed(args.view.form(), args.view.options()))?;
+    Ok(Exit::Done)
+}
+
+/// Prints the measured windows over time.
+fn show_series(stored: &Stored, every: assay_spec::units::Nanos, args: &ShowArgs) -> anyhow::Result<Exit> {
+    let every_s = every.0 as f64 / 1e9;
+    if every_s < 1.0 {
+        bail!("--series {every}: results are kept for each second; give 1s or more");
+    }
+    let table = assay_report::series::table(&stored.summary.steps, every_s);
+    let format = match args.view.form() {
+        Form::Text => Format::Text(args.view.options().width),
+        Form::Csv => Format::Csv,
+        Form::Md => Format::Markdown,
+        Form::Bbcode => Format::BbCode,
+        Form::Json => {
+            bail!("--series has no JSON of its own: assay show {} --json has `series`, each second", args.run)
+        }
+    };
+    say(&table.render(format))?;
     Ok(Exit::Done)
 }
 

@@ -32,6 +32,12 @@ pub(crate) fn suites(args: &SuitesArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
+/// Whether a word can only be meant as a plan: a suite, a plan file, or a plan of another tool.
+pub(crate) fn is_plan(word: &str) -> bool {
+    let is_file = word.ends_with(".toml") && !word.starts_with("sim:");
+    suite(word).is_some() || is_file || crate::foreign::is_foreign(word)
+}
+
 fn names() -> Vec<&'static str> {
     SUITES.iter().map(|s| s.name).collect()
 }

@@ -1,11 +1,11 @@
 //! Whether a step can run on the targets at hand: sizes against blocks, slices against spans, buffers against memory.
 
 use assay_spec::units::Bytes;
-use assay_spec::{Job, Semantics, Step};
+use assay_spec::{Access, Job, Semantics, Step};
 use assay_target::IoBuf;
 
 use crate::flights::depth;
-use crate::planner::least_span;
+use crate::planner::{least_span, usable};
 use crate::prefilled::{size_max, spare_buffers};
 use crate::tally::Tally;
 
@@ -33,6 +33,10 @@ pub(crate) struct JobTargets {
     pub(crate) depth_max: u32,
     /// Memory that I/O buffers may take, bytes.
     pub(crate) memory_bytes: u64,
+    /// Why it cannot be flushed between writes, if it cannot.
+    pub(crate) flush_refusal: Option<&'static str>,
+    /// Why its blocks cannot be trimmed, if they cannot.
+    pub(crate) trim_refusal: Option<&'static str>,
 }
 
 /// What sets the smallest I/O of a target.
@@ -51,8 +55,10 @@ pub(crate) fn fit(step: &Step, semantics: Semantics, places: &[JobTargets]) -> F
 }
 
 fn job_misfit(job: &Job, semantics: Semantics, place: &JobTargets) -> Option<String> {
-    block_misfit(job, semantics, place)
+    ability_misfit(job, place)
+        .or_else(|| block_misfit(job, semantics, place))
         .or_else(|| transfer_misfit(job, place))
+        .or_else(|| window_misfit(job, place))
         .or_else(|| span_misfit(job, semantics, place))
         .or_else(|| depth_misfit(job, semantics, place))
 }
@@ -106,9 +112,52 @@ fn transfer_misfit(job: &Job, place: &JobTargets) -> Option<String> {
     })
 }
 
+/// What the kind of target cannot do at all.
+fn ability_misfit(job: &Job, place: &JobTargets) -> Option<String> {
+    let flush = place.flush_refusal.filter(|_| job.flush.is_some()).map(|why| ("flush", why));
+    let trim = place.trim_refusal.filter(|_| job.mix.iter().any(Access::trims)).map(|why| ("trim", why));
+    flush.or(trim).map(|(what, why)| format!("{} cannot {what} between reads and writes: {why}", place.name))
+}
+
+/// A window, or zones of given sizes, that reach beyond the end.
+fn window_misfit(job: &Job, place: &JobTargets) -> Option<String> {
+    let smallest = place.spans.iter().copied().min().unwrap_or(0);
+    let used = job.window.of(smallest);
+    if used.end > smallest {
+        return Some(format!(
+            "the window ({}) ends at {} of {}, which has {}; use a larger --size or a smaller `window`",
+            job.window,
+            Bytes(used.end),
+            place.name,
+            Bytes(smallest)
+        ));
+    }
+    let bytes = used.end.saturating_sub(used.start);
+    let line = job.mix.iter().find(|line| line.distribution.exceeds(bytes))?;
+    Some(format!(
+        "the zones ({}) need more than the {} of {} that the job uses; use a larger --size or smaller zones",
+        line.distribution,
+        Bytes(bytes),
+        place.name
+    ))
+}
+
 fn span_misfit(job: &Job, semantics: Semantics, place: &JobTargets) -> Option<String> {
     let least = least_span(job, semantics, place.block_bytes);
     let smallest = place.spans.iter().copied().min().unwrap_or(0);
+    let used = usable(job, semantics, place.block_bytes, smallest);
+    if smallest >= least && used < least {
+        return Some(format!(
+            "{} with I/Os of up to {} {} at least {}; the window ({}) of {} leaves {}; use a larger `window`",
+            if job.workers == 1 { "one worker".to_owned() } else { format!("{} workers", job.workers) },
+            job.size_max(),
+            if job.workers == 1 { "needs" } else { "need" },
+            Bytes(least),
+            job.window,
+            place.name,
+            Bytes(used)
+        ));
+    }
     (smallest < least).then(|| {
         format!(
             "{} with I/Os of up to {} {} at least {} of {}, which has {}; use a larger --size",
@@ -176,6 +225,8 @@ mod tests {
             name: "t.dat".into(),
             depth_max: 256,
             memory_bytes: 1 << 30,
+            flush_refusal: Some("it never can"),
+            trim_refusal: None,
         };
         let step = &plan.tests[0].steps[0];
         let places: Vec<JobTargets> = step.jobs.iter().map(|_| place()).collect();
@@ -188,6 +239,28 @@ mod tests {
     #[test]
     fn what_fits_is_not_refused() {
         assert_eq!(misfit("access = [{ size = 4096 }]\nworkers = 4", 4096, 4 * 4096), None);
+    }
+
+    #[test]
+    fn windows_zones_and_flushes_that_do_not_fit_are_refused() {
+        let line = "access = [{ size = 4096 }]";
+        let beyond =
+            misfit(&format!("{line}\nwindow = {{ offset = \"1MiB\", size = \"1MiB\" }}"), 512, 1 << 20);
+        assert!(
+            beyond.unwrap().starts_with("the window (1MiB from 1MiB) ends at 2MiB of t.dat, which has 1MiB")
+        );
+        let narrow = misfit(&format!("{line}\nworkers = 4\nwindow = {{ size = \"8KiB\" }}"), 512, 1 << 20);
+        assert!(narrow.unwrap().contains("the window (8KiB from 0B) of t.dat leaves 8KiB"));
+        assert_eq!(misfit(&format!("{line}\nwindow = {{ offset = \"50%\" }}"), 512, 1 << 20), None);
+        let zoned =
+            "access = [{ size = 4096, distribution = { zones = [{ share = 100, size = \"2MiB\" }] } }]";
+        assert!(
+            misfit(zoned, 512, 1 << 20)
+                .unwrap()
+                .starts_with("the zones (100 % in 2MiB) need more than the 1MiB")
+        );
+        let flushes = misfit(&format!("{line}\nflush = {{ every = 1 }}"), 512, 1 << 20).unwrap();
+        assert_eq!(flushes, "t.dat cannot flush between reads and writes: it never can");
     }
 
     #[test]

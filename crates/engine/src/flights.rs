@@ -14,6 +14,8 @@ use assay_target::{IoBuf, OpKind};
 pub(crate) enum Role {
     Request,
     Reply,
+    /// Between writes; no part of the mix.
+    Flush,
 }
 
 /// Whether the measured window has begun.
@@ -186,6 +188,7 @@ impl Flights {
                 connection.is_closing = connection.started >= self.reconnect_every;
             }
             Role::Reply => connection.owed -= 1,
+            Role::Flush => {}
         }
         self.in_flight += 1;
         self.counting_off_in_flight += u32::from(flight.counting == Counting::Off);
@@ -319,7 +322,7 @@ impl Flights {
         self.flights.iter().any(|f| {
             f.is_active
                 && f.member == member
-                && (kind == OpKind::Write || f.kind == OpKind::Write)
+                && (kind.changes() || f.kind.changes())
                 && f.offset_bytes < end
                 && offset_bytes < f.offset_bytes + u64::from(f.size_bytes)
         })

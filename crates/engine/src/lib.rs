@@ -8,12 +8,14 @@
 //! and logs nothing (a test with a counting allocator holds it to that).
 #![forbid(unsafe_code)]
 
+mod budget;
 mod clock;
 mod control;
 mod events;
 mod fill;
 mod fit;
 mod flights;
+mod flushing;
 mod pacer;
 mod paths;
 mod placement;
@@ -21,6 +23,7 @@ mod planner;
 mod prefilled;
 mod rng;
 mod run;
+mod sampler;
 mod stalls;
 mod stamp;
 mod step;

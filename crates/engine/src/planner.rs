@@ -5,10 +5,11 @@
 //! one cursor for each worker and member, shared by everything; a random I/O moves it, and what would run over the
 //! end starts at the beginning.
 
-use assay_spec::{Access, Job, Semantics};
+use assay_spec::{Access, Change, Job, Semantics};
 use assay_target::OpKind;
 
-use crate::rng::{IometerRng, Rng};
+use crate::rng::{IometerRng, Rng, derive};
+use crate::sampler::Sampler;
 
 /// The next I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +34,8 @@ pub(crate) struct PlannerSetup<'s> {
     /// True if random I/Os stay in the worker's own slice too, so that workers never meet (verify mode).
     pub(crate) exclusive: bool,
     pub(crate) seed: u64,
+    /// The same for all workers of a run: says which places of a member are the hot ones.
+    pub(crate) hot_seed: u64,
 }
 
 /// Draws I/Os by one of the two sets of rules.
@@ -60,6 +63,10 @@ struct Line {
     random_limit: u64,
     delay_ns: u64,
     burst: u32,
+    /// Consecutive I/Os from each random position.
+    sequence: u32,
+    /// What the line does where it does not read.
+    change: OpKind,
 }
 
 enum Rules {
@@ -75,10 +82,17 @@ enum Part {
 }
 
 /// Where random I/Os of one kind may begin: at `start` and at this many places after it, one alignment apart.
-#[derive(Clone, Copy)]
 struct Places {
     start: u64,
     count: u64,
+    sampler: Sampler,
+}
+
+/// A sequence of a line that is under way on a member.
+#[derive(Clone, Copy, Default)]
+struct Sequence {
+    left: u32,
+    next: u64,
 }
 
 /// A worker's part of a member.
@@ -86,6 +100,8 @@ struct Slice {
     /// By line: places of its requests and of its replies. Divisions take longer than all the rest of a draw, so they
     /// are done before the run.
     places: Vec<[Places; 2]>,
+    /// By line.
+    sequences: Vec<Sequence>,
     /// The sequential stream stays in here.
     stream: std::ops::Range<u64>,
 
@@ -93,7 +109,8 @@ struct Slice {
 }
 
 struct IometerMember {
-    span: u64,
+    start: u64,
+    end: u64,
 
     rng: IometerRng,
     offset: u64,
@@ -147,7 +164,7 @@ impl Planner {
             Rules::Assay { rng, .. } => chance(rng, line.read_limit),
             Rules::Iometer { members, .. } => iometer_chance(&mut members[member].rng, line.read_percent),
         };
-        let kind = if is_read { OpKind::Read } else { OpKind::Write };
+        let kind = if is_read { OpKind::Read } else { line.change };
         let offset_bytes = self.rules.place(line, self.line, Part::Request, member);
         Draw { access: index(self.line), kind, size_bytes: line.size_bytes, offset_bytes }
     }
@@ -163,7 +180,7 @@ impl Planner {
         }
         let kind = match kind {
             OpKind::Read => OpKind::Write,
-            OpKind::Write => OpKind::Read,
+            OpKind::Write | OpKind::Trim | OpKind::Flush(_) => OpKind::Read,
         };
         let offset_bytes = match &mut self.rules {
             Rules::Assay { .. } => self.rules.place(line, access as usize, Part::Reply, member),
@@ -188,7 +205,7 @@ impl Planner {
             Rules::Assay { members, .. } => members[member].cursor = members[member].stream.start,
             // Iometer keeps the size of the last I/O over a reopen: the first sequential one lands that much
             // behind the start.
-            Rules::Iometer { members, .. } => members[member].offset = 0,
+            Rules::Iometer { members, .. } => members[member].offset = members[member].start,
         }
     }
 }
@@ -200,9 +217,15 @@ impl Rules {
         match self {
             Self::Assay { rng, members } => {
                 let slice = &mut members[member];
-                if chance(rng, line.random_limit) {
-                    let Places { start, count } = slice.places[index][part as usize];
-                    start + line.align_bytes * rng.below(count)
+                if line.sequence > 1
+                    && let Some(offset) = slice.continued(line, index, part)
+                {
+                    offset
+                } else if chance(rng, line.random_limit) {
+                    let places = &slice.places[index][part as usize];
+                    let offset = places.start + line.align_bytes * places.sampler.draw(rng, places.count);
+                    slice.sequences[index] = Sequence { left: line.sequence - 1, next: offset + size };
+                    offset
                 } else {
                     slice.next(line, size)
                 }
@@ -213,6 +236,19 @@ impl Rules {
 }
 
 impl Slice {
+    /// Returns the position of the next I/O of a sequence; `None` where none is under way, or it has reached the last
+    /// place.
+    fn continued(&mut self, line: &Line, index: usize, part: Part) -> Option<u64> {
+        let (sequence, places) = (&mut self.sequences[index], &self.places[index][part as usize]);
+        let offset = align_up(sequence.next, line.align_bytes);
+        let last = places.start + line.align_bytes * places.count.saturating_sub(1);
+        if sequence.left == 0 || offset > last {
+            return None;
+        }
+        *sequence = Sequence { left: sequence.left - 1, next: offset + line.bytes(part) };
+        Some(offset)
+    }
+
     #[inline]
     fn next(&mut self, line: &Line, size: u64) -> u64 {
         let mut offset = align_up(self.cursor, line.align_bytes);
@@ -232,13 +268,13 @@ impl IometerMember {
     /// touched.
     fn seek(&mut self, line: &Line, size: u64) -> u64 {
         if iometer_chance(&mut self.rng, line.random_percent) {
-            self.offset = self.rng.below(self.span);
+            self.offset = self.start + self.rng.below(self.end - self.start);
         } else {
             self.offset += self.last_bytes;
         }
         self.offset = align_up(self.offset, line.align_bytes);
-        if self.offset + size.max(u64::from(line.size_bytes)) > self.span {
-            self.offset = 0;
+        if self.offset + size.max(u64::from(line.size_bytes)) > self.end {
+            self.offset = align_up(self.start, line.align_bytes);
         }
         self.last_bytes = size;
         self.offset
@@ -261,12 +297,19 @@ impl Line {
     }
 
     /// Every aligned place in `span` from which the I/O fits; nothing wraps. None at all for what is never drawn.
-    fn places(&self, part: Part, span: &std::ops::Range<u64>) -> Places {
+    fn places(&self, part: Part, span: &std::ops::Range<u64>, spread: &Spread<'_>) -> Places {
         let start = span.start.next_multiple_of(self.align_bytes);
         let last = span.end.saturating_sub(self.bytes(part));
         let count = if last < start { 0 } else { (last - start) / self.align_bytes + 1 };
-        Places { start, count }
+        let sampler = Sampler::new(spread.distribution, count, self.align_bytes, spread.seed);
+        Places { start, count, sampler }
     }
+}
+
+/// How random positions are spread over places.
+struct Spread<'s> {
+    distribution: &'s assay_spec::Distribution,
+    seed: u64,
 }
 
 /// The sector by which Iometer aligns where nothing else is known: over NFS and through the page cache, bytes.
@@ -293,6 +336,11 @@ fn line(access: &Access, weight_end: u64, block_bytes: u32, semantics: Semantics
         random_limit: limit(access.random),
         delay_ns: access.delay.0,
         burst: access.burst,
+        sequence: access.sequence,
+        change: match access.change {
+            Change::Write => OpKind::Write,
+            Change::Trim => OpKind::Trim,
+        },
     }
 }
 
@@ -329,21 +377,32 @@ fn iometer_chance(rng: &mut IometerRng, percent: f64) -> bool {
 /// Each worker's part of each member. The plan was checked to fit: a slice holds the largest I/O.
 fn slices(setup: &PlannerSetup<'_>, lines: &[Line]) -> Vec<Slice> {
     let grain = slice_grain(lines);
-    setup
-        .spans
-        .iter()
-        .map(|span| {
-            let share = span / u64::from(setup.workers) / grain * grain;
-            let start = share * u64::from(setup.worker);
+    (0..)
+        .zip(setup.spans)
+        .map(|(member, span)| {
+            let used = window(setup.job, *span);
+            let first = used.start.next_multiple_of(grain);
+            let share = used.end.saturating_sub(first) / u64::from(setup.workers) / grain * grain;
+            let start = first + share * u64::from(setup.worker);
             let end =
-                if setup.worker + 1 == setup.workers && !setup.exclusive { *span } else { start + share };
+                if setup.worker + 1 == setup.workers && !setup.exclusive { used.end } else { start + share };
             let stream = start..end;
-            let random = if setup.exclusive { stream.clone() } else { 0..*span };
-            let places =
-                lines.iter().map(|l| [l.places(Part::Request, &random), l.places(Part::Reply, &random)]);
-            Slice { places: places.collect(), cursor: stream.start, stream }
+            let random = if setup.exclusive { stream.clone() } else { used };
+            let seed = derive(setup.hot_seed, &[member]);
+            let places = lines.iter().zip(&setup.job.mix).map(|(line, access)| {
+                let spread = Spread { distribution: &access.distribution, seed };
+                [Part::Request, Part::Reply].map(|part| line.places(part, &random, &spread))
+            });
+            let sequences = vec![Sequence::default(); lines.len()];
+            Slice { places: places.collect(), sequences, cursor: stream.start, stream }
         })
         .collect()
+}
+
+/// The part of a member of `span` bytes that a job uses. The plan was checked to fit; nothing reaches beyond the end.
+fn window(job: &Job, span: u64) -> std::ops::Range<u64> {
+    let window = job.window.of(span);
+    window.start.min(span)..window.end.min(span)
 }
 
 /// Slices begin at a multiple of every alignment of the mix: their least common multiple.
@@ -358,6 +417,15 @@ fn least_common_multiple(a: u64, b: u64) -> u64 {
         (x, y) = (y, x % y);
     }
     (a / x).saturating_mul(b)
+}
+
+/// Returns how much of a member of `span` bytes the workers of a job can use: its window, from the first position at
+/// which a slice may begin.
+pub(crate) fn usable(job: &Job, semantics: Semantics, block_bytes: u32, span: u64) -> u64 {
+    let lines: Vec<Line> = job.mix.iter().map(|access| line(access, 1, block_bytes, semantics)).collect();
+    let used = window(job, span);
+    let first = used.start.checked_next_multiple_of(slice_grain(&lines)).unwrap_or(u64::MAX);
+    used.end.saturating_sub(first)
 }
 
 /// The least span that `workers` workers of this job need, bytes: each slice must hold its largest I/O.
@@ -384,11 +452,9 @@ fn iometer(setup: &PlannerSetup<'_>) -> Rules {
     let members = setup
         .spans
         .iter()
-        .map(|span| IometerMember {
-            span: *span,
-            rng: IometerRng::new(seeds.next()),
-            offset: 0,
-            last_bytes: 0,
+        .map(|span| {
+            let std::ops::Range { start, end } = window(setup.job, *span);
+            IometerMember { start, end, rng: IometerRng::new(seeds.next()), offset: start, last_bytes: 0 }
         })
         .collect();
     Rules::Iometer { lines, members }

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use assay_host::{CpuSnapshot, cpu_snapshot};
 use assay_record::{
-    Interval, JobEnd, PathEnd, Phase, PlacementReason, RunEvent, StepCpu, StepEnd, StepId, StepReason,
-    StepTimes, WorkerPlacement, WriteEnd,
+    FlushEnd, Interval, JobEnd, PathEnd, Phase, PlacementReason, RunEvent, StepCpu, StepEnd, StepId,
+    StepReason, StepTimes, WorkerPlacement, WriteEnd,
 };
 use assay_spec::{Job, Pacing, Semantics, Step};
 use assay_target::remote::PathEvent;
@@ -29,6 +29,8 @@ use crate::worker::{Worker, WorkerEnd, WorkerSetup};
 
 /// How often the coordinator looks: often enough for a live display, too rarely to be felt.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// Derives the seed of the hot places from that of the plan; they are the same in all its tests.
+const HOT_PLACES: u64 = 0x0048_6f74;
 /// How long after a second's end its intervals have arrived from all workers, ns.
 const INTERVAL_GRACE_NS: u64 = 150_000_000;
 
@@ -108,12 +110,12 @@ pub(crate) fn run_step<T: Target>(
         let (sums, watched) = watch(context, &control, &mut running, emitter);
         let (jobs, mut ends) = collect(context, running, sums, &mut places, emitter)?;
         opened.map_err(|source| RunError::Open { source })?;
-        let writes = writes_of(context, &ends);
+        let (writes, flushes) = (writes_of(context, &ends), flushes_of(&ends));
         let (paths, events) = paths_of(context, &mut ends);
         paths::tell(events, control.clock, emitter)?;
         stalls::tell_abandoned(context.targets, &ends, emitter)?;
         let mut end = step_end(context, &control, jobs, ends, watched?);
-        (end.paths, end.writes, end.workers) = (paths, writes, places);
+        (end.paths, end.writes, end.flushes, end.workers) = (paths, writes, flushes, places);
         // After everything else: a gap over the end of the window has ended, too.
         let times = times(&control, &end);
         end.gaps = emitter.gaps().into_iter().map(|gap| gap.placed(times)).collect();
@@ -211,6 +213,7 @@ fn work<T: Target>(
         workers: job.workers,
         exclusive: !target.stamps.is_empty(),
         seed: seat.seed(1),
+        hot_seed: derive(seat.context.seed, &[HOT_PLACES]),
     });
     let filler = Filler::new(job.data, pool, size_max as usize, seat.seed(2));
     let spares = PrefilledBuffers::new(buffers.split_off(depth as usize), write_max(job));
@@ -223,7 +226,7 @@ fn work<T: Target>(
 /// The largest write of a job, bytes.
 fn write_max(job: &Job) -> usize {
     let writes = job.mix.iter().flat_map(|a| {
-        let request = if a.read < 100.0 { a.size.0 } else { 0 };
+        let request = if a.read < 100.0 && !a.trims() { a.size.0 } else { 0 };
         let reply = if a.read > 0.0 { a.reply.0 } else { 0 };
         [request, reply]
     });
@@ -417,6 +420,18 @@ fn writes_of(context: &StepContext<'_>, ends: &[WorkerEnd]) -> Vec<WriteEnd> {
         match sums.iter_mut().find(|sum| sum.job == one.job) {
             None => sums.push(one),
             Some(sum) => sum.merge(&one),
+        }
+    }
+    sums
+}
+
+/// Returns the flushes of each job that flushes.
+fn flushes_of(ends: &[WorkerEnd]) -> Vec<FlushEnd> {
+    let mut sums: Vec<FlushEnd> = Vec::new();
+    for (job, stats) in ends.iter().filter_map(|end| Some((end.job, end.flushes.as_deref()?))) {
+        match sums.iter_mut().find(|sum| sum.job == job) {
+            None => sums.push(FlushEnd { job, stats: stats.clone() }),
+            Some(sum) => sum.stats.merge(stats),
         }
     }
     sums

@@ -128,7 +128,8 @@ impl Tally {
         let access = &mut self.current.by_access[access as usize];
         match kind {
             OpKind::Read => &mut access.read,
-            OpKind::Write => &mut access.write,
+            // Flushes are counted apart, by the worker.
+            OpKind::Write | OpKind::Trim | OpKind::Flush(_) => &mut access.write,
         }
     }
 

@@ -119,7 +119,7 @@ impl RunTargets {
         let members = || indices.iter().map(|index| &self.members[*index]);
         let names: Vec<&str> = indices.iter().map(|index| self.facts[*index].address.as_str()).collect();
         JobTargets {
-            spans: members().map(|member| span_of(job, member)).collect(),
+            spans: members().map(|member| job_span(job, member)).collect(),
             block_bytes: members().map(Member::block_bytes).max().unwrap_or(512),
             blocks: match members().next() {
                 Some(Member::File(_)) => Blocks::OfDirectIo,
@@ -129,6 +129,8 @@ impl RunTargets {
             name: names.join(", "),
             depth_max: members().map(|member| member.depth_max(self.io)).min().unwrap_or(u32::MAX),
             memory_bytes: self.memory_bytes,
+            flush_refusal: members().find_map(Member::flush_refusal),
+            trim_refusal: members().find_map(Member::trim_refusal),
         }
     }
 
@@ -147,7 +149,7 @@ impl RunTargets {
         let JobTargets { spans, block_bytes, .. } = self.targets_of(job);
         let indices = self.indices(job);
         JobTarget {
-            members: indices.iter().map(|index| self.members[*index].clone()).collect(),
+            members: indices.iter().map(|index| of_job(&self.members[*index], job)).collect(),
             names: indices.iter().map(|index| self.facts[*index].address.clone()).collect(),
             spans,
             block_bytes,
@@ -158,11 +160,20 @@ impl RunTargets {
     }
 }
 
-/// Returns how much of a member the job uses, whole blocks, bytes.
-fn span_of(job: &Job, member: &Member) -> u64 {
+/// How much of a member a job uses, whole blocks, bytes.
+fn job_span(job: &Job, member: &Member) -> u64 {
     let block = u64::from(member.block_bytes()).max(1);
     let span = job.span.map_or(u64::MAX, |span| span.0.next_multiple_of(block));
     span.min(member.span_bytes())
+}
+
+/// A member as a job uses it: the part of it, and how durable its writes are.
+fn of_job(member: &Member, job: &Job) -> Member {
+    let member = match job.span {
+        Some(_) => member.clone().narrowed(job_span(job, member)),
+        None => member.clone(),
+    };
+    if job.sync { member.synced() } else { member }
 }
 
 fn sorted(names: impl Iterator<Item = String>) -> Vec<String> {

@@ -8,14 +8,16 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_record::{Failure, Interval, Mismatch, StepEnd};
+use assay_record::{Failure, Interval, Mismatch, OpStats, StepEnd};
 use assay_spec::{Engine, Job, Semantics};
 use assay_target::remote::{Moment, PathChange};
 use assay_target::{BATCH_MAX, Completion, IoBuf, Op, OpKind, StopPatience, Target, TargetLost, Wait};
 
+use crate::budget::Budget;
 use crate::control::{Control, Pulse, Ticket};
 use crate::fill::Filler;
 use crate::flights::{Binding, Counting, Flight, Flights, Role};
+use crate::flushing::Flushing;
 use crate::pacer::Pacer;
 use crate::paths::WorkerPaths;
 use crate::planner::{Draw, Planner};
@@ -72,6 +74,8 @@ pub(crate) struct WorkerEnd {
     pub(crate) job: u32,
     /// What went over the target's paths.
     pub(crate) paths: WorkerPaths,
+    /// Flushes of the measured window, where the job makes them.
+    pub(crate) flushes: Option<Box<OpStats>>,
 }
 
 pub(crate) struct Worker<'s, T> {
@@ -85,6 +89,7 @@ pub(crate) struct Worker<'s, T> {
     supply: Supply,
     flights: Flights,
     tally: Tally,
+    flushing: Flushing,
 
     phase: Phase,
     budget: Budget,
@@ -136,36 +141,10 @@ struct Phase {
     is_issuing: bool,
     /// When the phase ends, ns.
     deadline_ns: u64,
-    /// No I/O before this (the delay of a burst), ns.
+    /// No I/O before this (the delay of a burst, or of the job's start), ns.
     paused_until_ns: u64,
-}
-
-/// What may still be issued, and what should have been.
-struct Budget {
-    ops_left: u64,
-    bytes_left: u64,
-    /// I/Os that were due, where the load has a rate.
-    due: u64,
-}
-
-impl Budget {
-    const UNLIMITED: Self = Self { ops_left: u64::MAX, bytes_left: u64::MAX, due: 0 };
-
-    #[inline]
-    fn is_used_up(&self) -> bool {
-        self.ops_left == 0 || self.bytes_left == 0
-    }
-
-    #[inline]
-    fn take(&mut self, size_bytes: u32) {
-        self.ops_left = self.ops_left.saturating_sub(1);
-        self.bytes_left = self.bytes_left.saturating_sub(u64::from(size_bytes));
-    }
-
-    fn give_back(&mut self, size_bytes: u32) {
-        self.ops_left = self.ops_left.saturating_add(1);
-        self.bytes_left = self.bytes_left.saturating_add(u64::from(size_bytes));
-    }
+    /// When the job begins, ns: before it no phase issues anything.
+    begins_ns: u64,
 }
 
 /// The measured window, ns on the run's clock.
@@ -219,9 +198,16 @@ impl<'s, T: Target> Worker<'s, T> {
             target,
             supply: Supply { planner, pacer: Pacer::Closed, filler, spares },
             flights: Flights::new(buffers, spans.len(), binding, setup.job.reconnect_every),
+            flushing: Flushing::new(setup.job, spans.len()),
             spans,
             tally,
-            phase: Phase { counting: Counting::Off, is_issuing: false, deadline_ns: 0, paused_until_ns: 0 },
+            phase: Phase {
+                counting: Counting::Off,
+                is_issuing: false,
+                deadline_ns: 0,
+                paused_until_ns: 0,
+                begins_ns: 0,
+            },
             budget: Budget::UNLIMITED,
             window: Window::default(),
             waiting: Waiting { held: None, replies: VecDeque::with_capacity(depth) },
@@ -248,6 +234,7 @@ impl<'s, T: Target> Worker<'s, T> {
         if control.must_stop() {
             return self.end(started_ns, None);
         }
+        self.phase.begins_ns = started_ns + self.setup.job.start_delay.0;
         let warmed_up = self.warm_up(started_ns);
         self.look_at_paths();
         let zero_ns = match &warmed_up {
@@ -288,7 +275,9 @@ impl<'s, T: Target> Worker<'s, T> {
 
     fn measure(&mut self, zero_ns: u64) -> Result<(), TargetLost> {
         self.tally.begin(zero_ns);
-        (self.window.first_ns, self.window.last_ns) = (zero_ns, zero_ns);
+        // The window of a job that begins late begins with it.
+        let first_ns = zero_ns.max(self.phase.begins_ns);
+        (self.window.first_ns, self.window.last_ns) = (first_ns, first_ns);
         self.budget = Budget { ops_left: self.setup.ops_max, bytes_left: self.setup.bytes_max, due: 0 };
         self.phase.counting = Counting::On;
         self.load(zero_ns, zero_ns + self.setup.run_ns)?;
@@ -302,6 +291,8 @@ impl<'s, T: Target> Worker<'s, T> {
     /// Issues I/O from `from_ns` until `deadline_ns`, or until a limit is reached or somebody says stop.
     fn load(&mut self, from_ns: u64, deadline_ns: u64) -> Result<(), TargetLost> {
         let setup = &self.setup;
+        let from_ns = from_ns.max(self.phase.begins_ns);
+        self.phase.paused_until_ns = self.phase.paused_until_ns.max(self.phase.begins_ns);
         self.supply.pacer =
             Pacer::new(setup.job.pacing, setup.worker, setup.job.workers, from_ns, setup.pacer_seed);
         self.phase.deadline_ns = deadline_ns;
@@ -491,7 +482,10 @@ impl<'s, T: Target> Worker<'s, T> {
         match outcome {
             Ok(moved) if moved == flight.size_bytes => {
                 if counts {
-                    self.tally.completed(&flight, now_ns);
+                    match flight.role {
+                        Role::Flush => self.flushing.completed(&flight, now_ns),
+                        Role::Request | Role::Reply => self.tally.completed(&flight, now_ns),
+                    }
                     self.window.last_ns = now_ns;
                 }
                 if self.setup.verify && flight.kind == OpKind::Read {
@@ -543,7 +537,9 @@ impl<'s, T: Target> Worker<'s, T> {
         }
         if self.flights.uncounted_in_flight() > 0 {
             // It was issued before recording began, so it is none of those the plan asks for.
-            self.budget.give_back(flight.size_bytes);
+            if flight.role != Role::Flush {
+                self.budget.give_back(flight.size_bytes);
+            }
             return false;
         }
         now_ns <= self.phase.deadline_ns
@@ -552,7 +548,10 @@ impl<'s, T: Target> Worker<'s, T> {
     #[cold]
     fn settle_failure(&mut self, flight: &Flight, counts: bool, errno: Option<i32>, moved: u32) {
         if counts {
-            self.tally.failed(flight);
+            match flight.role {
+                Role::Flush => self.flushing.failed(),
+                Role::Request | Role::Reply => self.tally.failed(flight),
+            }
             self.window.last_ns = self.setup.control.clock.now_ns();
         }
         self.setup.control.count_error();
@@ -563,13 +562,16 @@ impl<'s, T: Target> Worker<'s, T> {
         }
         if self.trouble.failures.len() < StepEnd::KEPT {
             let says = match errno {
+                Some(errno) if flight.role == Role::Flush => {
+                    format!("flush: {}", std::io::Error::from_raw_os_error(errno))
+                }
                 Some(errno) => std::io::Error::from_raw_os_error(errno).to_string(),
                 None => format!("moved {moved} of {} bytes", flight.size_bytes),
             };
             self.trouble.failures.push(Failure {
                 job: self.setup.job_index,
                 member: self.setup.member_names[flight.member as usize].clone(),
-                is_write: flight.kind == OpKind::Write,
+                is_write: flight.kind != OpKind::Read,
                 offset_bytes: flight.offset_bytes,
                 size_bytes: flight.size_bytes,
                 errno: errno.unwrap_or(0),
@@ -642,6 +644,9 @@ impl<'s, T: Target> Worker<'s, T> {
         };
         let Some((tag, member)) = self.flights.take() else { return false };
         let buf = self.flights.buffer(tag);
+        if self.flushing.is_due(member) && self.waiting.held.is_none() {
+            return self.issue_flush(tag, member, buf);
+        }
         // The pause before a burst begins when there is room for its first I/O, as Iometer has it.
         let pause_ns = if self.waiting.held.is_some() { 0 } else { self.supply.planner.begin_burst() };
         if pause_ns > 0 {
@@ -676,6 +681,19 @@ impl<'s, T: Target> Worker<'s, T> {
             }
         }
         true
+    }
+
+    /// Issues the flush that is due; `false` when the target has no room.
+    #[cold]
+    fn issue_flush(&mut self, tag: u32, member: u32, buf: IoBuf) -> bool {
+        let flight = Flight::new(&self.flushing.draw(), member, 0, self.phase.counting, Role::Flush);
+        match self.submit(tag, flight, buf) {
+            Ok(()) => true,
+            Err(buf) => {
+                self.flights.put_back(tag, buf);
+                false
+            }
+        }
     }
 
     /// Issues the reply whose turn it is under Iometer semantics; `false` when there is none.
@@ -737,6 +755,7 @@ impl<'s, T: Target> Worker<'s, T> {
             }
         }
         self.target.submit(Op { tag, member, kind, size_bytes, offset_bytes, buf }).map_err(|op| op.buf)?;
+        self.flushing.submitted(member, kind);
         self.flights.begin(tag, flight);
         self.issued.push(tag);
         Ok(())
@@ -765,6 +784,7 @@ impl<'s, T: Target> Worker<'s, T> {
             abandoned,
             job: self.setup.job_index,
             paths: self.paths,
+            flushes: self.flushing.finish(),
         }
     }
 }

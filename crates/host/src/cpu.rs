@@ -20,6 +20,8 @@ pub struct CpuSnapshot {
     ticks_per_s: u64,
     /// User and system time of all threads of this process, ns.
     process_ns: u64,
+    /// User and system time of this process, ticks; `None` where /proc does not show them.
+    process_ticks: Option<(u64, u64)>,
     /// By CPU number, ns.
     awake_ns: HashMap<usize, u64>,
 }
@@ -39,6 +41,7 @@ pub fn cpu_snapshot() -> CpuSnapshot {
         cpus: parse_stat(&Machine::this().text("/proc/stat").unwrap_or_default()),
         ticks_per_s: procfs::ticks_per_second(),
         process_ns: process_cpu_ns(),
+        process_ticks: parse_self(&Machine::this().text("/proc/self/stat").unwrap_or_default()),
         awake_ns: awake_ns_by_cpu(),
     }
 }
@@ -50,7 +53,8 @@ impl CpuSnapshot {
     pub fn between(start: &Self, end: &Self) -> StepCpu {
         let awake_total: u64 = end.awake_ns.keys().map(|cpu| awake_between(start, end, *cpu)).sum();
         let tester_ns = end.process_ns.saturating_sub(start.process_ns).saturating_sub(awake_total);
-        let mut used = StepCpu { tester_ns, ..StepCpu::default() };
+        let tester_system = system_share(start, end, awake_total);
+        let mut used = StepCpu { tester_ns, tester_system, ..StepCpu::default() };
         if !start.cpus.keys().eq(end.cpus.keys()) {
             return used;
         }
@@ -80,6 +84,20 @@ impl Ticks {
             steal: later.steal.saturating_sub(self.steal),
         }
     }
+}
+
+/// The share of system time in the tester's CPU time; the spinners' is user time.
+fn system_share(start: &CpuSnapshot, end: &CpuSnapshot, awake_ns: u64) -> Option<f64> {
+    let ((user_from, system_from), (user_to, system_to)) = (start.process_ticks?, end.process_ticks?);
+    let system = count(system_to.saturating_sub(system_from));
+    let user = (count(user_to.saturating_sub(user_from)) - ns_to_ticks(awake_ns, end.ticks_per_s)).max(0.0);
+    (user + system > 0.0).then(|| share(system, user + system))
+}
+
+/// User and system time in `/proc/self/stat`: the 14th and 15th field, counted behind the name, which may hold blanks.
+fn parse_self(text: &str) -> Option<(u64, u64)> {
+    let mut fields = text.rsplit_once(')')?.1.split_whitespace().skip(11);
+    Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
 }
 
 /// The lines `cpu0 user nice system idle iowait irq softirq steal guest guest_nice`; old kernels have fewer fields.
@@ -124,7 +142,7 @@ mod tests {
 
     fn snapshot(stat: &str, process_ns: u64, awake_ns: &[(usize, u64)]) -> CpuSnapshot {
         let awake_ns = awake_ns.iter().copied().collect();
-        CpuSnapshot { cpus: parse_stat(stat), ticks_per_s: 100, process_ns, awake_ns }
+        CpuSnapshot { cpus: parse_stat(stat), ticks_per_s: 100, process_ns, process_ticks: None, awake_ns }
     }
 
     #[test]
@@ -139,6 +157,16 @@ mod tests {
         assert!((used.host_busy - 85.0 / 205.0).abs() < 1e-12, "{used:?}");
         assert!((used.host_busy_max - 75.0 / 105.0).abs() < 1e-12, "{used:?}");
         assert!((used.steal - 10.0 / 205.0).abs() < 1e-12, "{used:?}");
+    }
+
+    #[test]
+    fn user_and_system_time_are_told_apart() {
+        let text = "1 (a ) b) S 2 3 4 5 6 7 8 9 10 11 250 750 0 0";
+        assert_eq!(parse_self(text), Some((250, 750)));
+        let at = |ticks| CpuSnapshot { process_ticks: ticks, ticks_per_s: 100, ..CpuSnapshot::default() };
+        let used = CpuSnapshot::between(&at(Some((0, 0))), &at(Some((250, 750))));
+        assert_eq!(used.tester_system, Some(0.75));
+        assert_eq!(CpuSnapshot::between(&at(None), &at(Some((1, 1)))).tester_system, None);
     }
 
     #[test]

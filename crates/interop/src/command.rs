@@ -3,13 +3,16 @@
 //! Both have options of one dash and a letter with the value right behind it, and files after them.
 
 mod diskspd;
+mod profile;
 mod sqlio;
 #[cfg(test)]
 mod tests;
 
 use assay_spec::Data;
 use assay_spec::units::{Bytes, Nanos, PerSecond};
-use assay_spec::{Access, Semantics};
+use assay_spec::{Access, Distribution, Extent, Semantics, Window};
+
+pub use profile::{import as import_profile, is_profile};
 
 use crate::draft::{Draft, DraftJob, DraftTest};
 use crate::fio::Surroundings;
@@ -71,6 +74,9 @@ struct Order {
     rate: Option<f64>,
     seed: Option<u64>,
     data: Data,
+    /// Where the target is used from, bytes.
+    offset: u64,
+    distribution: Distribution,
     files: Vec<String>,
     notes: Vec<Note>,
 }
@@ -145,18 +151,19 @@ fn draft(tool: Tool, text: &str, order: &Order, targets: &TargetNames, given: Op
         workers: small(order.threads),
         outstanding: small(order.outstanding),
         pace: order.rate.map(|rate| (PerSecond(rate * order.threads as f64), None)),
-        reconnect_every: None,
         data: Some(order.data),
         mix: vec![Access {
-            weight: 100,
             size: Bytes(order.size),
             read: order.read,
             random: order.random,
             align: Bytes(order.align.unwrap_or(order.size)),
             delay: order.delay,
             burst: order.burst,
-            reply: Bytes(0),
+            distribution: order.distribution.clone(),
+            ..Access::default()
         }],
+        window: Window { offset: Extent::Bytes(Bytes(order.offset)), size: None },
+        ..DraftJob::default()
     };
     let position = if order.random > 0.0 { "random" } else { "sequential" };
     let kind = match order.read {

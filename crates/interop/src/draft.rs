@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use assay_spec::units::{Bytes, Nanos, PerSecond};
-use assay_spec::{Access, Arrivals, Data, Semantics};
+use assay_spec::{Access, Arrivals, Change, Data, Distribution, Flush, Flushes, Semantics, Window};
 
 /// A plan file to be written.
 #[derive(Debug, Clone)]
@@ -53,6 +53,27 @@ pub(crate) struct DraftJob {
     pub(crate) reconnect_every: Option<u32>,
     pub(crate) data: Option<Data>,
     pub(crate) mix: Vec<Access>,
+    pub(crate) window: Window,
+    pub(crate) flush: Option<Flushes>,
+    pub(crate) start_delay: Nanos,
+}
+
+impl Default for DraftJob {
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            targets: Vec::new(),
+            workers: 1,
+            outstanding: 1,
+            pace: None,
+            reconnect_every: None,
+            data: None,
+            mix: Vec::new(),
+            window: Window::WHOLE,
+            flush: None,
+            start_delay: Nanos(0),
+        }
+    }
 }
 
 /// A field and its value in TOML.
@@ -165,6 +186,13 @@ fn job_fields(job: &DraftJob) -> Vec<Field> {
     fields.extend(job.pace.map(|(rate, arrivals)| ("pace", pace(rate, arrivals))));
     fields.extend(job.reconnect_every.map(|every| ("reconnect_every", every.to_string())));
     fields.extend(job.data.map(|data| ("data", data_value(data))));
+    if !job.window.is_whole() {
+        fields.push(("window", window(job.window)));
+    }
+    fields.extend(job.flush.map(|flush| ("flush", flushes(flush))));
+    if job.start_delay.0 > 0 {
+        fields.push(("start_delay", quoted(&job.start_delay.to_string())));
+    }
     fields
 }
 
@@ -173,6 +201,36 @@ fn pace(rate: PerSecond, arrivals: Option<Arrivals>) -> String {
         None => format!("{{ rate = \"{rate}\" }}"),
         Some(Arrivals::Constant) => format!("{{ rate = \"{rate}\", arrivals = \"constant\" }}"),
         Some(Arrivals::Poisson) => format!("{{ rate = \"{rate}\", arrivals = \"poisson\" }}"),
+    }
+}
+
+fn window(window: Window) -> String {
+    match window.size {
+        None => format!("{{ offset = \"{}\" }}", window.offset),
+        Some(size) => format!("{{ offset = \"{}\", size = \"{size}\" }}", window.offset),
+    }
+}
+
+fn flushes(flush: Flushes) -> String {
+    match flush.kind {
+        Flush::Data => format!("{{ every = {} }}", flush.every),
+        Flush::All => format!("{{ every = {}, kind = \"all\" }}", flush.every),
+    }
+}
+
+fn distribution(distribution: &Distribution) -> String {
+    match distribution {
+        Distribution::Uniform => quoted("uniform"),
+        Distribution::Zipf(theta) => format!("{{ zipf = {theta} }}"),
+        Distribution::Pareto(h) => format!("{{ pareto = {h} }}"),
+        Distribution::Normal(deviation) => format!("{{ normal = {deviation} }}"),
+        Distribution::Zones(zones) => {
+            let zones: Vec<String> = zones
+                .iter()
+                .map(|zone| format!("{{ share = {}, size = \"{}\" }}", zone.share, zone.size))
+                .collect();
+            format!("{{ zones = [{}] }}", zones.join(", "))
+        }
     }
 }
 
@@ -209,6 +267,15 @@ fn access(line: &Access, semantics: Semantics, lines: usize) -> String {
     }
     if line.reply.0 > 0 {
         let _ = write!(text, ", reply = \"{}\"", line.reply);
+    }
+    if !line.distribution.is_uniform() {
+        let _ = write!(text, ", distribution = {}", distribution(&line.distribution));
+    }
+    if line.sequence > 1 {
+        let _ = write!(text, ", sequence = {}", line.sequence);
+    }
+    if line.change == Change::Trim {
+        text.push_str(", change = \"trim\"");
     }
     text + " }"
 }
@@ -276,9 +343,28 @@ fn outlined(test: &DraftTest) -> String {
 fn outlined_job(job: &DraftJob) -> String {
     let mix = match job.mix.as_slice() {
         [a] => {
-            format!("{}, {} % read, {} % random", a.size, a.read, a.random)
+            let spread = match &a.distribution {
+                Distribution::Uniform => String::new(),
+                other => format!(" ({other})"),
+            };
+            let trim = if a.trims() { ", the rest trims" } else { "" };
+            format!("{}, {} % read{trim}, {} % random{spread}", a.size, a.read, a.random)
         }
         mix => format!("mix of {} access lines", mix.len()),
     };
-    format!("{mix}, {} x {} outstanding", crate::counted(job.workers as usize, "worker"), job.outstanding)
+    let mut text = format!(
+        "{mix}, {} x {} outstanding",
+        crate::counted(job.workers as usize, "worker"),
+        job.outstanding
+    );
+    if !job.window.is_whole() {
+        let _ = write!(text, ", in {}", job.window);
+    }
+    if let Some(flush) = job.flush {
+        let _ = write!(text, ", a flush after every {}", crate::counted(flush.every as usize, "write"));
+    }
+    if job.start_delay.0 > 0 {
+        let _ = write!(text, ", from {} on", job.start_delay);
+    }
+    text
 }

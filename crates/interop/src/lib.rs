@@ -18,6 +18,8 @@ mod names;
 pub mod results;
 mod targets;
 mod text;
+pub mod vdbench;
+mod xml;
 
 use assay_spec::PlanError;
 

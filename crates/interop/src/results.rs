@@ -6,24 +6,55 @@
 //! run of
 //! it, so that show, report and compare work as on a run of Assay.
 
+pub mod crystaldiskmark;
+pub mod dd;
+pub mod diskspd;
 mod fio_bins;
 pub mod fio_json;
 pub mod hdr;
 pub mod iometer_csv;
+mod iometer_series;
+pub mod iostat;
 mod measured;
 pub mod openmetrics;
+pub mod parquet;
+pub mod sqlio;
 pub mod table;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod text_tests;
 
 use assay_record::{
     Event, HostFacts, Imported, Interval, JobEnd, MemberFacts, Outcome, Phase, RunEvent, RunHeader, StepCpu,
     StepEnd, StepId, StepReason, TargetFacts, TurnStats, Warning,
 };
 use assay_spec::units::Nanos;
-use assay_spec::{Access, Data, Job, Pacing, Plan, Semantics, Span, Step, Stop, Swept, Test};
+use assay_spec::{Access, Job, Plan, Semantics, Span, Step, Stop, Swept, Test};
 
 pub use measured::{Measured, MeasuredJob, measured};
+
+/// Reads the results of whichever tool a text is from; `None` where it is from none that is known.
+///
+/// # Errors
+/// When the text is of a tool, and cannot be read.
+pub fn import(origin: &str, text: &str) -> Result<Option<ImportedResult>, crate::ImportError> {
+    /// How the results of a tool are recognised and read.
+    type Reader = (fn(&str) -> bool, fn(&str, &str) -> Result<ImportedResult, crate::ImportError>);
+    const READERS: [Reader; 9] = [
+        (fio_json::is_results, fio_json::import),
+        (iometer_csv::is_results, iometer_csv::import),
+        (diskspd::is_xml, diskspd::import_xml),
+        (diskspd::is_text, diskspd::import_text),
+        (sqlio::is_results, sqlio::import),
+        (crystaldiskmark::is_results, crystaldiskmark::import),
+        (dd::is_results, dd::import),
+        (iostat::is_results, iostat::import),
+        (table::is_table, table::import),
+    ];
+    let reader = READERS.iter().find(|(is_of, _)| is_of(text));
+    reader.map(|(_, import)| import(origin, text)).transpose()
+}
 
 /// The most rows of an imported table: as many as a plan has steps. Each holds two distributions, 72 KiB.
 const ROWS_MAX: usize = assay_spec::limits::STEPS_MAX;
@@ -67,6 +98,8 @@ pub(crate) struct RowJob {
     pub(crate) mix: Vec<Access>,
     pub(crate) stats: assay_record::AccessStats,
     pub(crate) measured_ns: u64,
+    /// Length of each slice of time, ns, with what it counted, where the tool has a series; together they are `stats`.
+    pub(crate) series: Vec<(u64, assay_record::AccessStats)>,
 }
 
 impl ImportedResult {
@@ -83,6 +116,7 @@ impl ImportedResult {
             targets: self.targets.iter().map(target).collect(),
             host: HostFacts::default(),
             array: None,
+            stated: Default::default(),
             imported: Some(self.from.clone()),
             diagnosis: None,
         };
@@ -168,17 +202,26 @@ impl ResultRow {
         push(start_ns, RunEvent::StepStarted(step));
         push(start_ns, RunEvent::PhaseStarted { step, phase: Phase::Measure });
         for (index, job) in self.jobs.iter().enumerate() {
-            let interval = Interval {
+            let interval = |from_ns: u64, to_ns: u64, stats: &assay_record::AccessStats| Interval {
                 test: step.test,
                 step: step.step,
                 job: u32::try_from(index).unwrap_or(0),
-                start_ns: 0,
-                end_ns: job.measured_ns,
-                by_access: vec![job.stats.clone()],
+                start_ns: from_ns,
+                end_ns: to_ns,
+                by_access: vec![stats.clone()],
                 reconnects: 0,
                 turns: TurnStats::default(),
             };
-            push(end_ns, RunEvent::Interval(Box::new(interval)));
+            if job.series.is_empty() {
+                let whole = interval(0, job.measured_ns, &job.stats);
+                push(end_ns, RunEvent::Interval(Box::new(whole)));
+            }
+            let mut from_ns = 0;
+            for (length_ns, stats) in &job.series {
+                let slice = interval(from_ns, from_ns + length_ns, stats);
+                from_ns += length_ns;
+                push(start_ns + from_ns, RunEvent::Interval(Box::new(slice)));
+            }
         }
         let jobs = self.jobs.iter().map(|job| JobEnd { measured_ns: job.measured_ns, due: None });
         let cpu = StepCpu { host_busy: self.cpu_busy.unwrap_or(0.0), ..StepCpu::default() };
@@ -192,14 +235,10 @@ impl RowJob {
     fn plan(&self) -> Job {
         Job {
             name: self.name.clone(),
-            targets: Vec::new(),
             mix: self.mix.clone(),
             workers: self.workers.max(1),
             outstanding: self.outstanding.max(1),
-            pacing: Pacing::Closed,
-            reconnect_every: None,
-            data: Data::Unique,
-            span: None,
+            ..Job::default()
         }
     }
 }
@@ -207,16 +246,22 @@ impl RowJob {
 /// An access line of results whose file says little.
 pub(crate) fn access(size: u64, read: f64, random: f64) -> Access {
     use assay_spec::units::Bytes;
-    Access {
-        weight: 100,
-        size: Bytes(size),
-        read,
-        random,
-        align: Bytes(size),
-        delay: Nanos(0),
-        burst: 1,
-        reply: Bytes(0),
+    Access { size: Bytes(size), read, random, align: Bytes(size), ..Access::default() }
+}
+
+/// The swept value of a row whose test stands in the table already.
+pub(crate) fn repeated(test: &str, others: &[ResultRow]) -> Vec<Swept> {
+    match others.iter().filter(|other| other.test == test).count() {
+        0 => Vec::new(),
+        same => vec![Swept { key: "row".to_owned(), value: (same + 1).to_string() }],
     }
+}
+
+/// The first number in a text, behind whatever is no digit.
+pub(crate) fn leading_number(text: &str) -> Option<f64> {
+    let digits = text.trim_start_matches(|c: char| !c.is_ascii_digit());
+    let end = digits.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(digits.len());
+    digits[..end].trim_end_matches('.').parse().ok()
 }
 
 /// Milliseconds as nanoseconds; 0 for what is no time.

@@ -88,14 +88,15 @@ fn workload(
         spec::Semantics::Iometer => job.outstanding.saturating_mul(extent.members.max(1)),
         spec::Semantics::Assay => job.outstanding,
     };
+    let part = |bytes: Bytes| job.span.map_or(bytes, |span| span.min(bytes));
     Workload {
         name,
         mix: job.mix.iter().flat_map(lines).collect(),
         outstanding: per_worker,
         workers: job.workers,
         start: extent.start,
-        span: extent.span,
-        reach: extent.reach,
+        span: part(extent.span),
+        reach: part(extent.reach),
         pieces: extent.pieces,
         duration,
         reconnect_every: job.reconnect_every,

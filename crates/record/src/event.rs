@@ -72,12 +72,34 @@ pub struct RunHeader {
     /// one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub array: Option<String>,
+    /// Memory between the tester and the disks, as stated on the command line.
+    #[serde(default, skip_serializing_if = "StatedMemory::is_unknown")]
+    pub stated: StatedMemory,
     /// Where the results come from, if another tool measured them; `None` for a run of Assay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
     /// What the tests of the plan are, if they are the experiments of a diagnosis; `None` for every other run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diagnosis: Option<DiagnosisFacts>,
+}
+
+/// Memory that may answer in place of the disks, as somebody stated it. A run cannot see it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct StatedMemory {
+    /// Of the storage: server RAM, controller cache, bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub storage_bytes: Option<u64>,
+    /// Of the host that the tester is a guest of, bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_bytes: Option<u64>,
+}
+
+impl StatedMemory {
+    /// Whether nobody stated anything.
+    #[must_use]
+    pub fn is_unknown(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// Where results come from that another tool measured.
@@ -89,6 +111,9 @@ pub struct Imported {
     pub file: String,
     /// What the file does not say.
     pub missing: Vec<String>,
+    /// True if its intervals are a series of the tool, not one sum over the window.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_series: bool,
 }
 
 /// A step of a plan, by position.
@@ -148,12 +173,24 @@ pub struct StepEnd {
     /// Durability of writes, for targets that may hold them in memory.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub writes: Vec<crate::WriteEnd>,
+    /// Flushes between writes, for jobs that make them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flushes: Vec<FlushEnd>,
     /// On which CPU each worker ran, in the order of the jobs; empty in records of earlier versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workers: Vec<WorkerPlacement>,
     /// Times since the step before in which the tester did not run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gaps: Vec<crate::Gap>,
+}
+
+/// The flushes of a job in the measured window.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FlushEnd {
+    /// Index of the job in the step.
+    pub job: u32,
+    /// From issue to completion; no bytes. They are in no rate and no latency of reads and writes.
+    pub stats: crate::OpStats,
 }
 
 /// On which CPU a worker ran, and why there.
@@ -269,6 +306,7 @@ impl StepEnd {
             mismatches: Vec::new(),
             mismatch_count: 0,
             paths: Vec::new(),
+            flushes: Vec::new(),
             writes: Vec::new(),
             workers: Vec::new(),
             gaps: Vec::new(),
@@ -311,6 +349,9 @@ pub struct StepCpu {
     pub steal: f64,
     /// CPU time of the tester, ns.
     pub tester_ns: u64,
+    /// Share of it that the kernel used on the tester's behalf, in [0, 1]; `None` where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tester_system: Option<f64>,
 }
 
 /// One I/O that failed.

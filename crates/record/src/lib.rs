@@ -21,8 +21,8 @@ mod version;
 pub use connection::{Agreed, LunFacts, PathFacts, PingFacts, TcpPathFacts};
 pub use diagnosis::{DiagnosisFacts, Experiment};
 pub use event::{
-    Event, Failure, Imported, JobEnd, Mismatch, Outcome, PathEnd, Phase, PlacementReason, RunEvent,
-    RunHeader, Stamp, StepCpu, StepEnd, StepId, StepReason, Warning, WorkerPlacement,
+    Event, Failure, FlushEnd, Imported, JobEnd, Mismatch, Outcome, PathEnd, Phase, PlacementReason, RunEvent,
+    RunHeader, Stamp, StatedMemory, StepCpu, StepEnd, StepId, StepReason, Warning, WorkerPlacement,
 };
 pub use gap::{Gap, GapKind, GapPlace, StepTimes};
 pub use host::{

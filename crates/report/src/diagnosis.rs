@@ -175,6 +175,7 @@ fn chart(of: &Diagnosis) -> String {
         .collect();
     let experiments = of.series.len().max(2) as f64;
     let (x, y) = (Axis::up_to("experiment", experiments), Axis::up_to("probability, %", 100.0));
-    let chart = Lines { title: "Odds after each experiment", x, y, lines, breaks: Vec::new() };
+    let chart =
+        Lines { title: "Odds after each experiment", x, y, lines, breaks: Vec::new(), marks: Vec::new() };
     format!("<figure>{}</figure>\n", chart.svg())
 }

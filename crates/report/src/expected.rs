@@ -156,13 +156,15 @@ pub(crate) fn html(judgement: &Judgement) -> String {
         return String::new();
     }
     let mut text = format!("<h2>Expected of {}</h2>\n", escape(&judgement.array));
-    if let Some(verdict) = &judgement.verdict {
-        text.push_str(&format!("<p><strong>Verdict:</strong> {}</p>\n", escape(&verdict.says)));
-    }
     text.push_str(&format!("<div class=\"scroll\">{}</div>\n", expectation_table(&judged).html("")));
     text.push_str("<ul class=\"findings\">\n");
-    for (case, verdict) in &judged {
-        let words = format!("{}: {}", case.measured.name, verdict.says);
+    for (case, verdict, others) in grouped(&judged) {
+        let more = match others {
+            0 => String::new(),
+            1 => " (and one test like it)".to_owned(),
+            n => format!(" (and {n} tests like it)"),
+        };
+        let words = format!("{}{more}: {}", case.measured.name, verdict.says);
         text.push_str(&format!("<li class=\"info\">{}</li>\n", escape(&words)));
     }
     text.push_str("</ul>\n");

@@ -3,7 +3,10 @@
 mod charts;
 mod compare;
 mod facts;
+mod first;
+pub(crate) mod methods;
 mod tables;
+mod timeline;
 
 use assay_analysis::{Finding, RunStatus, RunSummary, Severity, StepSummary};
 use assay_record::RunHeader;
@@ -24,21 +27,21 @@ pub fn report(header: &RunHeader, summary: &RunSummary, findings: &[Finding], me
     let mut page = page_start(&format!("{} · {}", header.plan.name, header.run));
     page.push_str(&heading(header, summary, meta));
     page.push_str(&crate::diagnosis::html(header, summary));
+    let disturbed = assay_analysis::disturbed_steps(findings);
+    page.push_str(&first::screen(header, summary, findings, &disturbed, meta));
+    page.push_str("<h2>All tests</h2>\n");
     page.push_str(&tables::summary(summary));
     page.push_str(&findings_list(findings));
-    let has_verdict = meta.judgement.is_some_and(|judgement| judgement.verdict.is_some());
-    if let Some(limits) = assay_analysis::limits(header, summary).filter(|_| !has_verdict) {
-        page.push_str(&format!("<p><strong>Verdict:</strong> {}</p>\n", escape(&limits.says)));
-    }
     if let Some(judgement) = meta.judgement {
         page.push_str(&crate::expected::html(judgement));
     }
-    page.push_str(&charts::sweeps(header, summary, &assay_analysis::disturbed_steps(findings)));
+    page.push_str(&charts::sweeps(header, summary, &disturbed));
     for (index, test) in header.plan.tests.iter().enumerate() {
         let steps: Vec<&StepSummary> = summary.steps.iter().filter(|s| s.id.test as usize == index).collect();
         page.push_str(&test_section(header, test, &steps));
     }
-    page.push_str(&facts::all(header));
+    page.push_str(&facts::all(header, summary));
+    page.push_str(&methods::section());
     page.push_str(page_end());
     page
 }
@@ -82,7 +85,7 @@ fn heading(header: &RunHeader, summary: &RunSummary, meta: Meta<'_>) -> String {
 }
 
 fn findings_list(findings: &[Finding]) -> String {
-    let mut text = String::from("<h2>Findings</h2>\n");
+    let mut text = String::from("<h2 id=\"findings\">Findings</h2>\n");
     if findings.is_empty() {
         text.push_str(
             "<p>None of the rules found anything to object to. A rule that lacks a fact says nothing.</p>\n",

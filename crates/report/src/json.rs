@@ -37,7 +37,10 @@ pub fn document(header: &RunHeader, summary: &RunSummary, findings: &[Finding], 
         "host": header.host,
         "targets": header.targets,
         "array": header.array,
+        "stated": header.stated,
         "tests": summary.steps.iter().map(|s| step(header, s, meta.judgement)).collect::<Vec<_>>(),
+        "caches": crate::cache_probe::document(header, summary),
+        "curves": crate::curve::document(header, summary),
         "findings": findings,
         "verdict": meta.judgement.and_then(|j| j.verdict.as_ref()),
         "limits": limits(header, summary),
@@ -171,7 +174,7 @@ fn jobs(step: &StepSummary, judgement: Option<&Judgement>) -> Vec<Value> {
 }
 
 fn job(job: &JobSummary, expected: &Value, verdict: &Value) -> Value {
-    json!({
+    let mut document = json!({
         "name": job.name,
         "load": job.load,
         "seconds": rounded(job.seconds),
@@ -184,7 +187,12 @@ fn job(job: &JobSummary, expected: &Value, verdict: &Value) -> Value {
         "reconnects": job.reconnects,
         "expected": expected,
         "verdict": verdict,
-    })
+    });
+    // Only of jobs that flush: most never do.
+    if let Some(flush) = &job.flush {
+        document["flush"] = ops(flush);
+    }
+    document
 }
 
 fn ops(ops: &OpSummary) -> Value {

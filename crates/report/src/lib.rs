@@ -6,7 +6,10 @@
 //! Architecture invariant: bytes out, no I/O, no clock; the same run gives the same bytes.
 #![forbid(unsafe_code)]
 
+mod cache_probe;
 pub mod compare;
+mod crystaldiskmark;
+mod curve;
 pub mod diagnosis;
 pub mod escape;
 pub mod expected;
@@ -20,6 +23,7 @@ mod number;
 mod options;
 pub mod prediction;
 pub mod reading;
+pub mod series;
 pub mod sizing;
 mod svg;
 pub mod table;

@@ -4,7 +4,7 @@ use assay_analysis::compare::{Facet, FindingNote, ResultSet, Row, Source, Weight
 use assay_analysis::estimate::Estimate;
 use assay_analysis::{Load, Severity, rule_name};
 use assay_model::quantity::Bounds;
-use assay_record::{HostFacts, RunHeader, TargetFacts};
+use assay_record::{HostFacts, RunHeader, StatedMemory, TargetFacts};
 use assay_spec::Plan;
 use serde::Deserialize;
 
@@ -24,6 +24,8 @@ struct Document {
     /// Documents of older releases do not have it, whatever their run had.
     #[serde(default, deserialize_with = "present")]
     array: Option<Option<String>>,
+    #[serde(default)]
+    stated: StatedMemory,
     tests: Vec<Test>,
     findings: Vec<Found>,
 }
@@ -96,6 +98,7 @@ pub fn read(text: &str) -> Result<(ResultSet, Option<String>), String> {
         targets: document.targets,
         host: document.host,
         array: document.array.clone().flatten(),
+        stated: document.stated,
         imported: None,
         diagnosis: None,
     };
@@ -134,6 +137,7 @@ fn row(plan: &Plan, test: &Test) -> Row {
         // A document has no distributions, so nothing is known of the error of a percentile.
         p50_ms: test.total.response_us.p50.map(|us| Estimate::bare(us / 1e3)),
         p99_ms: test.total.response_us.p99.map(|us| Estimate::bare(us / 1e3)),
+        curve_ms: Vec::new(),
         seconds: test.series.iter().map(|s| s.iops).collect(),
         expected: test.expected.as_ref().map(|e| Bounds {
             lo: e.iops.lo,

@@ -6,12 +6,18 @@
 
 mod axis;
 mod bars;
+mod heat;
+mod lanes;
 mod lines;
+mod rows;
 mod whiskers;
 
 pub(crate) use axis::Axis;
 pub(crate) use bars::{BarSeries, Bars, Doubt, Star};
-pub(crate) use lines::{Line, Lines};
+pub(crate) use heat::{Heat, HeatColumn};
+pub(crate) use lanes::{Band, Counts, Lane, Lanes};
+pub(crate) use lines::{Line, Lines, Mark};
+pub(crate) use rows::{BarRow, Rows};
 pub(crate) use whiskers::{Whisker, WhiskerSeries, Whiskers};
 
 /// Size of a chart in user units; the page scales it.

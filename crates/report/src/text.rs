@@ -5,6 +5,7 @@ use assay_analysis::{
 };
 use assay_record::RunHeader;
 
+use crate::crystaldiskmark;
 use crate::escape::{self, Style};
 use crate::forum::{self, Reader};
 use crate::network::LinkUse;
@@ -31,9 +32,16 @@ pub fn table_with(
     options: TextOptions,
 ) -> String {
     let mut text = heading(header, summary, options.width);
-    text.push_str(&rows(&summary.steps, options));
+    match crystaldiskmark::block(&summary.steps) {
+        // The table has a row for each of many runs; the block says the same in the form that is known.
+        Some(block) if options.detail == Detail::Brief => text.push_str(&block),
+        Some(block) => text.push_str(&format!("{}\n{block}", rows(&summary.steps, options))),
+        None => text.push_str(&rows(&summary.steps, options)),
+    }
     text.push_str(&network_text(header, summary, options));
     text.push_str(&crate::diagnosis::text(header, summary, options).unwrap_or_default());
+    text.push_str(&crate::cache_probe::text(header, summary, options.width, options.prose()));
+    text.push_str(&crate::curve::text(header, summary, options.width, options.prose()));
     match options.detail {
         Detail::Full => {
             text.push_str(&self::findings(findings, options));

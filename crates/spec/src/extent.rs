@@ -42,7 +42,9 @@ impl Extent {
         let is_set =
             |key: SweepKey| over.settings.fixes(key) || over.sweep.iter().any(|(swept, _)| *swept == key);
         let swept = over.sweep.iter().chain(test.sweep.iter().filter(|(key, _)| !is_set(*key)));
-        let steps = swept.map(|(_, values)| values.len()).fold(1, usize::saturating_mul);
+        let layers = [Some(&over.settings), Some(&test.settings), Some(defaults)];
+        let repeat = layers.into_iter().flatten().find_map(|layer| layer.repeat).unwrap_or(1) as usize;
+        let steps = swept.map(|(_, values)| values.len()).fold(repeat, usize::saturating_mul);
         let lines_of = |job: Option<&Settings>| {
             let layers = [Some(&over.settings), job, Some(&test.settings), Some(defaults)];
             layers.into_iter().flatten().find_map(|layer| layer.access.as_ref()).map_or(0, Vec::len)

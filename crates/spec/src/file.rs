@@ -4,7 +4,8 @@
 //! [`Plan`](crate::Plan).
 
 use crate::limits::{JOBS_MAX, LINES_MAX, NAME_CHARS_MAX, STEPS_MAX, VALUE_CHARS_MAX};
-use crate::plan::{Arrivals, Data, Semantics};
+use crate::place::{Distribution, Extent, Window, Zone};
+use crate::plan::{Arrivals, Change, Data, Flush, Flushes, Semantics};
 use crate::reader::{PlanError, Source, Table, Value};
 use crate::units::{Bytes, Nanos, PerSecond, SizeSpec};
 
@@ -15,6 +16,8 @@ pub const WORKERS_MAX: u64 = 256;
 /// The most I/Os in flight per worker; an io_uring holds 32,768 completions.
 pub const OUTSTANDING_MAX: u64 = 4096;
 
+/// The largest share of its rate that a job may offer, percent: overload is worth a look, nonsense is not.
+const LOAD_PERCENT_MAX: f64 = 1000.0;
 /// The most targets that a job may use.
 const TARGETS_MAX: u32 = 10_000;
 
@@ -59,13 +62,22 @@ pub(crate) struct Settings {
     pub(crate) targets: Option<Vec<u32>>,
     /// Only the first this many of them; said by a sweep, never in a file.
     pub(crate) targets_count: Option<u32>,
+    pub(crate) span: Option<Bytes>,
     pub(crate) workers: Option<u32>,
     pub(crate) outstanding: Option<u32>,
     pub(crate) pace: Option<PacingFile>,
     pub(crate) rate: Option<PerSecond>,
+    /// Share of the rate that is offered, percent.
+    pub(crate) load: Option<f64>,
     pub(crate) reconnect_every: Option<u32>,
     pub(crate) data: Option<Data>,
-    pub(crate) span: Option<Bytes>,
+    pub(crate) sync: Option<bool>,
+    pub(crate) window: Option<Window>,
+    /// `Some(None)`: never, where a layer below flushes.
+    pub(crate) flush: Option<Option<Flushes>>,
+    pub(crate) start_delay: Option<Nanos>,
+    /// How often each load point runs, one after another.
+    pub(crate) repeat: Option<u32>,
     pub(crate) run: Option<Nanos>,
     pub(crate) bytes: Option<Bytes>,
     pub(crate) ops: Option<u64>,
@@ -96,11 +108,19 @@ pub(crate) struct AccessFile {
     pub(crate) delay: Option<Nanos>,
     pub(crate) burst: Option<u32>,
     pub(crate) reply: Option<Bytes>,
+    pub(crate) distribution: Option<Distribution>,
+    pub(crate) sequence: Option<u32>,
+    pub(crate) change: Option<Change>,
 }
+
+/// The most repetitions of a test.
+const REPEAT_MAX: u64 = 1_000;
 
 /// What a test may sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SweepKey {
+    /// Nothing changes: every combination of the other values runs once in each round.
+    Round,
     /// How many of the job's targets, from the first.
     Targets,
     Size,
@@ -108,16 +128,23 @@ pub(crate) enum SweepKey {
     Workers,
     Read,
     Rate,
+    /// A share of the rate.
+    Load,
+    /// How much of each target.
+    Span,
 }
 
 impl SweepKey {
-    pub(crate) const ALL: [(&'static str, Self); 6] = [
+    pub(crate) const ALL: [(&'static str, Self); 9] = [
+        ("round", Self::Round),
         ("targets", Self::Targets),
         ("size", Self::Size),
         ("outstanding", Self::Outstanding),
         ("workers", Self::Workers),
         ("read", Self::Read),
         ("rate", Self::Rate),
+        ("load", Self::Load),
+        ("span", Self::Span),
     ];
 
     pub(crate) fn name(self) -> &'static str {
@@ -127,6 +154,8 @@ impl SweepKey {
 
 const SEMANTICS: [(&str, Semantics); 2] = [("assay", Semantics::Assay), ("iometer", Semantics::Iometer)];
 const ARRIVALS: [(&str, Arrivals); 2] = [("constant", Arrivals::Constant), ("poisson", Arrivals::Poisson)];
+const CHANGES: [(&str, Change); 2] = [("write", Change::Write), ("trim", Change::Trim)];
+const FLUSHES: [(&str, Flush); 2] = [("data", Flush::Data), ("all", Flush::All)];
 const DATA: [(&str, Data); 4] = [
     ("unique", Data::Unique),
     ("repeating", Data::IometerRepeating),
@@ -230,6 +259,7 @@ fn settings_of(table: &Table<'_>) -> Result<Settings, PlanError> {
     settings.ops = table.integer("ops", 1..=u64::MAX)?;
     settings.warmup = table.parsed("warmup")?;
     settings.error_limit = table.integer("error_limit", 0..=u64::MAX)?;
+    settings.repeat = small(table, "repeat", 1, REPEAT_MAX)?;
     settings.verify = table.get("verify").map(|v| v.boolean()).transpose()?;
     Ok(settings)
 }
@@ -238,13 +268,18 @@ fn job_settings_of(table: &Table<'_>) -> Result<Settings, PlanError> {
     Ok(Settings {
         access: table.get("access").map(|v| access(&v)).transpose()?,
         targets: table.get("targets").map(|v| targets(&v)).transpose()?,
+        span: span(table)?,
         workers: small(table, "workers", 1, WORKERS_MAX)?,
         outstanding: small(table, "outstanding", 1, OUTSTANDING_MAX)?,
         pace: table.get("pace").map(|v| pace(&v)).transpose()?,
         rate: table.parsed("rate")?,
+        load: table.get("load").map(|v| load(&v)).transpose()?,
         reconnect_every: small(table, "reconnect_every", 0, u64::from(u32::MAX))?,
         data: table.get("data").map(|v| data(&v)).transpose()?,
-        span: span(table)?,
+        sync: table.get("sync").map(|v| v.boolean()).transpose()?,
+        window: table.get("window").map(|v| window(&v)).transpose()?,
+        flush: table.get("flush").map(|v| flush(&v)).transpose()?,
+        start_delay: table.parsed("start_delay")?,
         ..Settings::default()
     })
 }
@@ -252,9 +287,20 @@ fn job_settings_of(table: &Table<'_>) -> Result<Settings, PlanError> {
 fn span(table: &Table<'_>) -> Result<Option<Bytes>, PlanError> {
     let Some(value) = table.get("span") else { return Ok(None) };
     match value.parsed()? {
-        Bytes(0) => Err(value.complain("must not be 0")),
+        Bytes(0) => Err(value.complain("must be more than zero")),
         span => Ok(Some(span)),
     }
+}
+
+/// A share of the rate: `"50%"`, or a number of percent.
+fn load(value: &Value<'_>) -> Result<f64, PlanError> {
+    let text = value.scalar()?;
+    let percent = text.trim().trim_end_matches('%').trim_end().parse::<f64>().ok();
+    percent.filter(|percent| *percent > 0.0 && *percent <= LOAD_PERCENT_MAX).ok_or_else(|| {
+        value.complain(format!(
+            "`{text}` must be a share of the rate, like \"50%\", up to {LOAD_PERCENT_MAX} %"
+        ))
+    })
 }
 
 fn access(value: &Value<'_>) -> Result<Vec<AccessFile>, PlanError> {
@@ -285,6 +331,9 @@ fn access_fields(table: &Table<'_>) -> Result<AccessFile, PlanError> {
         delay: table.parsed("delay")?,
         burst: small(table, "burst", 1, 1_000_000_000)?,
         reply: io_bytes(table, "reply", 0)?,
+        distribution: table.get("distribution").map(|v| distribution(&v)).transpose()?,
+        sequence: small(table, "sequence", 1, 1_000_000_000)?,
+        change: table.get("change").map(|v| v.word(&CHANGES)).transpose()?,
     })
 }
 
@@ -358,6 +407,90 @@ fn data(value: &Value<'_>) -> Result<Data, PlanError> {
     Ok(Data::Reducible { compress, dedupe })
 }
 
+/// `window = { offset = "25%", size = "4GiB" }`.
+fn window(value: &Value<'_>) -> Result<Window, PlanError> {
+    let table = value.table()?;
+    let offset = table.parsed("offset")?.unwrap_or(Window::WHOLE.offset);
+    let size: Option<Extent> = match table.get("size") {
+        None => None,
+        Some(size) => match size.parsed()? {
+            Extent::Bytes(Bytes(0)) | Extent::Percent(0.0) => {
+                return Err(size.complain("must be more than zero"));
+            }
+            size => Some(size),
+        },
+    };
+    table.finish()?;
+    Ok(Window { offset, size })
+}
+
+/// `flush = { every = 32 }`, `{ every = 32, kind = "all" }` or `"never"`.
+fn flush(value: &Value<'_>) -> Result<Option<Flushes>, PlanError> {
+    if !value.is_table() {
+        return value.word(&[("never", None)]);
+    }
+    let table = value.table()?;
+    let every = small(&table, "every", 1, 1_000_000_000)?;
+    let kind = table.get("kind").map(|v| v.word(&FLUSHES)).transpose()?.unwrap_or_default();
+    let complaint = table.complain("needs `every`, for example { every = 32 }: a flush after 32 writes");
+    table.finish()?;
+    every.map(|every| Some(Flushes { every, kind })).ok_or(complaint)
+}
+
+/// `distribution = "uniform"`, `{ zipf = 1.2 }`, `{ pareto = 0.2 }`, `{ normal = 10 }` or
+/// `{ zones = [{ share = 80, size = "20%" }, { share = 20, size = "80%" }] }`.
+fn distribution(value: &Value<'_>) -> Result<Distribution, PlanError> {
+    if !value.is_table() {
+        return value.word(&[("uniform", ())]).map(|()| Distribution::Uniform);
+    }
+    let table = value.table()?;
+    let open = |key, most| {
+        table.get(key).map(|v| match v.number(0.0..=most)? {
+            0.0 => Err(v.complain("must be more than zero")),
+            number => Ok(number),
+        })
+    };
+    let zipf = match open("zipf", 10.0).transpose()? {
+        Some(1.0) => {
+            return Err(table.complain("zipf = 1 has no distribution in this form; use 0.99 or 1.01"));
+        }
+        theta => theta.map(Distribution::Zipf),
+    };
+    let pareto = open("pareto", 0.999).transpose()?.map(Distribution::Pareto);
+    let normal = open("normal", 100.0).transpose()?.map(Distribution::Normal);
+    let zones = table.get("zones").map(|v| zones(&v)).transpose()?.map(Distribution::Zones);
+    let complaint = table.complain("needs exactly one of `zipf`, `pareto`, `normal` and `zones`");
+    table.finish()?;
+    let mut given = [zipf, pareto, normal, zones].into_iter().flatten();
+    match (given.next(), given.next()) {
+        (Some(distribution), None) => Ok(distribution),
+        _ => Err(complaint),
+    }
+}
+
+fn zones(value: &Value<'_>) -> Result<Vec<Zone>, PlanError> {
+    let mut zones = Vec::new();
+    for element in value.array_up_to(Distribution::ZONES_MAX, "zones")? {
+        let table = element.table()?;
+        let (share, size) = (percent(&table, "share")?, table.parsed("size")?);
+        let complaint =
+            table.complain("a zone needs `share` and `size`, for example { share = 80, size = \"20%\" }");
+        table.finish()?;
+        let (Some(share), Some(size)) = (share, size) else { return Err(complaint) };
+        zones.push(Zone { share, size });
+    }
+    let shares: f64 = zones.iter().map(|zone| zone.share).sum();
+    if (shares - 100.0).abs() > 0.01 {
+        return Err(value.complain(format!("the shares of the zones sum to {shares}; they must sum to 100")));
+    }
+    let percents: f64 =
+        zones.iter().map(|zone| if let Extent::Percent(percent) = zone.size { percent } else { 0.0 }).sum();
+    if percents > 100.01 {
+        return Err(value.complain(format!("the zones take {percents} %; at most 100 % are there")));
+    }
+    Ok(zones)
+}
+
 fn sweep(value: &Value<'_>) -> Result<Vec<(SweepKey, Vec<String>)>, PlanError> {
     let table = value.table()?;
     let mut sweep = Vec::new();
@@ -404,6 +537,13 @@ pub(crate) fn sweep_override(assignment: &str) -> Result<Option<(SweepKey, Vec<S
 
 /// Sets what is swept to one of its values.
 pub(crate) fn sweep_value(key: SweepKey, text: &str, settings: &mut Settings) -> Result<(), PlanError> {
+    if key == SweepKey::Round {
+        let round = text.parse::<u64>().ok().filter(|round| (1..=REPEAT_MAX).contains(round));
+        return round.map(|_| ()).ok_or_else(|| PlanError {
+            place: format!("round={text}"),
+            message: format!("must be the number of a round, from 1 to {REPEAT_MAX}"),
+        });
+    }
     if key == SweepKey::Targets {
         // A field `targets` lists which ones; a sweep says how many.
         let count = text.parse().ok().filter(|count| (1..=TARGETS_MAX).contains(count));
@@ -451,12 +591,15 @@ impl Settings {
     /// Whether these settings say what `key` would sweep.
     pub(crate) fn fixes(&self, key: SweepKey) -> bool {
         match key {
+            SweepKey::Round => self.repeat.is_some(),
             SweepKey::Targets => self.targets.is_some(),
             SweepKey::Size => self.line.size.is_some() || self.access.is_some(),
             SweepKey::Read => self.line.read.is_some() || self.access.is_some(),
             SweepKey::Outstanding => self.outstanding.is_some(),
             SweepKey::Workers => self.workers.is_some(),
             SweepKey::Rate => self.rate.is_some() || self.pace.is_some(),
+            SweepKey::Load => self.load.is_some(),
+            SweepKey::Span => self.span.is_some(),
         }
     }
 
@@ -474,8 +617,9 @@ impl Settings {
     }
 
     fn merge_into(&self, below: &mut Self) {
-        lay_over!(self, below: access, targets, targets_count, workers, outstanding, pace, rate);
-        lay_over!(self, below: reconnect_every, data, span);
+        lay_over!(self, below: access, targets, targets_count, span, workers, outstanding);
+        lay_over!(self, below: pace, rate, load, reconnect_every, data, sync);
+        lay_over!(self, below: window, flush, start_delay, repeat);
         lay_over!(self, below: run, bytes, ops, warmup, error_limit, verify);
         self.line.lay_over(&mut below.line);
     }
@@ -484,5 +628,6 @@ impl Settings {
 impl AccessFile {
     pub(crate) fn lay_over(&self, below: &mut Self) {
         lay_over!(self, below: weight, size, read, random, align, delay, burst, reply);
+        lay_over!(self, below: distribution, sequence, change);
     }
 }

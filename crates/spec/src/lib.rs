@@ -10,6 +10,7 @@
 mod address;
 mod address_part;
 mod address_word;
+pub mod curve;
 mod engine;
 mod extent;
 mod file;
@@ -17,7 +18,9 @@ mod iscsi_address;
 pub mod limits;
 mod nfs_address;
 mod overrides;
+mod place;
 mod plan;
+pub mod probe;
 pub mod reader;
 mod resolve;
 mod secret;
@@ -30,7 +33,11 @@ pub use file::{IO_BYTES_MAX, OUTSTANDING_MAX, PlanFile, WORKERS_MAX};
 pub use iscsi_address::{IscsiAddress, IscsiAddressError, IscsiPortal, PathPolicy};
 pub use nfs_address::{NfsAddress, NfsAddressError, NfsSync};
 pub use overrides::Overrides;
-pub use plan::{Access, Arrivals, Data, Job, Pacing, Plan, Semantics, Span, Step, Stop, Swept, Test};
+pub use place::{Distribution, Extent, Window, Zone};
+pub use plan::{
+    Access, Arrivals, Change, Data, Flush, Flushes, Job, Pacing, Plan, Semantics, Span, Step, Stop, Swept,
+    Test,
+};
 pub use reader::{PlanError, nearest, suggest};
 pub use secret::{has_secret, without_secret};
 

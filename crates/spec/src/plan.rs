@@ -7,6 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::place::{Distribution, Window};
 use crate::units::{Bytes, Nanos, PerSecond, SizeSpec};
 
 /// What to do: tests run one after another.
@@ -100,7 +101,7 @@ impl Step {
 /// One swept value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Swept {
-    /// What is swept: size, outstanding, workers, read or rate.
+    /// What is swept: size, span, outstanding, workers, read, rate, load or targets.
     pub key: String,
     /// The value, as text with its unit.
     pub value: String,
@@ -124,6 +125,9 @@ pub struct Job {
     pub name: String,
     /// Which of the run's targets the job uses; empty means all of them.
     pub targets: Vec<u32>,
+    /// How much of each target the job uses, from its start, bytes; `None`: all that the run uses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub span: Option<Bytes>,
     /// What an I/O looks like; never empty.
     pub mix: Vec<Access>,
     /// Threads, each issuing its own I/O. In [1, 256].
@@ -136,12 +140,85 @@ pub struct Job {
     pub reconnect_every: Option<u32>,
     /// What writes write.
     pub data: Data,
-    /// How much of each target the job uses, from its start; `None`: all that the plan uses.
+    /// Whether each write waits until it is durable, also without `--sync`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sync: bool,
+    /// Which part of that the job uses.
+    #[serde(default, skip_serializing_if = "Window::is_whole")]
+    pub window: Window,
+    /// Flushes between writes; `None`: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub span: Option<Bytes>,
+    pub flush: Option<Flushes>,
+    /// How long after the common start the job begins.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub start_delay: Nanos,
+}
+
+fn is_zero(time: &Nanos) -> bool {
+    *time == Nanos(0)
+}
+
+/// Flushes between writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Flushes {
+    /// A worker flushes a member after so many writes to it. At least 1.
+    pub every: u32,
+    /// What becomes durable.
+    pub kind: Flush,
+}
+
+/// What a flush makes durable. Devices and LUNs make no difference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Flush {
+    /// The data and what is needed to read them: fdatasync(2).
+    #[default]
+    Data,
+    /// All metadata of the file too: fsync(2).
+    All,
+}
+
+impl Default for Job {
+    /// One worker with one I/O outstanding on all targets, and no access line yet.
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            targets: Vec::new(),
+            mix: Vec::new(),
+            workers: 1,
+            outstanding: 1,
+            pacing: Pacing::Closed,
+            reconnect_every: None,
+            data: Data::Unique,
+            span: None,
+            sync: false,
+            window: Window::WHOLE,
+            flush: None,
+            start_delay: Nanos(0),
+        }
+    }
 }
 
 impl Job {
+    /// Returns what sets the job apart from most, each with a comma in front: `, in 1GiB from 50%, a flush after every
+    /// 8 writes`.
+    #[must_use]
+    pub fn particulars(&self) -> String {
+        let mut text = String::new();
+        if !self.window.is_whole() {
+            text.push_str(&format!(", in {}", self.window));
+        }
+        match self.flush {
+            None => {}
+            Some(Flushes { every: 1, .. }) => text.push_str(", a flush after every write"),
+            Some(Flushes { every, .. }) => text.push_str(&format!(", a flush after every {every} writes")),
+        }
+        if self.start_delay > Nanos(0) {
+            text.push_str(&format!(", begins after {}", self.start_delay));
+        }
+        text
+    }
+
     /// Whether any I/O of this job changes what the target holds.
     #[must_use]
     pub fn writes(&self) -> bool {
@@ -174,9 +251,88 @@ pub struct Access {
     pub burst: u32,
     /// After each I/O one of this many bytes the other way; 0: none.
     pub reply: Bytes,
+    /// How random positions are spread.
+    #[serde(default, skip_serializing_if = "Distribution::is_uniform")]
+    pub distribution: Distribution,
+    /// Consecutive I/Os that follow one another from each random position, itself included. At least 1.
+    #[serde(default = "once", skip_serializing_if = "is_once")]
+    pub sequence: u32,
+    /// What the I/Os do that are not reads.
+    #[serde(default, skip_serializing_if = "Change::is_write")]
+    pub change: Change,
+}
+
+/// How an I/O changes what the target holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// It writes data.
+    #[default]
+    Write,
+    /// It trims: the blocks hold nothing afterwards. Counted with the writes.
+    Trim,
+}
+
+impl Change {
+    /// Returns true if data are written.
+    #[must_use]
+    pub fn is_write(&self) -> bool {
+        *self == Self::Write
+    }
+}
+
+fn once() -> u32 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_once(sequence: &u32) -> bool {
+    *sequence == 1
+}
+
+impl Default for Access {
+    /// Sequential reads of 4 KiB.
+    fn default() -> Self {
+        Self {
+            weight: 100,
+            size: Bytes(4096),
+            read: 100.0,
+            random: 0.0,
+            align: Bytes(4096),
+            delay: Nanos(0),
+            burst: 1,
+            reply: Bytes(0),
+            distribution: Distribution::Uniform,
+            sequence: 1,
+            change: Change::Write,
+        }
+    }
 }
 
 impl Access {
+    /// Returns what sets the line's positions and changes apart from those of most lines, each with a comma in front:
+    /// `, zipf 1.2, sequences of 8`.
+    #[must_use]
+    pub fn particulars(&self) -> String {
+        let mut text = String::new();
+        if !self.distribution.is_uniform() {
+            text.push_str(&format!(", {}", self.distribution));
+        }
+        if self.sequence > 1 {
+            text.push_str(&format!(", sequences of {}", self.sequence));
+        }
+        if self.trims() {
+            text.push_str(", trims");
+        }
+        text
+    }
+
+    /// Returns true if this line ever trims.
+    #[must_use]
+    pub fn trims(&self) -> bool {
+        self.change == Change::Trim && self.read < 100.0
+    }
+
     /// Whether this line ever writes.
     #[must_use]
     pub fn writes(&self) -> bool {
@@ -259,6 +415,12 @@ pub enum Data {
 }
 
 impl Plan {
+    /// Whether any test trims.
+    #[must_use]
+    pub fn trims(&self) -> bool {
+        self.jobs().flat_map(|job| &job.mix).any(Access::trims)
+    }
+
     /// Whether any test changes what the targets hold.
     #[must_use]
     pub fn writes(&self) -> bool {

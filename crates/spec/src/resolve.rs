@@ -7,9 +7,9 @@ use crate::extent;
 use crate::file::{AccessFile, JobFile, PacingFile, PlanFile, Settings, SweepKey, TestFile, sweep_value};
 use crate::limits::STEP_WORKERS_MAX;
 use crate::overrides::Overrides;
-use crate::plan::{Access, Data, Job, Pacing, Plan, Semantics, Span, Step, Stop, Swept, Test};
+use crate::plan::{Access, Change, Data, Job, Pacing, Plan, Semantics, Span, Step, Stop, Swept, Test};
 use crate::reader::{PlanError, suggest};
-use crate::units::{Bytes, Nanos};
+use crate::units::{Bytes, Nanos, PerSecond};
 
 /// The measured window where a plan says nothing.
 const RUN_DEFAULT: Nanos = Nanos::from_secs(30);
@@ -54,6 +54,7 @@ impl PlanFile {
             }
         }
         keep_only(&mut tests, &over.only)?;
+        notes.extend(trim_notes(&tests));
         Ok(Plan {
             name: self.name.clone().unwrap_or_else(|| self.origin.clone()),
             about: self.about.clone(),
@@ -67,6 +68,21 @@ impl PlanFile {
             tests,
         })
     }
+}
+
+/// What a reader must know of a plan that trims.
+fn trim_notes(tests: &[Test]) -> Vec<String> {
+    let lines =
+        || tests.iter().flat_map(|test| &test.steps).flat_map(|step| &step.jobs).flat_map(|job| &job.mix);
+    if !lines().any(Access::trims) {
+        return Vec::new();
+    }
+    let mut notes =
+        vec!["Trims count as writes: their rate is in I/Os, bytes and latencies of writes.".to_owned()];
+    if lines().any(Access::reads) {
+        notes.push("Reads of blocks that this plan has trimmed cost the storage nothing.".to_owned());
+    }
+    notes
 }
 
 /// Keeps what `--only` names: tests, or steps of a sweep by their name in the table (`throughput size=64KiB`) or a
@@ -157,7 +173,14 @@ fn resolve_test(
     // What `--set` fixes is no longer swept.
     let is_set =
         |key: SweepKey| over.settings.fixes(key) || over.sweep.iter().any(|(swept, _)| *swept == key);
-    let sweep: Vec<_> = over.sweep.iter().chain(file.sweep.iter().filter(|(key, _)| !is_set(*key))).collect();
+    let mut sweep: Vec<_> =
+        over.sweep.iter().chain(file.sweep.iter().filter(|(key, _)| !is_set(*key))).collect();
+    let repeat = over.settings.repeat.or(settings.repeat).unwrap_or(1);
+    let rounds = (SweepKey::Round, (1..=repeat).map(|round| round.to_string()).collect());
+    if repeat > 1 && !sweep.iter().any(|(key, _)| *key == SweepKey::Round) {
+        // Repetitions of a load point follow one another.
+        sweep.push(&rounds);
+    }
     let steps = unroll(&sweep)
         .iter()
         .map(|swept| resolve_step(file, &settings, swept, semantics, over))
@@ -219,6 +242,19 @@ fn resolve_step(
     if verify {
         check_verify(&file.place, jobs.iter(), semantics)?;
     }
+    let stop = stop(&timing, over.quick && over.settings.run.is_none());
+    let whole = self::stop(&timing, false).time;
+    for job in &mut jobs {
+        // A job that begins late begins late in a short window too.
+        job.start_delay = Nanos(scaled(job.start_delay.0, stop.time.0, whole.0));
+        if job.start_delay >= stop.time {
+            let says = format!(
+                "start_delay: {} leaves nothing of the measured window, {}; use a longer `run`",
+                job.start_delay, stop.time
+            );
+            return Err(complain(&file.place, &says));
+        }
+    }
     let swept =
         swept.iter().map(|(key, value)| Swept { key: key.name().to_owned(), value: value.clone() }).collect();
     Ok(Step {
@@ -229,7 +265,7 @@ fn resolve_step(
             timing.warmup.unwrap_or_default(),
             over.quick && over.settings.warmup.is_none(),
         ),
-        stop: stop(&timing, over.quick && over.settings.run.is_none()),
+        stop,
         error_limit: timing.error_limit.unwrap_or(ERROR_LIMIT_DEFAULT),
         verify,
     })
@@ -244,6 +280,12 @@ fn stop(settings: &Settings, quick: bool) -> Stop {
         run
     };
     Stop { time, bytes: settings.bytes, ops: settings.ops }
+}
+
+/// `value` x `part` / `whole`.
+fn scaled(value: u64, part: u64, whole: u64) -> u64 {
+    let share = u128::from(value) * u128::from(part) / u128::from(whole.max(1));
+    u64::try_from(share).unwrap_or(u64::MAX)
 }
 
 fn shorten_warmup(warmup: Nanos, quick: bool) -> Nanos {
@@ -262,13 +304,14 @@ fn resolve_job(
             "needs `access`, for example access = [{ size = \"8KiB\", read = 70, random = 100 }]",
         ));
     };
-    let pacing = match (settings.pace.unwrap_or(PacingFile::Closed), settings.rate) {
+    let full = match (settings.pace.unwrap_or(PacingFile::Closed), settings.rate) {
         (PacingFile::Closed, None) => Pacing::Closed,
         (PacingFile::Closed, Some(rate))
         | (PacingFile::Throttled(_), Some(rate))
         | (PacingFile::Throttled(rate), None) => Pacing::Throttled { rate },
         (PacingFile::Open(rate, arrivals), over) => Pacing::Open { rate: over.unwrap_or(rate), arrivals },
     };
+    let pacing = settings.load.map_or(Ok(full), |percent| partial(full, percent, place))?;
     if semantics == Semantics::Iometer && pacing != Pacing::Closed {
         return Err(complain(
             place,
@@ -282,14 +325,32 @@ fn resolve_job(
     Ok(Job {
         name,
         targets: resolve_targets(settings),
+        span: settings.span,
         mix: resolve_mix(place, lines, &settings.line, semantics)?,
         workers: settings.workers.unwrap_or(1),
         outstanding: settings.outstanding.unwrap_or(1),
         pacing,
         reconnect_every: settings.reconnect_every.filter(|n| *n > 0),
         data: settings.data.unwrap_or(default_data),
-        span: settings.span,
+        sync: settings.sync.unwrap_or(false),
+        window: settings.window.unwrap_or_default(),
+        flush: settings.flush.flatten(),
+        start_delay: settings.start_delay.unwrap_or_default(),
     })
+}
+
+/// A share of a rate, percent.
+fn partial(full: Pacing, percent: f64, place: &str) -> Result<Pacing, PlanError> {
+    let share = |rate: PerSecond| PerSecond(rate.0 * percent / 100.0);
+    match full {
+        Pacing::Closed => Err(complain(
+            place,
+            "load: is a share of a rate; give the rate too, for example pace = { rate = \"2000/s\", arrivals = \
+             \"poisson\" }",
+        )),
+        Pacing::Throttled { rate } => Ok(Pacing::Throttled { rate: share(rate) }),
+        Pacing::Open { rate, arrivals } => Ok(Pacing::Open { rate: share(rate), arrivals }),
+    }
 }
 
 /// The first of the listed targets, or of all, where a sweep says how many.
@@ -355,6 +416,9 @@ fn resolve_access(line: &AccessFile, lines: usize, semantics: Semantics) -> Resu
         delay: line.delay.unwrap_or_default(),
         burst: line.burst.unwrap_or(1),
         reply: line.reply.unwrap_or_default(),
+        distribution: line.distribution.clone().unwrap_or_default(),
+        sequence: line.sequence.unwrap_or(1),
+        change: line.change.unwrap_or_default(),
     };
     if semantics == Semantics::Assay && access.align.0 == 0 {
         return Err(complain(
@@ -364,6 +428,15 @@ fn resolve_access(line: &AccessFile, lines: usize, semantics: Semantics) -> Resu
     }
     if semantics == Semantics::Iometer && (access.read.fract() != 0.0 || access.random.fract() != 0.0) {
         return Err(complain(&line.place, "read, random: Iometer knows whole percents only"));
+    }
+    if semantics == Semantics::Iometer && (!access.distribution.is_uniform() || access.sequence > 1) {
+        return Err(complain(
+            &line.place,
+            "distribution, sequence: Iometer draws each random position evenly; use semantics = \"assay\"",
+        ));
+    }
+    if access.change == Change::Trim && access.reply.0 > 0 {
+        return Err(complain(&line.place, "reply: a trim has no reply"));
     }
     Ok(access)
 }
@@ -384,6 +457,12 @@ fn check_verify<'j>(
             return Err(complain(
                 place,
                 "verify: needs data = \"unique\": the stamps make every block different",
+            ));
+        }
+        if job.mix.iter().any(Access::trims) {
+            return Err(complain(
+                place,
+                "verify: trimmed blocks hold no stamps; leave out `change` or `verify`",
             ));
         }
         let whole = |bytes: Bytes| bytes.0.is_multiple_of(STAMP_BYTES);

@@ -10,12 +10,20 @@ pub struct Suite {
 }
 
 /// Every suite, the best known first.
-pub const SUITES: [Suite; 12] = [
+pub const SUITES: [Suite; 23] = [
     Suite { name: "vmware", text: include_str!("../../../suites/vmware.toml") },
     Suite { name: "vmware-modern", text: include_str!("../../../suites/vmware-modern.toml") },
     Suite { name: "super-atto", text: include_str!("../../../suites/super-atto.toml") },
     Suite { name: "anandtech", text: include_str!("../../../suites/anandtech.toml") },
     Suite { name: "crystaldiskmark", text: include_str!("../../../suites/crystaldiskmark.toml") },
+    Suite { name: "crystaldiskmark-nvme", text: include_str!("../../../suites/crystaldiskmark-nvme.toml") },
+    Suite { name: "crystaldiskmark-peak", text: include_str!("../../../suites/crystaldiskmark-peak.toml") },
+    Suite {
+        name: "crystaldiskmark-real-world",
+        text: include_str!("../../../suites/crystaldiskmark-real-world.toml"),
+    },
+    Suite { name: "crystaldiskmark-mix", text: include_str!("../../../suites/crystaldiskmark-mix.toml") },
+    Suite { name: "crystaldiskmark-3", text: include_str!("../../../suites/crystaldiskmark-3.toml") },
     Suite { name: "atto", text: include_str!("../../../suites/atto.toml") },
     Suite { name: "as-ssd", text: include_str!("../../../suites/as-ssd.toml") },
     Suite { name: "iometer-classics", text: include_str!("../../../suites/iometer-classics.toml") },
@@ -23,6 +31,12 @@ pub const SUITES: [Suite; 12] = [
     Suite { name: "latency-qd1", text: include_str!("../../../suites/latency-qd1.toml") },
     Suite { name: "qd-sweep", text: include_str!("../../../suites/qd-sweep.toml") },
     Suite { name: "mix-matrix", text: include_str!("../../../suites/mix-matrix.toml") },
+    Suite { name: "sqlio-smallio", text: include_str!("../../../suites/sqlio-smallio.toml") },
+    Suite { name: "sqlio-largeio", text: include_str!("../../../suites/sqlio-largeio.toml") },
+    Suite { name: "sqlio-8x2g", text: include_str!("../../../suites/sqlio-8x2g.toml") },
+    Suite { name: "dd-stream", text: include_str!("../../../suites/dd-stream.toml") },
+    Suite { name: "snia-pts-iops", text: include_str!("../../../suites/snia-pts-iops.toml") },
+    Suite { name: "spc1-like", text: include_str!("../../../suites/spc1-like.toml") },
 ];
 
 /// The suite of that name.

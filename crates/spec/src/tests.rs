@@ -1,7 +1,10 @@
 //! Plan text in, resolved plan or message out.
 
 use crate::units::{Bytes, KIB, Nanos, PerSecond};
-use crate::{Arrivals, Data, Overrides, Pacing, Plan, PlanFile, Semantics, suites::SUITES};
+use crate::{
+    Arrivals, Data, Distribution, Flush, Flushes, Overrides, Pacing, Plan, PlanFile, Semantics,
+    suites::SUITES,
+};
 
 fn resolve(text: &str, over: &Overrides) -> Result<Plan, String> {
     PlanFile::parse("plan.toml", text).and_then(|f| f.resolve(over)).map_err(|e| e.to_string())
@@ -265,9 +268,49 @@ fn a_rate_makes_an_open_loop_of_any_plan() {
 }
 
 #[test]
+fn places_flushes_and_trims_are_read_with_their_units() {
+    let plan = |text: &str| {
+        let text = format!("[[test]]\nname = \"t\"\nrun = \"10s\"\n{text}\n");
+        PlanFile::parse("p", &text).and_then(|file| file.resolve(&Overrides::default()))
+    };
+    let line = |fields: &str| {
+        plan(&format!("access = [{{ size = 4096, random = 100, {fields} }}]"))
+            .map(|plan| plan.tests[0].steps[0].jobs[0].mix[0].clone())
+            .map_err(|error| error.to_string())
+    };
+    assert_eq!(line("distribution = { zipf = 1.2 }").unwrap().distribution, Distribution::Zipf(1.2));
+    assert_eq!(line("distribution = \"uniform\"").unwrap().distribution, Distribution::Uniform);
+    let zones =
+        line("distribution = { zones = [{ share = 80, size = \"20%\" }, { share = 20, size = \"4GiB\" }] }");
+    assert_eq!(zones.unwrap().distribution.to_string(), "80 % in 20%, 20 % in 4GiB");
+    for (fields, expected) in [
+        ("distribution = { zipf = 1 }", "zipf = 1 has no distribution"),
+        ("distribution = { zipf = 0.5, pareto = 0.2 }", "needs exactly one of"),
+        ("distribution = { zones = [{ share = 50, size = \"20%\" }] }", "the shares of the zones sum to 50"),
+        ("distribution = { normal = 0 }", "must be more than zero"),
+        ("distribution = \"even\"", "is not known"),
+        ("sequence = 0", "must be a whole number from 1"),
+    ] {
+        let error = line(fields).expect_err(fields);
+        assert!(error.contains(expected), "{fields}: {error}");
+    }
+    let job = |text: &str| plan(&format!("access = [{{ size = 4096, read = 0 }}]\n{text}"));
+    let whole =
+        job("window = { offset = \"25%\", size = \"1GiB\" }\nflush = { every = 8 }\nstart_delay = \"2s\"");
+    let first = whole.unwrap().tests[0].steps[0].jobs[0].clone();
+    assert_eq!(first.window.of(8 << 30), 2 << 30..3 << 30);
+    assert_eq!(first.flush, Some(Flushes { every: 8, kind: Flush::Data }));
+    assert_eq!(first.start_delay, Nanos::from_secs(2));
+    let late = job("start_delay = \"10s\"").unwrap_err().to_string();
+    assert!(late.contains("leaves nothing of the measured window, 10s"), "{late}");
+    let trimming = plan("access = [{ size = 4096, read = 50, change = \"trim\" }]").unwrap();
+    assert!(trimming.trims() && trimming.writes() && trimming.notes.len() == 2, "{:?}", trimming.notes);
+}
+
+#[test]
 fn a_job_may_use_a_part_of_the_span() {
     let plan = resolve(&format!("{SMALL}span = \"4MiB\"\n"), &Overrides::default()).unwrap();
     assert_eq!(plan.jobs().next().unwrap().span, Some(Bytes(4 << 20)));
     assert_eq!(resolve(SMALL, &Overrides::default()).unwrap().jobs().next().unwrap().span, None);
-    assert!(refused(&format!("{SMALL}span = \"0\"\n")).contains("must not be 0"));
+    assert!(refused(&format!("{SMALL}span = \"0\"\n")).contains("must be more than zero"));
 }

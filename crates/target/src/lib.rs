@@ -36,7 +36,7 @@ mod uring;
 
 use std::time::Duration;
 
-use assay_spec::Engine;
+use assay_spec::{Engine, Flush};
 use thiserror::Error;
 
 pub use access::{AccessMode, Caching, Durability, IoEngine};
@@ -107,6 +107,18 @@ pub enum OpKind {
     Read,
     /// From the buffer to the target.
     Write,
+    /// The blocks hold nothing afterwards; the buffer is not used.
+    Trim,
+    /// Makes completed writes durable; size and offset are 0, and the buffer is not used.
+    Flush(Flush),
+}
+
+impl OpKind {
+    /// Returns true if it changes what the target holds.
+    #[must_use]
+    pub fn changes(self) -> bool {
+        matches!(self, Self::Write | Self::Trim)
+    }
 }
 
 /// One operation.
@@ -116,7 +128,7 @@ pub struct Op {
     pub tag: u32,
     /// Index of the member.
     pub member: u32,
-    /// Read or write.
+    /// What it does.
     pub kind: OpKind,
     /// How much, bytes; at most the buffer's capacity.
     pub size_bytes: u32,

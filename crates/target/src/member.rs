@@ -2,7 +2,7 @@
 
 use crate::lun::LunMember;
 use crate::nfs::{self, NfsMember};
-use crate::{FileMember, IoEngine, PsyncTarget};
+use crate::{Durability, FileMember, IoEngine, PsyncTarget};
 
 /// Block size of targets that have none of their own, bytes: the smallest sector there is.
 const SECTOR_BYTES: u32 = 512;
@@ -49,6 +49,32 @@ impl Member {
         }
     }
 
+    /// Returns the same member with its first `bytes` usable; never more than before.
+    #[must_use]
+    pub fn narrowed(mut self, bytes: u64) -> Self {
+        let span = match &mut self {
+            Self::Null { capacity_bytes } => capacity_bytes,
+            Self::Simulated(member) => &mut member.span_bytes,
+            Self::File(member) => &mut member.span_bytes,
+            Self::Lun(member) => &mut member.span_bytes,
+            Self::Nfs(member) => &mut member.span_bytes,
+        };
+        *span = bytes.min(*span);
+        self
+    }
+
+    /// Returns the same member with each write made durable before it completes.
+    #[must_use]
+    pub fn synced(mut self) -> Self {
+        match &mut self {
+            Self::Null { .. } | Self::Simulated(_) => {}
+            Self::File(member) => member.durability = Durability::Sync,
+            Self::Lun(member) => member.durability = Durability::Sync,
+            Self::Nfs(member) => member.durability = Durability::Sync,
+        }
+        self
+    }
+
     /// Returns what offsets and sizes must be multiples of, bytes.
     #[must_use]
     pub fn block_bytes(&self) -> u32 {
@@ -66,6 +92,30 @@ impl Member {
         match self {
             Self::Lun(member) => Some(member.transfer_bytes_max),
             _ => None,
+        }
+    }
+
+    /// Returns why it cannot be flushed between writes; `None` where it can.
+    #[must_use]
+    pub fn flush_refusal(&self) -> Option<&'static str> {
+        match self {
+            Self::Nfs(_) => {
+                Some("Assay's NFS client sends COMMIT once, after the step; --sync makes each write durable")
+            }
+            Self::Null { .. } | Self::Simulated(_) | Self::File(_) | Self::Lun(_) => None,
+        }
+    }
+
+    /// Returns why its blocks cannot be trimmed; `None` where they can, or only the kernel knows.
+    #[must_use]
+    pub fn trim_refusal(&self) -> Option<&'static str> {
+        match self {
+            Self::Nfs(_) => Some("NFSv3 has no call for it"),
+            Self::Lun(_) => {
+                Some("Assay's iSCSI client does not send UNMAP; attach the LUN with the kernel's initiator")
+            }
+            Self::Simulated(_) => Some("the simulated array has no thin provisioning"),
+            Self::Null { .. } | Self::File(_) => None,
         }
     }
 

@@ -10,8 +10,9 @@ use std::sync::{Arc, RwLock};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-use assay_spec::Engine;
+use assay_spec::{Engine, Flush};
 use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};
+use rustix::fs::FallocateFlags;
 
 use crate::file_member::FileMember;
 use crate::open_error::OpenError;
@@ -173,6 +174,12 @@ fn help(todo: &Receiver<Op>, finish: &Sender<Completion>, files: &[RwLock<Option
     }
 }
 
+/// Takes blocks away from a file, or has a device unmap them.
+fn punch(file: &File, offset_bytes: u64, size_bytes: u32) -> io::Result<()> {
+    let mode = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+    Ok(rustix::fs::fallocate(file, mode, offset_bytes, u64::from(size_bytes))?)
+}
+
 /// One call, as the asynchronous engine would do it: a short transfer is reported as such, not continued.
 pub(crate) fn transfer(file: &File, op: &mut Op) -> Result<u32, IoFailure> {
     let bytes = &mut op.buf[..op.size_bytes as usize];
@@ -180,6 +187,9 @@ pub(crate) fn transfer(file: &File, op: &mut Op) -> Result<u32, IoFailure> {
         let result = match op.kind {
             OpKind::Read => file.read_at(bytes, op.offset_bytes),
             OpKind::Write => file.write_at(bytes, op.offset_bytes),
+            OpKind::Trim => punch(file, op.offset_bytes, op.size_bytes).map(|()| bytes.len()),
+            OpKind::Flush(Flush::Data) => file.sync_data().map(|()| 0),
+            OpKind::Flush(Flush::All) => file.sync_all().map(|()| 0),
         };
         match result {
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use assay_iscsi::login::Negotiated;
 use assay_iscsi::scsi::AccessState;
 
-use crate::{AccessMode, BATCH_MAX, Completion, IoBuf, IoFailure, Op, OpKind, TargetLost, Wait};
+use crate::{AccessMode, BATCH_MAX, Completion, IoBuf, IoFailure, Op, TargetLost, Wait};
 
 pub use assay_iscsi::{PathStats, TcpFacts};
 pub use assay_nfs::WriteStats;
@@ -131,13 +131,19 @@ impl CompletionQueue {
     /// not allowed.
     #[inline]
     pub(crate) fn fence(&mut self, access: AccessMode, op: Op) -> Option<Op> {
-        if op.kind == OpKind::Write && access == AccessMode::ReadOnly {
+        if op.kind.changes() && access == AccessMode::ReadOnly {
             self.failed(&"the target was opened for reading only");
             let outcome = Err(IoFailure { errno: libc::EROFS });
             self.ready.push_back(Completion { tag: op.tag, outcome, buf: op.buf });
             return None;
         }
         Some(op)
+    }
+
+    /// Fails an operation that the target cannot do. Plans that ask for one are refused before the run.
+    pub(crate) fn unsupported(&mut self, why: &'static str, tag: u32, buf: IoBuf) {
+        self.failed(&why);
+        self.ready.push_back(Completion { tag, outcome: Err(IoFailure { errno: libc::EOPNOTSUPP }), buf });
     }
 
     /// Returns how long the client may wait for a completion.

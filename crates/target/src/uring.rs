@@ -6,8 +6,8 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
-use assay_spec::Engine;
-use io_uring::types::{Fixed, SubmitArgs, Timespec};
+use assay_spec::{Engine, Flush};
+use io_uring::types::{Fixed, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode, squeue};
 
 use crate::file_member::FileMember;
@@ -97,6 +97,12 @@ impl UringTarget {
             (OpKind::Write, true) => {
                 opcode::WriteFixed::new(file, start, size, slot as u16).offset(op.offset_bytes).build()
             }
+            (OpKind::Trim, _) => opcode::Fallocate::new(file, u64::from(size))
+                .offset(op.offset_bytes)
+                .mode(libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE)
+                .build(),
+            (OpKind::Flush(Flush::All), _) => opcode::Fsync::new(file).build(),
+            (OpKind::Flush(Flush::Data), _) => opcode::Fsync::new(file).flags(FsyncFlags::DATASYNC).build(),
             (OpKind::Read, false) => opcode::Read::new(file, start, size).offset(op.offset_bytes).build(),
             (OpKind::Write, false) => opcode::Write::new(file, start, size).offset(op.offset_bytes).build(),
         };
@@ -176,7 +182,9 @@ impl UringTarget {
             let op = self.in_flight[index].take().expect("the kernel completes an operation once");
             self.in_flight_count -= 1;
             let result = entry.result();
-            let outcome = u32::try_from(result).map_err(|_| IoFailure { errno: -result });
+            let moved = u32::try_from(result).map_err(|_| IoFailure { errno: -result });
+            // The kernel answers 0 where no data move.
+            let outcome = if op.kind == OpKind::Trim { moved.map(|_| op.size_bytes) } else { moved };
             done.push(Completion { tag: op.tag, outcome, buf: op.buf });
         }
     }

@@ -3,7 +3,7 @@
 use assay_model::published::Published;
 use assay_model::quantity::Bounds;
 use assay_model::resolved::Software;
-use assay_record::{Content, RunHeader};
+use assay_record::{Content, Latency, RunHeader};
 use assay_spec::units::Bytes;
 use assay_spec::{Access, Arrivals, Job, Pacing, Step};
 
@@ -13,6 +13,11 @@ use crate::expected::Judgement;
 use crate::finding::{Finding, Severity};
 use crate::summary::{Load, RunSummary, StepSummary};
 
+/// Points of a latency curve, and the nines it ends at.
+const CURVE_POINTS: u32 = 48;
+const CURVE_NINES_MAX: f64 = 4.0;
+/// I/Os beyond the last point of a latency curve.
+const CURVE_BEYOND_MIN: f64 = 5.0;
 /// The facet that names the targets.
 const TARGET: &str = "target";
 /// The facet that names sizes and positions.
@@ -105,6 +110,8 @@ pub struct Row {
     pub p50_ms: Option<Estimate>,
     /// 99th percentile of it, ms.
     pub p99_ms: Option<Estimate>,
+    /// Shares of the I/Os with the latency that they do not exceed, ms; may be empty.
+    pub curve_ms: Vec<(f64, f64)>,
     /// IOPS of each second; may be empty.
     pub seconds: Vec<f64>,
     /// Expected IOPS by the array file.
@@ -161,6 +168,7 @@ impl ResultSet {
                 mean_ms: row.mean_ms,
                 p50_ms: None,
                 p99_ms: None,
+                curve_ms: Vec::new(),
                 seconds: Vec::new(),
                 expected: case.load.as_ref().map(|l| l.prediction.iops),
                 is_bound: case.load.as_ref().is_some_and(|l| l.prediction.software == Software::Unknown),
@@ -251,11 +259,23 @@ impl Row {
             mean_ms: waited.mean_ns().map(|ns| ns / 1e6),
             p50_ms: percentile(0.5),
             p99_ms: percentile(0.99),
+            curve_ms: curve(waited),
             seconds,
             expected: load.map(|l| l.prediction.iops),
             is_bound: load.is_some_and(|l| l.prediction.software == Software::Unknown),
         })
     }
+}
+
+/// Shares of a latency curve, in nines: as far as five I/Os lie beyond.
+fn curve(waited: &Latency) -> Vec<(f64, f64)> {
+    let end = (waited.count() as f64 / CURVE_BEYOND_MIN).log10().min(CURVE_NINES_MAX);
+    let shares = (0..=CURVE_POINTS).map(|n| CURVE_NINES_MAX * f64::from(n) / f64::from(CURVE_POINTS));
+    shares
+        .take_while(|nines| *nines <= end)
+        .map(|nines| 1.0 - 10_f64.powf(-nines))
+        .filter_map(|share| Some((share, waited.quantile_ns(share)? / 1e6)))
+        .collect()
 }
 
 /// Returns plan and targets of a run in a line.
@@ -340,6 +360,10 @@ pub fn load_facets(step: &Step) -> Vec<Facet> {
         add("workers", job.workers.to_string(), Breaks);
         add("pace", pace(job.pacing), Breaks);
         add("reconnect every", job.reconnect_every.map_or("never".to_owned(), |n| n.to_string()), Breaks);
+        let particulars = job.particulars();
+        if !particulars.is_empty() {
+            add("where and when", particulars.trim_start_matches(", ").to_owned(), Breaks);
+        }
         if job.writes() {
             add("write data", data(job), Breaks);
         }
@@ -369,6 +393,7 @@ fn access(access: &Access) -> String {
     if access.reply.0 > 0 {
         text.push_str(&format!(", reply {}", access.reply));
     }
+    text.push_str(&access.particulars());
     text
 }
 

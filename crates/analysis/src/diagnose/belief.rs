@@ -14,7 +14,7 @@ use assay_record::Experiment;
 /// Share of the probability that a hypothesis leaves to numbers outside its ranges.
 const OUTSIDE: f64 = 0.03;
 /// Exponent on every likelihood.
-const CAUTION: f64 = 0.8;
+const CAUTION: f64 = 0.85;
 /// Points of the grid on which expected information is computed, and its ends as logarithms.
 const GRID: u32 = 81;
 const GRID_ENDS: (f64, f64) = (-6.0, 5.5);

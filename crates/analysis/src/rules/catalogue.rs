@@ -2,8 +2,8 @@
 
 use super::{Fired, Run, StepCase};
 use super::{
-    cache, cost, gaps, host, identity, link, load, network, nfs, pairs, queue, run, serial, settings, shape,
-    target,
+    cache, cost, flush, gaps, host, identity, link, load, memory, network, nfs, pairs, queue, run, serial,
+    settings, shape, target,
 };
 use crate::case::Case;
 
@@ -70,7 +70,7 @@ use Check::{Load, Loads, Pair, Step};
 use Effect::{Compares, Disturbs, NamesLimit, Serialises, ShowsCache};
 
 /// Every rule.
-pub(crate) const RULES: [Rule; 52] = [
+pub(crate) const RULES: [Rule; 57] = [
     Rule::new("partial", Check::Run(run::partial)),
     Rule::new("quick", Check::Run(run::quick)),
     Rule::new("changed", Check::Run(run::changed)),
@@ -79,6 +79,8 @@ pub(crate) const RULES: [Rule; 52] = [
     Rule::new("cached", Check::Run(target::cached)),
     Rule::new("in-memory", Check::Run(target::in_memory)),
     Rule::new("small-span", Check::Run(target::small_span)),
+    Rule::new("storage-memory", Check::Run(memory::storage_memory)),
+    Rule::new("host-memory", Check::Run(memory::host_memory)),
     Rule::new("sync", Check::Run(target::sync)),
     Rule::new("path-fault", Check::Run(network::path_fault)),
     Rule::new("small-segments", Check::Run(settings::small_segments)),
@@ -97,6 +99,8 @@ pub(crate) const RULES: [Rule; 52] = [
     Rule::new("drift", Step(shape::drift)),
     Rule::new("level-change", Step(shape::level_change)),
     Rule::new("saw-tooth", Step(shape::saw_tooth)),
+    Rule::new("cache-hits", Step(memory::hits)),
+    Rule::new("fast-flush", Step(memory::fast_flush)),
     Rule::new("missed-rate", Step(load::missed_rate)),
     Rule::new("rereads-start", Step(queue::rereads_start)),
     Rule::new("drained-queue", Step(queue::drained_queue)),
@@ -107,6 +111,7 @@ pub(crate) const RULES: [Rule; 52] = [
     Rule::new("foreign-io", Step(host::foreign_io)).with(Disturbs),
     Rule::new("retransmits", Step(network::retransmits)).with(Disturbs),
     Rule::new("link-errors", Step(network::link_errors)).with(Disturbs),
+    Rule::new("flush-latency", Step(flush::flush_latency)),
     Rule::new("unstable-writes", Step(nfs::unstable_writes)),
     Rule::new("stable-anyway", Step(nfs::stable_anyway)),
     Rule::new("unit-mismatch", Load(identity::unit)).formerly("UNIT"),

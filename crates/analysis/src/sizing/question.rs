@@ -354,7 +354,7 @@ impl Reading {
             }
         };
         let iops = self.iops.or(product);
-        if iops.is_some_and(|iops| !(iops >= 1.0 && iops <= 1e9)) {
+        if iops.is_some_and(|iops| !(1.0..=1e9).contains(&iops)) {
             return refuse(format!(
                 "{} IOPS: a rate lies between 1 and 1,000,000,000",
                 iops.unwrap_or_default()

@@ -23,6 +23,7 @@ fn row(iops: f64, noise: f64, seconds: usize) -> Row {
         mib_per_s: iops / 128.0,
         mean_ms: Some(1.0),
         p50_ms: None,
+        curve_ms: Vec::new(),
         p99_ms: Some(Estimate::bare(3.0)),
         seconds: (0..seconds).map(second).collect(),
         expected: None,

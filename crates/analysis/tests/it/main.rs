@@ -6,7 +6,9 @@
     reason = "a panic in a test is a failed test, and the numbers are small and positive"
 )]
 
+mod caches;
 mod compare;
+mod curve;
 mod limit;
 mod model_rules;
 mod network;
@@ -14,6 +16,7 @@ mod precision;
 mod rules;
 mod sizing;
 mod summary;
+mod virtual_time;
 mod wording;
 
 use assay_analysis::{Collector, Finding, RunSummary, findings};

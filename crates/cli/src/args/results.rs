@@ -151,6 +151,9 @@ pub(crate) struct ShowArgs {
     /// of an article.
     #[arg(default_value = "last")]
     pub(crate) run: String,
+    /// Print the measured windows over time instead, a line for each TIME, as iostat does.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) series: Option<assay_spec::units::Nanos>,
     #[command(flatten)]
     pub(crate) view: ViewArgs,
     #[command(flatten)]
@@ -243,6 +246,8 @@ pub(crate) enum ExportFormat {
     Openmetrics,
     /// Latencies second by second, as an interval log of HdrHistogram.
     Hdr,
+    /// Every interval with its histogram, for pandas and DuckDB.
+    Parquet,
 }
 
 const EXPORT_EXAMPLES: &str = "\
@@ -282,12 +287,16 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = IMPORT_EXAMPLES)]
 pub(crate) struct ImportArgs {
-    /// Files of assay export, or results of other tools: fio (json, json+), Iometer (CSV), a table (CSV).
+    /// Files of assay export, or results of other tools: fio (json, json+), Iometer (CSV), DiskSpd (XML, text), SQLIO,
+    /// CrystalDiskMark, dd, iostat -x, a table (CSV).
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// Label of the imported runs, to find and compare them. [default: that of the export]
     #[arg(long, value_name = "TEXT", value_parser = label_text)]
     pub(crate) label: Option<String>,
+    /// Store nothing; print the table as a file of published measurements (TOML), the form of those that ship.
+    #[arg(long, conflicts_with = "label")]
+    pub(crate) published: bool,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
 }

@@ -4,6 +4,7 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::Path;
 
 use assay_analysis::StepSummary;
+use assay_record::StatedMemory;
 use assay_spec::Address;
 use assay_spec::units::Nanos;
 
@@ -28,7 +29,9 @@ pub(super) fn iocost(args: &CalibrateArgs, target: &String) -> anyhow::Result<Ex
         label: Some("iocost"),
         note: None,
         array: None,
+        stated: StatedMemory::default(),
         too_small: too_small(args.size),
+        diagnosis: None,
     };
     let mut done = execute(order, &args.io, &store, &stop)?;
     if let Some(failure) = done.failures.pop() {

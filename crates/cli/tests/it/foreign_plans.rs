@@ -95,14 +95,71 @@ fn a_job_file_and_a_command_line_run_as_they_are() {
     let line = "diskspd -b8K -o32 -t4 -r -w30 -d60 -Sh";
     let run = story.assay(&["run", line, "./u.dat", "--set", "run=100ms", "--size", "16MiB"]).ends(DONE);
     assert!(run.err.contains("8KiB, 70 % read, 100 % random, 4 workers x 32 outstanding"), "{}", run.err);
-    story.write("odd.fio", "[a]\nsize=1m\nrw=randtrim\nbs=4k\n");
+    story.write("odd.fio", "[a]\nsize=1m\nrw=trimwrite\nbs=4k\n");
     let refused = story.assay(&["run", "odd.fio", "null:"]).ends(BAD_INPUT);
     assert!(
         refused.err.contains(
-            "odd.fio: 1 option is not supported; --lenient runs without:\n  line 3: rw: Assay does not trim"
+            "odd.fio: 1 option is not supported; --lenient runs without:\n  line 3: rw: a trim and a write of the \
+             same block"
         ),
         "{}",
         refused.err
     );
     story.assay(&["run", "odd.fio", "null:", "--lenient", "--set", "run=1ms"]).ends(DONE);
+}
+
+#[test]
+fn flushes_and_trims_of_a_job_file_reach_a_file() {
+    let story = Story::new();
+    story.write(
+        "log.fio",
+        "[log]\nrw=write\nbs=4k\nsize=1m\nfsync=4\ndirect=1\nioengine=libaio\nnumber_ios=64\n\
+         [gone]\nstonewall\nrw=randtrim\nbs=64k\nsize=1m\ndirect=1\nioengine=libaio\nnumber_ios=8\n",
+    );
+    let run = story.assay(&["run", "log.fio", "./t.dat", "--json"]).ends(DONE);
+    assert!(run.err.contains("a flush after every 4 writes"), "{}", run.err);
+    let document = run.json();
+    let number = |path: &str| crate::story::number(&document, path);
+    // A flush follows every fourth write; nothing follows the last.
+    assert_eq!(number("/tests/0/jobs/0/write/ops"), 64.0);
+    let flushes = number("/tests/0/jobs/0/flush/ops");
+    assert!((15.0..=16.0).contains(&flushes), "{flushes}");
+    assert_eq!((number("/tests/1/jobs/0/write/ops"), number("/tests/1/errors")), (8.0, 0.0));
+    let refused = story.assay(&["run", "log.fio", "sim:ix4-200d"]).ends(BAD_INPUT);
+    assert!(refused.err.contains("cannot trim between reads and writes"), "{}", refused.err);
+}
+
+#[test]
+fn profiles_of_diskspd_and_parameter_files_of_vdbench_run() {
+    let story = Story::new();
+    story.write(
+        "p.xml",
+        "<Profile><TimeSpans><TimeSpan><Duration>1</Duration><Warmup>0</Warmup><Targets><Target>\
+         <BlockSize>8192</BlockSize><Random>8192</Random><RequestCount>4</RequestCount></Target></Targets>\
+         </TimeSpan></TimeSpans></Profile>",
+    );
+    story.write(
+        "p.vdb",
+        "sd=s,lun=x,size=1g\nwd=w,sd=s,xfersize=4k,rdpct=50\nrd=r,wd=w,iorate=max,elapsed=1\n",
+    );
+    for (file, words) in [("p.xml", "profile of DiskSpd"), ("p.vdb", "parameter file of vdbench")] {
+        let run = story.assay(&["run", file, "null:", "--set", "run=1ms"]).ends(DONE);
+        assert!(run.err.starts_with(&format!("{file}: {words}")), "{}", run.err);
+    }
+}
+
+#[test]
+fn crystaldiskmark_prints_its_block_with_the_median() {
+    let story = Story::new();
+    let run =
+        story.assay(&["run", "crystaldiskmark", "null:", "--set", "run=1ms", "--set", "warmup=0"]).ends(DONE);
+    assert!(run.out.contains("[Read]") && run.out.contains("best of 3"), "{}", run.out);
+    assert_eq!(
+        run.out.lines().filter(|line| line.contains("MiB (Q=") || line.contains("KiB (Q=")).count(),
+        8
+    );
+    let once =
+        ["run", "crystaldiskmark", "null:", "--set", "run=1ms", "--set", "warmup=0", "--set", "repeat=1"];
+    let once = story.assay(&once).ends(DONE);
+    assert!(!once.out.contains("best of") && once.out.contains("SEQ    1MiB (Q=  8, T= 1):"), "{}", once.out);
 }

@@ -78,3 +78,49 @@ fn a_file_that_is_no_result_is_refused() {
     assert!(refused.err.contains("t.csv:2: `many` is not a number"), "{}", refused.err);
     assert!(story.files().iter().all(|name| !name.contains("sqlite")), "nothing is stored");
 }
+
+#[test]
+fn texts_of_tools_are_imported_and_shown_over_time() {
+    let story = Story::new();
+    story.write(
+        "dd.txt",
+        "$ dd if=/dev/zero of=x bs=64k\n1024+0 records in\n1024+0 records out\n67108864 bytes (67 MB) copied, 0.5 s, \
+         134 MB/s\n",
+    );
+    let titles = "Device r/s rkB/s r_await w/s wkB/s w_await";
+    let sample = |reads: u32| format!("{titles}\nsda {reads}.0 {}.0 2.0 0.0 0.0 0.0\n\n", reads * 4);
+    story.write("iostat.txt", format!("$ iostat -x 15 3\n{}{}{}", sample(1), sample(100), sample(300)));
+    story.assay(&["import", "dd.txt", "iostat.txt"]).ends(DONE);
+    let series = story.assay(&["show", "last", "--series", "15s", "--format", "csv"]).ends(DONE).out;
+    let iops: Vec<&str> = series.lines().skip(1).filter_map(|line| line.split(',').nth(3)).collect();
+    assert_eq!(
+        iops.iter().map(|cell| cell.parse::<f64>().unwrap()).collect::<Vec<_>>(),
+        [100.0, 300.0],
+        "{series}"
+    );
+    let shown = story.assay(&["show", "last~1"]).ends(DONE).out;
+    assert!(shown.contains("dd write") && shown.contains("128"), "{shown}");
+    story.assay(&["show", "last", "--series", "100ms"]).ends(BAD_INPUT);
+}
+
+#[test]
+fn a_table_becomes_a_file_of_published_measurements() {
+    let story = Story::new();
+    story.write("ix4.csv", TABLE);
+    let toml = story.assay(&["import", "ix4.csv", "--published"]).ends(DONE).out;
+    for line in ["name = \"ix4\"", "[[row]]", "mib_s = 2.1", "iops = 269.0", "max_ms = 900.0"] {
+        assert!(toml.contains(line), "{line}: {toml}");
+    }
+    assert!(!toml.contains("size_bytes"), "what the table does not say stays out: {toml}");
+}
+
+#[test]
+fn a_run_is_exported_as_parquet() {
+    let story = Story::new();
+    story.assay(&["run", "vmware", "null:", "--set", "run=1s", "--only", "Random"]).ends(DONE);
+    story.assay(&["export", "last", "--format", "parquet", "-o", "run.parquet"]).ends(DONE);
+    let bytes = story.read("run.parquet");
+    assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"));
+    let refused = story.assay(&["export", "last", "--format", "parquet"]).ends(BAD_INPUT);
+    assert!(refused.err.contains("name the file to write"), "{}", refused.err);
+}

@@ -1,36 +1,17 @@
 //! Offsets and mixes as the two semantics promise them.
 
 use assay_spec::units::Bytes;
-use assay_spec::{Data, Pacing};
+use assay_spec::{Distribution, Extent, Window};
 use proptest::prelude::*;
 
 use super::*;
 
 fn access(size: u64, read: f64, random: f64) -> Access {
-    Access {
-        weight: 100,
-        size: Bytes(size),
-        read,
-        random,
-        align: Bytes(size),
-        delay: Default::default(),
-        burst: 1,
-        reply: Bytes(0),
-    }
+    Access { size: Bytes(size), read, random, align: Bytes(size), ..Access::default() }
 }
 
 fn job(mix: Vec<Access>) -> Job {
-    Job {
-        name: "t".into(),
-        targets: vec![],
-        mix,
-        workers: 1,
-        outstanding: 1,
-        pacing: Pacing::Closed,
-        reconnect_every: None,
-        data: Data::Unique,
-        span: None,
-    }
+    Job { name: "t".into(), mix, ..Job::default() }
 }
 
 fn planner(job: &Job, semantics: Semantics, span: u64, worker: u32, workers: u32) -> Planner {
@@ -42,6 +23,7 @@ fn planner(job: &Job, semantics: Semantics, span: u64, worker: u32, workers: u32
         worker,
         workers,
         exclusive: false,
+        hot_seed: 1,
         seed: 9,
     };
     Planner::new(&setup)
@@ -164,6 +146,7 @@ fn iometer_aligns_to_the_sector_where_the_target_has_no_blocks() {
             worker: 0,
             workers: 1,
             exclusive: false,
+            hot_seed: 1,
             seed: 9,
         };
         offsets(&mut Planner::new(&setup), 1000)
@@ -226,6 +209,7 @@ fn iometers_generator_is_kept_with_its_weak_low_bits() {
             worker: 0,
             workers: 1,
             exclusive: false,
+            hot_seed: 1,
             seed,
         };
         let mut planner = Planner::new(&setup);
@@ -263,6 +247,7 @@ fn lines_of_different_alignment_stay_inside_their_slices() {
             worker,
             workers: 2,
             exclusive: true,
+            hot_seed: 1,
             seed: 3,
         };
         for draw in draws(&mut Planner::new(&setup), 1000) {
@@ -273,6 +258,78 @@ fn lines_of_different_alignment_stay_inside_their_slices() {
             );
         }
     }
+}
+
+fn windowed(offset: u64, size: u64) -> Window {
+    Window { offset: Extent::Bytes(Bytes(offset)), size: Some(Extent::Bytes(Bytes(size))) }
+}
+
+#[test]
+fn a_window_bounds_streams_and_random_positions() {
+    for semantics in [Semantics::Assay, Semantics::Iometer] {
+        for random in [0.0, 50.0, 100.0] {
+            let mut job = job(vec![access(4096, 100.0, random)]);
+            (job.window, job.workers) = (windowed(1 << 20, 64 << 10), 2);
+            for worker in 0..2 {
+                let mut planner = planner(&job, semantics, 8 << 20, worker, 2);
+                let found = offsets(&mut planner, 5_000);
+                let (least, most) = (found.iter().min().unwrap(), found.iter().max().unwrap());
+                assert!(*least >= 1 << 20 && most + 4096 <= (1 << 20) + (64 << 10), "{semantics:?} {random}");
+                planner.rewind(0);
+            }
+        }
+    }
+    let mut job = job(vec![access(4096, 100.0, 0.0)]);
+    job.window = Window { offset: Extent::Percent(50.0), size: None };
+    assert_eq!(offsets(&mut planner(&job, Semantics::Assay, 16 << 10, 0, 1), 3), [8192, 12288, 8192]);
+    assert_eq!(usable(&job, Semantics::Assay, 512, 16 << 10), 8192);
+}
+
+#[test]
+fn a_sequence_follows_each_random_position() {
+    let mut line = access(4096, 100.0, 100.0);
+    line.sequence = 4;
+    let job = job(vec![line]);
+    let found = offsets(&mut planner(&job, Semantics::Assay, 1 << 30, 0, 1), 4_000);
+    assert!(found.chunks(4).all(|run| run.windows(2).all(|pair| pair[1] == pair[0] + 4096)));
+    let jumps = found.chunks(4).zip(found.chunks(4).skip(1)).filter(|(a, b)| b[0] != a[3] + 4096).count();
+    assert!(jumps > 990, "{jumps}");
+}
+
+#[test]
+fn workers_share_the_hot_places() {
+    let mut line = access(4096, 100.0, 100.0);
+    line.distribution = Distribution::Zipf(1.5);
+    let job = job(vec![line]);
+    let hottest = |worker| {
+        let mut hits = std::collections::HashMap::new();
+        let setup = PlannerSetup {
+            job: &job,
+            semantics: Semantics::Assay,
+            spans: &[4 << 20],
+            block_bytes: 512,
+            worker,
+            workers: 2,
+            exclusive: false,
+            hot_seed: 7,
+            seed: u64::from(worker),
+        };
+        for offset in offsets(&mut Planner::new(&setup), 10_000) {
+            *hits.entry(offset).or_insert(0) += 1;
+        }
+        hits.into_iter().max_by_key(|(_, count)| *count).unwrap().0
+    };
+    assert_eq!(hottest(0), hottest(1));
+}
+
+#[test]
+fn a_line_that_trims_never_writes() {
+    let mut line = access(65536, 30.0, 100.0);
+    line.change = Change::Trim;
+    let job = job(vec![line]);
+    let found = draws(&mut planner(&job, Semantics::Assay, 1 << 30, 0, 1), 10_000);
+    let trims = found.iter().filter(|draw| draw.kind == OpKind::Trim).count();
+    assert!(found.iter().all(|draw| draw.kind != OpKind::Write) && trims.abs_diff(7_000) < 200, "{trims}");
 }
 
 proptest! {
@@ -290,7 +347,8 @@ proptest! {
         for worker in 0..workers {
             let spans = &[span];
             let setup =
-                PlannerSetup { job: &job, semantics, spans, block_bytes: 512, worker, workers, exclusive, seed };
+                PlannerSetup { job: &job, semantics, spans, block_bytes: 512, worker, workers, exclusive, seed,
+                    hot_seed: 1 };
             for draw in draws(&mut Planner::new(&setup), 200) {
                 prop_assert_eq!(draw.offset_bytes % (align * 512), 0);
                 prop_assert!(draw.offset_bytes + u64::from(draw.size_bytes) <= span);
@@ -307,7 +365,7 @@ proptest! {
         for worker in 0..workers {
             let setup = PlannerSetup {
                 job: &job, semantics: Semantics::Assay, spans: &[span], block_bytes: 512, worker, workers,
-                exclusive: true, seed: 5,
+                exclusive: true, seed: 5, hot_seed: 1,
             };
             for draw in draws(&mut Planner::new(&setup), 200) {
                 let first = draw.offset_bytes / 512;

@@ -144,6 +144,7 @@ pub fn run_on<T: Target>(
         targets: targets.facts.clone(),
         host: HostFacts::default(),
         array: None,
+        stated: Default::default(),
         imported: None,
         diagnosis: None,
     };

@@ -1,8 +1,9 @@
 //! The options of DiskSpd 2.
 
-use assay_spec::Data;
-use assay_spec::units::Nanos;
+use assay_spec::units::{Bytes, Nanos};
+use assay_spec::{Data, Distribution, Extent, Zone};
 
+use super::profile::zones_of;
 use super::{Order, Refusals, complain, number, short};
 use crate::{ImportError, Note, Strictness};
 
@@ -25,6 +26,8 @@ fn defaults() -> Order {
         rate: None,
         seed: None,
         data: Data::IometerRepeating,
+        offset: 0,
+        distribution: Distribution::Uniform,
         files: Vec::new(),
         notes: Vec::new(),
     }
@@ -36,8 +39,7 @@ pub(super) fn read(words: &[String], strictness: Strictness) -> Result<Order, Im
     let mut refused = Refusals::default();
     let mut caching = Caching::Cached;
     for word in words {
-        let Some(option) = word.strip_prefix(['-', '/']).filter(|rest| !rest.is_empty() && is_option(rest))
-        else {
+        let Some(option) = word.strip_prefix(['-', '/']).filter(|rest| is_option(word, rest)) else {
             order.files.push(word.clone());
             continue;
         };
@@ -69,9 +71,10 @@ pub(super) fn read(words: &[String], strictness: Strictness) -> Result<Order, Im
     Ok(order)
 }
 
-/// `/mnt/x` is a file, `/b8K` an option of Windows.
-fn is_option(rest: &str) -> bool {
-    !rest.contains('/') && rest.starts_with(|c: char| c.is_ascii_alphabetic() || c == '?')
+/// `/mnt/x` is a file, `/b8K` an option of Windows; `-rdpct10/20` is one although it has a slash.
+fn is_option(word: &str, rest: &str) -> bool {
+    (word.starts_with('-') || !rest.contains('/'))
+        && rest.starts_with(|c: char| c.is_ascii_alphabetic() || c == '?')
 }
 
 enum Caching {
@@ -95,7 +98,7 @@ fn one(order: &mut Order, option: &str, refused: &mut Refusals) -> Result<Option
             order.notes.push(Note::new(0, "-F: the threads are those of each target."));
         }
         "w" => order.read = 100.0 - if value.is_empty() { 50.0 } else { percent(letter, value)? },
-        "r" => random(order, value, refused)?,
+        "r" => random(order, value)?,
         "s" => sequential(order, value, refused)?,
         "S" => return Ok(caching(value, refused)),
         "h" if value.is_empty() => return Ok(Some(Caching::WriteThrough)),
@@ -107,12 +110,11 @@ fn one(order: &mut Order, option: &str, refused: &mut Refusals) -> Result<Option
             order.seed =
                 if value.is_empty() { None } else { Some(number(NAME, letter, value)? & (i64::MAX as u64)) }
         }
-        "B" if value == "0" => {}
-        "B" => refused.add("-B", "Assay uses a target from its start"),
+        "B" => order.offset = size(letter, value, block)?,
         "T" => order.notes.push(Note::new(0, "-T: the threads' parts of the target are of equal size.")),
         "C" => order.notes.push(Note::new(0, "-C: the load ends with the measured window.")),
         "I" => order.notes.push(Note::new(0, "-I: I/Os have no priority.")),
-        "X" => refused.add("-X", "XML profiles are not read; give the options themselves"),
+        "X" => refused.add("-X", "give the profile itself: assay run profile.xml TARGET"),
         "O" => refused
             .add("-O", "the depth of all threads together is not supported; use -o, that of each thread"),
         "p" => refused.add("-p", "several I/Os of one thread at the same position are not supported"),
@@ -130,11 +132,31 @@ fn one(order: &mut Order, option: &str, refused: &mut Refusals) -> Result<Option
     Ok(None)
 }
 
-fn random(order: &mut Order, value: &str, refused: &mut Refusals) -> Result<(), ImportError> {
+/// `-rdpct10/20:90/80`: 10 % of the I/Os in the first 20 % of the target, and so on; `-rdabs10/1G:90/9G` in bytes.
+fn distribution(text: &str, block: u64) -> Result<Distribution, ImportError> {
+    let wrong = |why: String| complain(NAME, 0, format!("-rd: {why}"));
+    let (kind, list) = text.split_at_checked(3).unwrap_or((text, ""));
+    let mut zones = Vec::new();
+    for part in list.split(':') {
+        let (share, extent) = part.split_once('/').ok_or_else(|| {
+            wrong(format!("`{}` must look like pct10/20:90/80 or abs10/1G:90/9G", short(text)))
+        })?;
+        let extent = match kind {
+            "pct" => Extent::Percent(percent("rd", extent)?),
+            "abs" => Extent::Bytes(Bytes(size("rd", extent, block)?)),
+            _ => return Err(wrong(format!("`{}` must begin with pct or abs", short(text)))),
+        };
+        zones.push(Zone { share: percent("rd", share)?, size: extent });
+    }
+    zones_of(zones).map_err(wrong)
+}
+
+fn random(order: &mut Order, value: &str) -> Result<(), ImportError> {
     if let Some(share) = value.strip_prefix('s') {
         order.random = percent("rs", share)?;
-    } else if value.starts_with('d') {
-        refused.add("-rd", "random positions are equally likely; other distributions are not supported");
+    } else if let Some(zones) = value.strip_prefix('d') {
+        order.distribution = distribution(zones, order.size)?;
+        order.random = if order.random > 0.0 { order.random } else { 100.0 };
     } else {
         order.random = 100.0;
         if !value.is_empty() {

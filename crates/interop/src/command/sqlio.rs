@@ -33,6 +33,8 @@ pub(super) fn read(
         rate: None,
         seed: None,
         data: Data::Unique,
+        offset: 0,
+        distribution: assay_spec::Distribution::Uniform,
         files: Vec::new(),
         notes: Vec::new(),
     };

@@ -3,7 +3,7 @@
 use assay_spec::units::{Bytes, Nanos, SizeSpec};
 use assay_spec::{Data, Overrides, Pacing, Plan, PlanFile, Span};
 
-use super::{import, is_command};
+use super::{import, import_profile, is_command, is_profile};
 use crate::fio::Surroundings;
 use crate::{ImportError, ImportOptions, ImportedPlan, Strictness};
 
@@ -79,7 +79,7 @@ fn what_cannot_be_read_is_refused_with_the_option() {
         ("diskspd \"a b", "diskspd: a quotation mark is not closed"),
         (
             "diskspd -Xp.xml -B1G",
-            "diskspd: not supported; --lenient runs without: -X: XML profiles are not read",
+            "diskspd: not supported; --lenient runs without: -X: give the profile itself",
         ),
         ("sqlio -kX", "sqlio: -k: `X` must be R or W"),
         ("sqlio -f64", "sqlio: not supported; --lenient runs without: -f: a stride is not supported"),
@@ -92,11 +92,69 @@ fn what_cannot_be_read_is_refused_with_the_option() {
     let long = format!("diskspd {}", "-b8K ".repeat(10_000));
     assert!(imported(&long, 1, Strictness::Strict).unwrap_err().message.contains("longer than"));
     assert!(
-        imported("diskspd -B1G", 1, Strictness::Lenient)
+        imported("diskspd -p", 1, Strictness::Lenient)
             .unwrap()
             .notes
             .iter()
             .any(|n| n.says.contains("left out"))
     );
     assert!(!is_command("vmware") && !is_command("") && is_command("SQLIO.EXE -kR"));
+}
+
+#[test]
+fn bands_and_base_offsets_of_diskspd_are_zones_and_windows() {
+    let surroundings = Surroundings { include: &|_| Err(String::new()), variable: &|_| None };
+    let line = |text: &str| import(text, &surroundings, &ImportOptions::default());
+    let plan = |text: &str| {
+        let imported = line(text).unwrap_or_else(|error| panic!("{error}"));
+        let file = assay_spec::PlanFile::parse("l", &imported.plan).unwrap();
+        file.resolve(&assay_spec::Overrides::default()).unwrap().tests[0].steps[0].jobs[0].clone()
+    };
+    let job = plan("diskspd -b8K -rdpct10/20:60/5 -B1G -c4G x.dat");
+    assert_eq!(job.mix[0].distribution.to_string(), "10 % in 20%, 60 % in 5%, 30 % in 75%");
+    assert_eq!((job.mix[0].random, job.window.to_string()), (100.0, "all from 1GiB".to_owned()));
+    assert_eq!(plan("diskspd -rs50 -rdabs90/1G:10/3G x").mix[0].random, 50.0);
+    for (text, expected) in [
+        ("diskspd -rdpct10 x", "diskspd: -rd: `pct10` must look like"),
+        ("diskspd -rdfoo10/20 x", "diskspd: -rd: `foo10/20` must begin with pct or abs"),
+        ("diskspd -rdpct80/20:80/20 x", "diskspd: -rd: its shares"),
+    ] {
+        let error = line(text).unwrap_err().to_string();
+        assert!(error.starts_with(expected), "{text}: {error}");
+    }
+}
+
+#[test]
+fn profiles_of_diskspd_are_plans() {
+    let text = "<Profile>\n<TimeSpans><TimeSpan><Duration>30</Duration><Warmup>2</Warmup>\n\
+        <RandSeed>7</RandSeed><Targets>\n\
+        <Target><Path>C:\\a.dat</Path><BlockSize>8192</BlockSize><Random>8192</Random><WriteRatio>30</WriteRatio>\
+        <DisableOSCache>true</DisableOSCache><RequestCount>16</RequestCount><ThreadsPerFile>4</ThreadsPerFile>\
+        <BaseFileOffset>1048576</BaseFileOffset><FileSize>1073741824</FileSize><Throughput>1000</Throughput>\
+        <Distribution><Percent><Range IO=\"90\">10</Range></Percent></Distribution></Target>\n\
+        <Target><Path>D:\\b.dat</Path><BurstSize>8</BurstSize><ThinkTime>5</ThinkTime></Target>\
+        </Targets></TimeSpan></TimeSpans></Profile>";
+    assert!(is_profile(text) && !is_profile("<Results><Profile>"));
+    let imported = import_profile("p.xml", text, &ImportOptions::default()).unwrap();
+    let file = assay_spec::PlanFile::parse("p.xml", &imported.plan).unwrap();
+    let plan =
+        file.resolve(&assay_spec::Overrides::default()).unwrap_or_else(|e| panic!("{e}\n{}", imported.plan));
+    let jobs = &plan.tests[0].steps[0].jobs;
+    assert_eq!((jobs[0].workers, jobs[0].outstanding, jobs[0].mix[0].read), (4, 16, 70.0));
+    assert_eq!(jobs[0].mix[0].distribution.to_string(), "90 % in 10%, 10 % in 90%");
+    assert_eq!(jobs[0].pacing.rate().unwrap().0.round(), 488.0);
+    assert_eq!((jobs[1].mix[0].burst, jobs[1].mix[0].delay.0, jobs[1].outstanding), (8, 5_000_000, 2));
+    assert_eq!((imported.targets.len(), plan.seed), (2, 7));
+    for (text, expected) in [
+        ("<Profile></Profile>", "p.xml:1: is no profile of DiskSpd"),
+        ("<Profile><TimeSpans><TimeSpan/></TimeSpans></Profile>", "p.xml:1: the time span must have from 1"),
+        (
+            "<Profile><TimeSpans><TimeSpan><Targets><Target><BlockSize>big</BlockSize></Target></Targets></TimeSpan>\
+             </TimeSpans></Profile>",
+            "p.xml:1: <BlockSize>: `big` must be a whole number",
+        ),
+    ] {
+        let error = import_profile("p.xml", text, &ImportOptions::default()).unwrap_err().to_string();
+        assert!(error.starts_with(expected), "{text}: {error}");
+    }
 }

@@ -8,6 +8,9 @@
 mod lines;
 mod options;
 mod plan;
+mod rate;
+mod spread;
+mod taken;
 #[cfg(test)]
 mod tests;
 mod value;

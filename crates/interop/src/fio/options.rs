@@ -1,13 +1,17 @@
 //! The options of one job, and what they mean.
 
-use std::collections::BTreeMap;
-
 use assay_spec::units::{Bytes, Nanos, PerSecond};
-use assay_spec::{Access, Arrivals, Data, IO_BYTES_MAX, OUTSTANDING_MAX, WORKERS_MAX};
+use assay_spec::{
+    Access, Arrivals, Change, Data, Distribution, Extent, Flush, Flushes, IO_BYTES_MAX, OUTSTANDING_MAX,
+    WORKERS_MAX,
+};
 
 use super::lines::{JobLines, OptionLine};
+use super::rate::pace;
+use super::spread::{Spread, spread};
+use super::taken::{Findings, Options};
 use super::value::{KbBase, bytes, integer, is_true, percent, short, time};
-use crate::{ImportError, Note};
+use crate::ImportError;
 
 /// The most access lines that a range or a split of block sizes may become.
 const MIX_MAX: usize = 256;
@@ -23,8 +27,13 @@ pub(super) struct FioJob {
     pub(super) pace: Option<(PerSecond, Option<Arrivals>)>,
     pub(super) data: Data,
     pub(super) is_verified: bool,
-    /// Bytes that the job uses of each of its files, where the file says so.
+    /// Size of each of its files, where the file says so, bytes.
     pub(super) span: Option<u64>,
+    /// Where in its files the job begins, and how much of them it uses.
+    pub(super) offset: Extent,
+    pub(super) used: Option<Extent>,
+    pub(super) flush: Option<Flushes>,
+    pub(super) start_delay: Nanos,
     /// All bytes that the job transfers, clones together, where that ends it.
     pub(super) bytes: Option<u64>,
     pub(super) ops: Option<u64>,
@@ -34,15 +43,6 @@ pub(super) struct FioJob {
     pub(super) waits: bool,
     pub(super) files: Vec<String>,
     pub(super) seed: Option<u64>,
-}
-
-/// What cannot be done as the file says.
-#[derive(Debug, Default)]
-pub(super) struct Findings {
-    /// Different, in a way that the result must name.
-    pub(super) notes: Vec<Note>,
-    /// Not supported, with the reason.
-    pub(super) refused: Vec<Note>,
 }
 
 /// Options that change nothing that is measured here: logs, labels, how fio itself works.
@@ -161,42 +161,6 @@ fn canonical(key: &str) -> &str {
     }
 }
 
-/// The options of a job by name: the last of each counts, as in fio.
-struct Options<'j> {
-    job: &'j JobLines,
-    left: BTreeMap<&'j str, &'j OptionLine>,
-    kb_base: KbBase,
-    findings: &'j mut Findings,
-}
-
-impl<'j> Options<'j> {
-    fn take(&mut self, key: &str) -> Option<&'j OptionLine> {
-        self.left.remove(key)
-    }
-
-    /// The value of an option, read; an error names the file, the line and the option.
-    fn read<T>(
-        &mut self,
-        key: &str,
-        read: impl Fn(&str) -> Result<T, String>,
-    ) -> Result<Option<T>, ImportError> {
-        let Some(option) = self.take(key) else { return Ok(None) };
-        read(&option.value).map(Some).map_err(|why| option.complain(why))
-    }
-
-    fn is_on(&mut self, key: &str) -> Result<bool, ImportError> {
-        Ok(self.read(key, is_true)?.unwrap_or(false))
-    }
-
-    fn note(&mut self, line: usize, says: impl Into<String>) {
-        self.findings.notes.push(Note::new(line, says));
-    }
-
-    fn refuse(&mut self, option: &OptionLine, why: &str) {
-        self.findings.refused.push(Note::new(option.line, format!("{}: {why}", option.key)));
-    }
-}
-
 /// Reads the options of a job.
 pub(super) fn job(lines: &JobLines, findings: &mut Findings) -> Result<FioJob, ImportError> {
     let left = lines.options.iter().map(|option| (canonical(&option.key), option)).collect();
@@ -206,8 +170,8 @@ pub(super) fn job(lines: &JobLines, findings: &mut Findings) -> Result<FioJob, I
     }
     let workers = options.read("numjobs", |text| integer(text, 1, WORKERS_MAX))?.unwrap_or(1);
     let outstanding = outstanding(&mut options)?;
-    let mix = mix(&mut options)?;
-    let pace = pace(&mut options, &mix, workers)?;
+    let mut mix = mix(&mut options)?;
+    let pace = pace(&mut options, &mut mix, workers)?;
     let data = data(&mut options)?;
     let is_verified = verified(&mut options)?;
     let size = size(&mut options, workers)?;
@@ -220,6 +184,10 @@ pub(super) fn job(lines: &JobLines, findings: &mut Findings) -> Result<FioJob, I
         data,
         is_verified,
         span: size.span,
+        offset: size.offset,
+        used: size.used,
+        flush: flush(&mut options)?,
+        start_delay: start_delay(&mut options)?,
         bytes: size.bytes,
         ops: options.read("number_ios", |text| integer(text, 1, u64::MAX / 2))?.map(|ops| ops * workers),
         run: size.run,
@@ -267,6 +235,14 @@ fn outstanding(options: &mut Options<'_>) -> Result<u32, ImportError> {
 struct Kind {
     read: f64,
     random: f64,
+    sequence: u32,
+    change: Change,
+}
+
+impl Kind {
+    fn new(read: f64, random: f64) -> Self {
+        Self { read, random, sequence: 1, change: Change::Write }
+    }
 }
 
 fn kind(options: &mut Options<'_>) -> Result<Kind, ImportError> {
@@ -275,15 +251,15 @@ fn kind(options: &mut Options<'_>) -> Result<Kind, ImportError> {
     let mixed = read_share.or(write_share.map(|share| 100.0 - share)).unwrap_or(50.0);
     let random_share = options.read("percentage_random", percent)?;
     let Some(option) = options.take("rw") else {
-        return Ok(Kind { read: 100.0, random: random_share.unwrap_or(0.0) });
+        return Ok(Kind::new(100.0, random_share.unwrap_or(0.0)));
     };
     let value = option.value.to_lowercase();
     let (word, suffix) = value.split_once(':').unwrap_or((&value, ""));
-    if !suffix.is_empty() {
-        options.refuse(
-            option,
-            "runs of sequential I/O between random positions (the number behind `:`) are not supported",
-        );
+    let (mut sequence, mut change) = (1, Change::Write);
+    if !suffix.is_empty() && word.trim().starts_with("rand") {
+        sequence = integer(suffix, 1, 1_000_000_000).map_err(|why| option.complain(why))?;
+    } else if !suffix.is_empty() {
+        options.refuse(option, "gaps between sequential I/Os (the size behind `:`) are not supported");
     }
     let (read, random) = match word.trim() {
         "read" => (100.0, 0.0),
@@ -292,19 +268,24 @@ fn kind(options: &mut Options<'_>) -> Result<Kind, ImportError> {
         "randwrite" => (0.0, 100.0),
         "rw" | "readwrite" => (mixed, 0.0),
         "randrw" => (mixed, 100.0),
-        "trim" | "randtrim" | "trimwrite" | "randtrimwrite" => {
-            options.refuse(option, "Assay does not trim");
+        word @ ("trim" | "randtrim") => {
+            change = Change::Trim;
+            (0.0, if word == "trim" { 0.0 } else { 100.0 })
+        }
+        "trimwrite" | "randtrimwrite" => {
+            options.refuse(option, "a trim and a write of the same block in turn are not supported");
             (100.0, 0.0)
         }
         _ => {
             return Err(option.complain(format!(
-                "`{}` is not a kind of I/O; use read, write, randread, randwrite, rw or randrw",
+                "`{}` is not a kind of I/O; use read, write, randread, randwrite, rw, randrw, trim or randtrim",
                 short(word)
             )));
         }
     };
     let random = if random > 0.0 { random_share.unwrap_or(random) } else { random };
-    Ok(Kind { read, random })
+    let sequence = u32::try_from(sequence).unwrap_or(1);
+    Ok(Kind { sequence, change, ..Kind::new(read, random) })
 }
 
 /// Sizes with their weights, of reads and of writes.
@@ -330,13 +311,29 @@ fn mix(options: &mut Options<'_>) -> Result<Vec<Access>, ImportError> {
     let (reads, writes) = (reads?, writes?);
     let align = options.read("ba", |text| bytes(text.split(',').next().unwrap_or_default(), base))?;
     let place = split.or(range).or(fixed);
+    let Spread { by_direction: [of_reads, of_writes], says } =
+        options.read("random_distribution", |text| spread(text, base))?.unwrap_or(Spread::EVEN);
+    if let Some(says) = says {
+        let line = options.job.options.iter().rfind(|o| o.key == "random_distribution").map_or(0, |o| o.line);
+        options.note(line, format!("random_distribution: {says}."));
+    }
+    let lines = |sizes: &Sizes, share: f64, read: f64, distribution: &Distribution| {
+        let mut lines = access_lines(sizes, share, read, kind.random, align);
+        for line in &mut lines {
+            (line.sequence, line.change) = (kind.sequence, kind.change);
+            // A sequential line draws no positions.
+            line.distribution = if kind.random > 0.0 { distribution.clone() } else { Distribution::Uniform };
+        }
+        lines
+    };
     let mut mix = Vec::new();
-    if reads == writes || kind.read == 100.0 || kind.read == 0.0 {
-        let sizes = if kind.read == 0.0 { &writes } else { &reads };
-        mix.extend(access_lines(sizes, 1.0, kind.read, kind.random, align));
+    let is_alike = reads == writes && of_reads == of_writes;
+    if is_alike || kind.read == 100.0 || kind.read == 0.0 {
+        let (sizes, of) = if kind.read == 0.0 { (&writes, &of_writes) } else { (&reads, &of_reads) };
+        mix.extend(lines(sizes, 1.0, kind.read, of));
     } else {
-        mix.extend(access_lines(&reads, kind.read / 100.0, 100.0, kind.random, align));
-        mix.extend(access_lines(&writes, 1.0 - kind.read / 100.0, 0.0, kind.random, align));
+        mix.extend(lines(&reads, kind.read / 100.0, 100.0, &of_reads));
+        mix.extend(lines(&writes, 1.0 - kind.read / 100.0, 0.0, &of_writes));
     }
     let pause = options.read("thinktime", |text| time(text, 1e3))?.unwrap_or_default();
     let burst = options.read("thinktime_blocks", |text| integer(text, 1, 1_000_000_000))?.unwrap_or(1);
@@ -375,9 +372,7 @@ fn access_lines(sizes: &Sizes, share: f64, read: f64, random: f64, align: Option
             read,
             random,
             align: Bytes(align.unwrap_or(least)),
-            delay: Nanos(0),
-            burst: 1,
-            reply: Bytes(0),
+            ..Access::default()
         })
         .collect()
 }
@@ -417,39 +412,6 @@ fn ranged(text: &str, base: KbBase) -> Result<Sizes, String> {
     Ok((1..=count).map(|times| (times * from, 1.0)).collect())
 }
 
-fn pace(
-    options: &mut Options<'_>,
-    mix: &[Access],
-    workers: u64,
-) -> Result<Option<(PerSecond, Option<Arrivals>)>, ImportError> {
-    let process = options.take("rate_process");
-    let arrivals = match process.map(|option| option.value.as_str()) {
-        None | Some("linear") => None,
-        Some("poisson") => Some(Arrivals::Poisson),
-        Some(other) => {
-            let says = format!("`{}` is not known; use linear or poisson", short(other));
-            return Err(process.map_or_else(|| crate::complain("", 0, says.clone()), |o| o.complain(&says)));
-        }
-    };
-    let total: f64 = mix.iter().map(|line| f64::from(line.weight)).sum();
-    let mean_bytes = mix.iter().map(|line| line.size.0 as f64 * f64::from(line.weight)).sum::<f64>() / total;
-    let base = options.kb_base;
-    let mut rate = None;
-    for (key, unit) in [("rate", mean_bytes), ("rate_iops", 1.0)] {
-        let Some(option) = options.take(key) else { continue };
-        if option.value.contains(',') {
-            options
-                .refuse(option, "one rate for reads and another for writes is not supported; use two jobs");
-            continue;
-        }
-        let value = bytes(&option.value, base).map_err(|why| option.complain(why))?;
-        if value > 0 {
-            rate = Some(PerSecond(value as f64 / unit * workers as f64));
-        }
-    }
-    Ok(rate.map(|rate| (rate, arrivals)))
-}
-
 fn data(options: &mut Options<'_>) -> Result<Data, ImportError> {
     // The largest ratio that a plan takes.
     let ratio = |share: f64| (100.0 / (100.0 - share).max(0.1)).min(1000.0);
@@ -486,9 +448,33 @@ fn verified(options: &mut Options<'_>) -> Result<bool, ImportError> {
     }
 }
 
+/// How often the job flushes: `fsync` and `fdatasync`, after so many writes.
+fn flush(options: &mut Options<'_>) -> Result<Option<Flushes>, ImportError> {
+    let mut flush = None;
+    for (key, kind) in [("fdatasync", Flush::Data), ("fsync", Flush::All)] {
+        let every = options.read(key, |text| integer(text, 0, 1_000_000_000))?.unwrap_or(0);
+        if every > 0 {
+            flush = Some(Flushes { every: u32::try_from(every).unwrap_or(u32::MAX), kind });
+        }
+    }
+    Ok(flush)
+}
+
+/// `startdelay=5`; of a range the shortest.
+fn start_delay(options: &mut Options<'_>) -> Result<Nanos, ImportError> {
+    let ranged = options.left.get("startdelay").filter(|option| option.value.contains('-')).map(|o| o.line);
+    if let Some(line) = ranged {
+        options.note(line, "startdelay: of a range the shortest delay is used.");
+    }
+    let first = |text: &str| time(text.split('-').next().unwrap_or_default(), 1e9);
+    Ok(options.read("startdelay", first)?.unwrap_or_default())
+}
+
 /// How much is used, and when it ends.
 struct Size {
     span: Option<u64>,
+    offset: Extent,
+    used: Option<Extent>,
     bytes: Option<u64>,
     run: Option<Nanos>,
 }
@@ -502,13 +488,13 @@ fn size(options: &mut Options<'_>, workers: u64) -> Result<Size, ImportError> {
         bytes(text, base).map_err(|why| option.complain(why))
     };
     let used = size.filter(|_| percent_of.is_none()).map(read).transpose()?.filter(|bytes| *bytes > 0);
-    if let Some(option) = percent_of.filter(|option| option.value.trim() != "100%") {
-        options.refuse(option, "a share of the target is not supported; give a size");
-    }
+    let part = |option: &OptionLine| match option.value.trim().strip_suffix('%') {
+        Some(share) => percent(share).map(Extent::Percent).map_err(|why| option.complain(why)),
+        None => read(option).map(|bytes| Extent::Bytes(Bytes(bytes))),
+    };
+    let offset = options.take("offset").map(part).transpose()?.unwrap_or(Extent::Bytes(Bytes(0)));
+    let share = percent_of.filter(|option| option.value.trim() != "100%").map(part).transpose()?;
     let file_size = options.take("filesize").map(read).transpose()?;
-    if let Some(option) = options.take("offset").filter(|option| option.value.trim() != "0") {
-        options.refuse(option, "Assay uses a target from its start");
-    }
     if let Some(option) = options.take("offset_increment") {
         options.note(
             option.line,
@@ -549,7 +535,18 @@ fn size(options: &mut Options<'_>, workers: u64) -> Result<Size, ImportError> {
         .map(|bytes| bytes.checked_mul(loops)?.checked_mul(workers).filter(|all| *all < 1 << 62))
         .map(|all| all.ok_or_else(too_large))
         .transpose()?;
-    Ok(Size { span: file_size.or(used.map(|used| used / files)), bytes, run })
+    let own = used.map(|used| used / files);
+    let behind = match offset {
+        Extent::Bytes(Bytes(bytes)) => bytes,
+        Extent::Percent(_) => 0,
+    };
+    Ok(Size {
+        span: file_size.or(own.map(|own| own.saturating_add(behind))),
+        offset,
+        used: share.or(own.map(|own| Extent::Bytes(Bytes(own)))),
+        bytes,
+        run,
+    })
 }
 
 fn files(options: &mut Options<'_>) -> Result<Vec<String>, ImportError> {
@@ -593,9 +590,6 @@ fn rest(options: &mut Options<'_>) -> Result<(), ImportError> {
     }
     // The note about it is one for all jobs.
     options.take("norandommap");
-    if let Some(option) = options.take("random_distribution").filter(|option| option.value != "random") {
-        options.refuse(option, "random positions are equally likely; other distributions are not supported");
-    }
     let left: Vec<(&str, &OptionLine)> = std::mem::take(&mut options.left).into_iter().collect();
     for (key, option) in left {
         let is_off = ["0", "none"].contains(&option.value.trim());
@@ -607,10 +601,7 @@ fn rest(options: &mut Options<'_>) -> Result<(), ImportError> {
             None if is_off => {}
             None => {
                 let why = match key {
-                    "fsync" | "fdatasync" | "sync_file_range" | "write_barrier" => {
-                        "Assay does not flush between writes"
-                    }
-                    "startdelay" => "all jobs of a test start together",
+                    "sync_file_range" | "write_barrier" => "Assay flushes with fsync and fdatasync only",
                     "rate_min" | "rate_iops_min" | "rate_cycle" => {
                         "Assay reports a rate that is missed, and goes on"
                     }

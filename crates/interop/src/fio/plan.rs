@@ -1,10 +1,11 @@
 //! From the jobs of a job file to a plan.
 
-use assay_spec::Semantics;
 use assay_spec::units::{Bytes, Nanos};
+use assay_spec::{Access, Extent, Semantics, Window};
 
 use super::lines::{Surroundings, jobs};
-use super::options::{Findings, FioJob, job};
+use super::options::{FioJob, job};
+use super::taken::Findings;
 use crate::draft::{Checks, Draft, DraftJob, DraftTest};
 use crate::names::{file_name, stem, unique};
 use crate::targets::TargetNames;
@@ -34,9 +35,10 @@ pub fn import(
             _ => groups.push(vec![(index, job)]),
         }
     }
+    let span = all.iter().filter_map(|job| job.span).max();
     let mut tests: Vec<DraftTest> = Vec::new();
     for group in &groups {
-        let test = test(group, &targets, &mut notes);
+        let test = test(group, &targets, span, &mut notes);
         let name = unique(&test.name, |name| tests.iter().any(|t| t.name == name));
         tests.push(DraftTest { name, ..test });
     }
@@ -50,7 +52,7 @@ pub fn import(
         notes: notes.iter().map(ToString::to_string).collect(),
         semantics: Semantics::Assay,
         seed: seeds.first().copied(),
-        size: all.iter().filter_map(|job| job.span).max().map(Bytes),
+        size: span.map(Bytes),
         tests,
     };
     Ok(ImportedPlan {
@@ -102,7 +104,41 @@ fn settle(
     }
 }
 
-fn test(group: &[(usize, &FioJob)], targets: &TargetNames, notes: &mut Vec<Note>) -> DraftTest {
+/// The part of its files that a job uses, where that is not all of them.
+fn window(job: &FioJob, span: Option<u64>) -> Window {
+    let is_whole = job.offset == Window::WHOLE.offset
+        && match job.used {
+            None => true,
+            Some(used) => {
+                matches!(used, Extent::Bytes(Bytes(bytes)) if span.is_some_and(|span| bytes >= span))
+            }
+        };
+    if is_whole { Window::WHOLE } else { Window { offset: job.offset, size: job.used } }
+}
+
+/// The first job of a test begins with it.
+fn first_delay(group: &[(usize, &FioJob)], notes: &mut Vec<Note>) -> Nanos {
+    let delays = || group.iter().map(|(_, job)| job.start_delay);
+    let (first, last) = (delays().min().unwrap_or_default(), delays().max().unwrap_or_default());
+    if last > Nanos(0) {
+        notes.push(Note::new(
+            group[0].1.line,
+            if last > first {
+                "startdelay: jobs that begin late end with the others; their rates are over their own time."
+            } else {
+                "startdelay: nothing runs before the first job, so the delay is left out."
+            },
+        ));
+    }
+    first
+}
+
+fn test(
+    group: &[(usize, &FioJob)],
+    targets: &TargetNames,
+    span: Option<u64>,
+    notes: &mut Vec<Note>,
+) -> DraftTest {
     let jobs = || group.iter().map(|(_, job)| *job);
     let first = group[0].1;
     let names: Vec<&str> = jobs().map(|job| job.name.as_str()).collect();
@@ -118,6 +154,7 @@ fn test(group: &[(usize, &FioJob)], targets: &TargetNames, notes: &mut Vec<Note>
     differs("ramp_time", jobs().all(|job| job.ramp == first.ramp), notes);
     let is_bounded = jobs().all(|job| job.bytes.is_some());
     differs("size", jobs().all(|job| job.bytes == first.bytes) || !is_bounded, notes);
+    let first_delay = first_delay(group, notes);
     let mut drafts: Vec<DraftJob> = Vec::new();
     for (index, job) in group {
         let name = unique(&crate::names::shortened(&job.name), |name| drafts.iter().any(|d| d.name == name));
@@ -130,6 +167,9 @@ fn test(group: &[(usize, &FioJob)], targets: &TargetNames, notes: &mut Vec<Note>
             reconnect_every: None,
             data: Some(job.data),
             mix: job.mix.clone(),
+            window: window(job, span),
+            flush: job.flush.filter(|_| job.mix.iter().any(Access::writes)),
+            start_delay: Nanos(job.start_delay.0.saturating_sub(first_delay.0)),
         });
     }
     DraftTest {
@@ -162,10 +202,5 @@ fn plan_notes(all: &[FioJob], notes: &mut Vec<Note>) {
                  begin at the \
              same place.",
         ));
-    }
-    let mut spans: Vec<u64> = all.iter().filter_map(|job| job.span).collect();
-    spans.dedup();
-    if spans.len() > 1 {
-        notes.push(Note::new(0, "The jobs' sizes differ; the largest is used of every target."));
     }
 }

@@ -147,15 +147,14 @@ fn a_depth_that_fio_ignores_is_not_used_either() {
 
 #[test]
 fn what_is_not_supported_is_listed_by_line_and_left_out_with_lenient() {
-    let text = "[global]\nsize=1g\nfsync=32\n[a]\nrandom_distribution=zipf:1.2\nrw=randread\n[b]\n\
-                rw=trim\nzonemode=zbd\nfrobnicate=7\n";
+    let text = "[global]\nsize=1g\nsync_file_range=write:32\n[a]\nwait_for=b\nrw=randread\n[b]\n\
+                rw=trimwrite\nzonemode=zbd\nfrobnicate=7\n";
     let error = imported(text, Strictness::Strict).unwrap_err().to_string();
-    let expected = "t.fio: 5 options are not supported; --lenient runs without:\n  line 3: fsync: Assay \
-         does not flush \
-                    between writes\n  line 5: random_distribution: random positions are equally likely";
+    let expected = "t.fio: 5 options are not supported; --lenient runs without:\n  line 3: sync_file_range: Assay \
+                    flushes with fsync and fdatasync only\n  line 5: wait_for: only stonewall";
     assert!(error.starts_with(expected), "{error}");
     assert!(
-        error.contains("line 8: rw: Assay does not trim")
+        error.contains("line 8: rw: a trim and a write of the same block")
             && error.contains("line 10: frobnicate: it is not supported"),
         "{error}"
     );
@@ -164,10 +163,89 @@ fn what_is_not_supported_is_listed_by_line_and_left_out_with_lenient() {
         lenient
             .notes
             .iter()
-            .any(|note| note.to_string().contains("line 3: fsync") && note.says.ends_with("left out.")),
+            .any(|note| note.to_string().contains("line 3: sync_file_range")
+                && note.says.ends_with("left out.")),
         "{:?}",
         lenient.notes
     );
+}
+
+#[test]
+fn distributions_of_positions_are_those_of_fio() {
+    let of =
+        |value: &str| job(&format!("rw=randread\nrandom_distribution={value}")).mix[0].distribution.clone();
+    for (value, expected) in [
+        ("random", "uniform"),
+        ("zipf", "zipf 1.1"),
+        ("zipf:1.2", "zipf 1.2"),
+        ("zipf:0.8:0.25", "zipf 0.8"),
+        ("pareto:0.3", "pareto 0.3"),
+        ("normal:10", "normal, deviation 8.82 %"),
+        ("zoned:60/10:30/20:8/30:2/40", "60 % in 10%, 30 % in 20%, 8 % in 30%, 2 % in 40%"),
+        ("zoned:60/10:30/20::10/", "60 % in 10%, 30 % in 20%, 10 % in 70%"),
+        ("zoned_abs:70/512m:30/512m", "70 % in 512MiB, 30 % in 512MiB"),
+    ] {
+        assert_eq!(of(value).to_string(), expected, "{value}");
+    }
+    let apart = job("rw=randrw\nrandom_distribution=zoned:90/10:10/90,50/50:50/50").mix;
+    let spread: Vec<String> = apart.iter().map(|a| format!("{} {}", a.read, a.distribution)).collect();
+    assert_eq!(spread, ["100 90 % in 10%, 10 % in 90%", "0 50 % in 50%, 50 % in 50%"]);
+    for (value, expected) in [
+        ("zipf:1", "t.fio:8: random_distribution: zipf:1 has no distribution"),
+        ("zipf:-2", "t.fio:8: random_distribution: `-2` must be above 0"),
+        ("gauss", "t.fio:8: random_distribution: `gauss` is no distribution"),
+        ("zoned:60/10", "t.fio:8: random_distribution: the shares of the zones sum to 60"),
+        ("zoned:50/70:50/70", "t.fio:8: random_distribution: the zones take 140 %"),
+        ("zoned:", "t.fio:8: random_distribution: has no zone"),
+    ] {
+        let text = format!(
+            "[a]\nsize=1g\nruntime=10\ntime_based\nioengine=libaio\ndirect=1\nrw=randread\nrandom_distribution={value}"
+        );
+        let error = imported(&text, Strictness::Strict).expect_err(value).to_string();
+        assert!(error.starts_with(expected), "{value}: {error}");
+    }
+}
+
+/// As fio 3.33 was seen to do it: a mix with rate_iops=1000 does 1,000 reads and 1,000 writes, and a rate in I/Os is
+/// one in bytes of the smallest.
+#[test]
+fn rates_limit_reads_and_writes_each() {
+    let rate = |text: &str| {
+        let job = job(&format!("rw=randrw\nrwmixread=75\n{text}"));
+        let total: f64 = job.mix.iter().map(|line| f64::from(line.weight)).sum();
+        let reads: f64 = job.mix.iter().map(|line| f64::from(line.weight) * line.read / 100.0).sum();
+        (job.pacing.rate().unwrap().0.round(), (reads / total * 100.0).round())
+    };
+    assert_eq!(rate("rate_iops=1000"), (2000.0, 50.0));
+    assert_eq!(rate("rate_iops=3000,1000"), (4000.0, 75.0));
+    assert_eq!(rate("bs=4k,16k\nrate_iops=1000"), (2000.0, 50.0));
+    assert_eq!(rate("bs=4k,16k\nrate=16m"), (5120.0, 80.0));
+    assert_eq!(rate("bssplit=4k/50:8k/30:64k/20\nrate_iops=1000"), (465.0, 50.0));
+    let error =
+        imported("[a]\nsize=1g\nrw=randrw\nrate_iops=,100\n", Strictness::Strict).unwrap_err().to_string();
+    assert!(error.contains("line 4: rate_iops: a rate for one direction"), "{error}");
+}
+
+#[test]
+fn regions_flushes_trims_and_late_starts_are_kept() {
+    let of = |text: &str| job(text);
+    assert_eq!(of("offset=256m").window.to_string(), "1GiB from 256MiB");
+    assert_eq!(of("size=25%\noffset=50%").window.to_string(), "25% from 50%");
+    assert!(of("").window.is_whole());
+    let flush = of("rw=write\nfsync=32").flush.unwrap();
+    assert_eq!((flush.every, flush.kind), (32, assay_spec::Flush::All));
+    assert_eq!(of("rw=write\nfdatasync=1").flush.unwrap().kind, assay_spec::Flush::Data);
+    assert_eq!(of("rw=read\nfsync=32").flush, None);
+    assert!(of("rw=randtrim\nbs=64k").mix[0].trims());
+    assert_eq!(of("rw=randread:8").mix[0].sequence, 8);
+    let two = read(
+        "[global]\nioengine=libaio\ndirect=1\nruntime=10\ntime_based\nfilename=x\n[a]\nsize=1g\nstartdelay=1\n\
+         [b]\nsize=256m\noffset=768m\nstartdelay=3\n",
+    );
+    let jobs = &two.tests[0].steps[0].jobs;
+    assert_eq!((jobs[0].start_delay, jobs[1].start_delay), (Nanos(0), Nanos::from_secs(2)));
+    assert!(jobs[0].window.is_whole());
+    assert_eq!(jobs[1].window.of(1 << 30), 768 << 20..1 << 30);
 }
 
 #[test]

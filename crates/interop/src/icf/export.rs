@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 
 use assay_spec::units::{Bytes, Nanos, SizeSpec};
-use assay_spec::{Access, Data, Job, Overrides, Pacing, Plan, PlanFile, Semantics, Span, Step, Test};
+use assay_spec::{Access, Data, Extent, Job, Overrides, Pacing, Plan, PlanFile, Semantics, Span, Step, Test};
 
 use super::read::{TestType, cleaned};
 use super::{SECTOR_BYTES, import};
@@ -366,13 +366,14 @@ fn put_managers(
     text.push_str("'Manager ID, manager name\n\t1,Assay\n'Manager network address\n\t\n");
     for (number, slot) in (1..).zip(slots) {
         let job = slot.job;
+        let (size, start) = region(job, sectors);
         let connect = job.reconnect_every.map_or("DISABLED,1".to_owned(), |every| format!("ENABLED,{every}"));
         let _ = write!(
             text,
             "'Worker\n\tWorker {number}\n'Worker type\n\tDISK\n'Default target settings for worker\n'Number of \
              outstanding IOs,test connection rate,transactions per connection,use fixed seed,fixed seed \
              value\n\t{},{connect},{seed}\n'Disk maximum size,starting sector,Data \
-             pattern\n\t{sectors},0,{}\n'End default target settings for worker\n'Assigned access specs\n",
+             pattern\n\t{size},{start},{}\n'End default target settings for worker\n'Assigned access specs\n",
             job.outstanding,
             pattern(job.data),
         );
@@ -392,6 +393,19 @@ fn put_managers(
 }
 
 /// What no `.icf` file can say.
+/// Maximum size and starting sector of a job's window; `sectors` are those of the plan, 0 for the whole target.
+fn region(job: &Job, sectors: u64) -> (u64, u64) {
+    let (Extent::Bytes(Bytes(offset)), size) = (job.window.offset, job.window.size) else {
+        return (sectors, 0);
+    };
+    let start = offset / SECTOR_BYTES;
+    match size {
+        None => (sectors.saturating_sub(start), start),
+        Some(Extent::Bytes(Bytes(size))) => (size / SECTOR_BYTES, start),
+        Some(Extent::Percent(_)) => (sectors, 0),
+    }
+}
+
 fn plan_notes(plan: &Plan, notes: &mut Vec<String>) {
     if plan.semantics == Semantics::Assay {
         notes.push(
@@ -401,6 +415,20 @@ fn plan_notes(plan: &Plan, notes: &mut Vec<String>) {
         );
     }
     let jobs = || plan.jobs();
+    let is_share = |extent: Extent| matches!(extent, Extent::Percent(_));
+    if jobs().any(|job| is_share(job.window.offset) || job.window.size.is_some_and(is_share)) {
+        notes.push("Windows in percent are left out: Iometer counts sectors.".to_owned());
+    }
+    if jobs().any(|job| job.flush.is_some() || job.start_delay > Nanos(0)) {
+        notes.push("Iometer has no flushes and starts all workers together; both are left out.".to_owned());
+    }
+    let lines = || jobs().flat_map(|job| &job.mix);
+    if lines().any(|line| !line.distribution.is_uniform() || line.sequence > 1) {
+        notes.push("Random positions become evenly distributed, each on its own.".to_owned());
+    }
+    if lines().any(Access::trims) {
+        notes.push("Iometer cannot trim; trims become writes.".to_owned());
+    }
     if jobs().any(|job| job.pacing != Pacing::Closed) {
         notes.push("Rates are left out: Iometer issues the next I/O when one completes.".to_owned());
     }

@@ -1,7 +1,7 @@
 //! From an `.icf` file to a plan.
 
 use assay_spec::units::{Bytes, Nanos};
-use assay_spec::{Data, OUTSTANDING_MAX, Semantics, WORKERS_MAX};
+use assay_spec::{Data, Extent, OUTSTANDING_MAX, Semantics, WORKERS_MAX, Window};
 
 use super::SECTOR_BYTES;
 use super::cycle::{CycleStep, steps};
@@ -302,10 +302,11 @@ fn jobs(
             targets: targets.of_user(index, active),
             workers: 1,
             outstanding: u32::try_from(outstanding).unwrap_or(1),
-            pace: None,
             reconnect_every: worker.reconnect_every.and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 0),
             data: Some(worker.data.unwrap_or(default_data(icf))),
             mix: icf.specs[spec].mix.clone(),
+            window: window(icf, worker),
+            ..DraftJob::default()
         };
         match jobs.iter_mut().find(|known| DraftJob { workers: 1, ..(**known).clone() } == job) {
             Some(known) if u64::from(known.workers) < WORKERS_MAX => known.workers += 1,
@@ -351,15 +352,6 @@ fn timing_notes(icf: &Icf, notes: &mut Vec<Note>) {
                 ),
             ));
         }
-        if worker.start_sector > 0 {
-            notes.push(Note::new(
-                worker.line,
-                format!(
-                    "`{}` starts at sector {}; Assay starts at the beginning of the target.",
-                    worker.name, worker.start_sector
-                ),
-            ));
-        }
     }
     if workers(icf).all(|w| w.data.is_none()) && default_data(icf) == Data::IometerPseudoRandom {
         notes.push(Note::new(
@@ -386,18 +378,32 @@ fn seed(icf: &Icf, notes: &mut Vec<Note>) -> Option<u64> {
     }
 }
 
+/// Returns the end of a worker's region, sectors; `None`: the end of the target.
+fn end_sectors(worker: &Worker) -> Option<u64> {
+    (worker.size_sectors > 0).then(|| worker.start_sector.saturating_add(worker.size_sectors))
+}
+
+/// The region of a worker, where it is not all that the plan uses.
+fn window(icf: &Icf, worker: &Worker) -> Window {
+    let bytes = |sectors: u64| Extent::Bytes(Bytes(sectors.saturating_mul(SECTOR_BYTES)));
+    let last = workers(icf).filter_map(end_sectors).max();
+    let reaches_end = worker.size_sectors == 0 || end_sectors(worker) == last;
+    match (worker.start_sector, reaches_end) {
+        (0, true) => Window::WHOLE,
+        (start, true) => Window { offset: bytes(start), size: None },
+        (start, false) => Window { offset: bytes(start), size: Some(bytes(worker.size_sectors)) },
+    }
+}
+
 fn size(icf: &Icf, notes: &mut Vec<Note>) -> Option<Bytes> {
-    let mut sizes: Vec<u64> = workers(icf).map(|w| w.size_sectors).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
-    let sectors = *sizes.last().filter(|sectors| **sectors > 0)?;
-    let bytes = Bytes(sectors * SECTOR_BYTES);
-    if sizes.len() > 1 {
+    let sectors = workers(icf).filter_map(end_sectors).max()?;
+    let bytes = Bytes(sectors.saturating_mul(SECTOR_BYTES));
+    if workers(icf).any(|worker| worker.size_sectors == 0) {
         notes.push(Note::new(
             0,
             format!(
-                "The maximum disk sizes of the workers differ; the largest, \
-             {sectors} sectors, is used for all."
+                "Some workers have a maximum disk size and some have none; {sectors} sectors are used of each \
+                 target."
             ),
         ));
     }

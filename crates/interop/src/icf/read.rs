@@ -427,6 +427,9 @@ impl Reader<'_> {
         if numbers.first().is_some_and(|sectors| *sectors > u64::MAX / 2 / super::SECTOR_BYTES) {
             return Err(self.complain(line, "the maximum disk size is too large"));
         }
+        if numbers.get(1).is_some_and(|sector| *sector > u64::MAX / 4 / super::SECTOR_BYTES) {
+            return Err(self.complain(line, "the starting sector is too large"));
+        }
         if let Some(worker) = self.last_worker() {
             worker.size_sectors = numbers.first().copied().unwrap_or(0);
             worker.start_sector = numbers.get(1).copied().unwrap_or(0);
@@ -504,6 +507,7 @@ pub(super) fn access(origin: &str, line: usize, text: &str) -> Result<Option<Acc
         delay: Nanos::from_millis(delay_ms),
         burst: u32::try_from(at(5, 1).max(1)).unwrap_or(1),
         reply: Bytes(at(7, 0)),
+        ..Access::default()
     }))
 }
 

@@ -228,12 +228,13 @@ fn what_assay_does_differently_is_noted_with_its_line() {
         );
     let file = imported("old.icf", &text);
     let notes: Vec<String> = file.notes.iter().map(ToString::to_string).collect();
-    for (at, part) in [(0, "`Net 1` is a network worker"), (1, "run time is 0"), (2, "starts at sector 64")] {
+    for (at, part) in [(0, "`Net 1` is a network worker"), (1, "run time is 0"), (2, "4096")] {
         assert!(notes[at].contains(part), "{notes:?}");
     }
-    assert!(notes[3].contains("3.8 GiB") && notes[3].contains("4096"), "{notes:?}");
+    assert!(notes[2].contains("3.8 GiB"), "{notes:?}");
     let plan = plan("old.icf", &file);
-    assert_eq!(plan.span, Span::Size(assay_spec::units::SizeSpec::Bytes(Bytes(4_096_000_000))));
+    assert_eq!(plan.span, Span::Size(assay_spec::units::SizeSpec::Bytes(Bytes(4_096_032_768))));
+    assert_eq!(plan.tests[0].steps[0].jobs[0].window.of(4_096_032_768), 32_768..4_096_032_768);
     assert_eq!(plan.notes, notes);
 }
 

@@ -1,6 +1,6 @@
 //! Results of fio, `--output-format=json` and `json+`, both ways.
 
-use assay_record::{AccessStats, Event, Imported, Latency, OpStats, RunHeader};
+use assay_record::{AccessStats, Event, Imported, Latency, OpStats, RunHeader, StepCpu};
 use assay_spec::units::Bytes;
 use assay_spec::{Access, Pacing, Semantics};
 use serde_json::{Map, Value, json};
@@ -66,6 +66,7 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
             tool: version.chars().take(60).collect(),
             file: crate::names::file_name(origin).to_owned(),
             missing: state.list(),
+            has_series: false,
         },
         started_unix_ms: document["timestamp_ms"]
             .as_u64()
@@ -171,6 +172,7 @@ fn row_job(
         mix: vec![access(size, read.round(), random)],
         stats,
         measured_ns: measured_ms.saturating_mul(1_000_000),
+        series: Vec::new(),
     };
     Ok((name, row))
 }
@@ -234,7 +236,9 @@ pub fn export(header: &RunHeader, events: &[Event]) -> String {
                 1 => step.name(),
                 _ => format!("{}: {}", step.name(), job.job.name),
             };
-            jobs.push(job_json(&name, group, job));
+            // The tester's time is that of all jobs together, so it belongs to one only where it is alone.
+            let cpu = step.cpu.filter(|_| step.jobs.len() == 1);
+            jobs.push(job_json(&name, group, job, cpu));
         }
     }
     let document = json!({
@@ -250,7 +254,7 @@ pub fn export(header: &RunHeader, events: &[Event]) -> String {
     format!("{document:#}\n")
 }
 
-fn job_json(name: &str, group: usize, job: &MeasuredJob<'_>) -> Value {
+fn job_json(name: &str, group: usize, job: &MeasuredJob<'_>, cpu: Option<StepCpu>) -> Value {
     let plan = job.job;
     let kind =
         match (plan.mix.iter().any(|a| a.random > 0.0), plan.mix.iter().any(Access::reads), plan.writes()) {
@@ -277,6 +281,11 @@ fn job_json(name: &str, group: usize, job: &MeasuredJob<'_>) -> Value {
         put("rate_iops", rate.0.round().to_string());
     }
     let total = job.stats.total().service;
+    // Percent of one CPU over the window, as fio has it.
+    let used = |part: fn(f64) -> f64| {
+        let cpu = cpu?;
+        Some(cpu.tester_ns as f64 * part(cpu.tester_system?) / job.measured_ns as f64 * 100.0)
+    };
     json!({
         "jobname": name,
         "groupid": group,
@@ -286,8 +295,8 @@ fn job_json(name: &str, group: usize, job: &MeasuredJob<'_>) -> Value {
         "job options": options,
         "read": side(&job.stats.read, job, |second| second[0]),
         "write": side(&job.stats.write, job, |second| second[1]),
-        "usr_cpu": null,
-        "sys_cpu": null,
+        "usr_cpu": used(|system| 1.0 - system),
+        "sys_cpu": used(|system| system),
         "latency_ns": shares(&total, 1, &[2, 4, 10, 20, 50, 100, 250, 500, 750, 1000]),
         "latency_us": shares(&total, 1000, &[2, 4, 10, 20, 50, 100, 250, 500, 750, 1000]),
         "latency_ms": shares(&total, 1_000_000, &[2, 4, 10, 20, 50, 100, 250, 500, 750, 1000, 2000]),

@@ -7,7 +7,9 @@ use assay_record::{AccessStats, Event, Imported, Latency, OpStats, RunHeader};
 use assay_spec::units::MIB;
 use assay_spec::{Access, Semantics, Swept};
 
-use super::{ImportedResult, Measured, ROWS_MAX, ResultRow, RowJob, access, measured, ns_of_ms, whole};
+use super::{
+    ImportedResult, Measured, ROWS_MAX, ResultRow, RowJob, access, iometer_series, measured, ns_of_ms, whole,
+};
 use crate::dates::{parse_stamp, stamp};
 use crate::icf::spec_line;
 use crate::{ImportError, complain};
@@ -149,7 +151,7 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
                 reader.spec = Some(name);
             }
             Some(key) if key.to_lowercase().starts_with("end access") => reader.spec = None,
-            Some(key) => reader.titles(origin, index + 1, key)?,
+            Some(key) => reader.titles(key),
             None => reader.line(origin, index + 1, line)?,
         }
     }
@@ -168,19 +170,12 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
 }
 
 impl Reader {
-    fn titles(&mut self, origin: &str, line: usize, key: &str) -> Result<(), ImportError> {
-        if key.starts_with("TimeStamp,") {
-            return Err(complain(
-                origin,
-                line,
-                "is a file of instantaneous results; import the results file that Iometer wrote beside it",
-            ));
-        }
-        if key.starts_with("Target Type,") {
+    fn titles(&mut self, key: &str) {
+        // A file of instantaneous results has the time of each row in front.
+        if key.starts_with("Target Type,") || key.starts_with("TimeStamp,") {
             let titles = key.split(',').enumerate();
             self.columns = titles.map(|(at, title)| (title.trim().to_lowercase(), at)).collect();
         }
-        Ok(())
     }
 
     fn line(&mut self, origin: &str, line: usize, text: &str) -> Result<(), ImportError> {
@@ -191,11 +186,18 @@ impl Reader {
             return Ok(());
         }
         let cells: Vec<&str> = text.split(',').map(str::trim).collect();
-        match cells[0] {
-            "ALL" => self.summary(origin, line, &cells)?,
+        let first = usize::from(self.is_instantaneous());
+        match cells.get(first).copied().unwrap_or_default() {
+            "ALL" => {
+                self.summary(origin, line, &cells)?;
+                if self.is_instantaneous() {
+                    self.started_unix_ms = self.started_unix_ms.or(parse_stamp(cells[0]));
+                    iometer_series::fold(&mut self.rows);
+                }
+            }
             "DISK" => {
                 // Names may contain commas; the second cell is enough to recognise one.
-                let name = cells.get(1).copied().unwrap_or_default().to_owned();
+                let name = cells.get(first + 1).copied().unwrap_or_default().to_owned();
                 if !self.targets.contains(&name) && self.targets.len() < 100 {
                     self.targets.push(name);
                 }
@@ -203,6 +205,10 @@ impl Reader {
             _ => {}
         }
         Ok(())
+    }
+
+    fn is_instantaneous(&self) -> bool {
+        self.columns.contains_key("timestamp")
     }
 
     /// The cell under the first of these titles, if it holds a number: -1 and 2^64-1 stand for several values.
@@ -263,6 +269,7 @@ impl Reader {
             mix,
             stats,
             measured_ns: whole(seconds.min(1e9) * 1e9).max(1),
+            series: Vec::new(),
         };
         let cpu_busy = get(&["% CPU Utilization"]).map(|percent| (percent / 100.0).clamp(0.0, 1.0));
         self.rows.push(ResultRow { test, swept: Vec::new(), jobs: vec![job], cpu_busy });
@@ -271,6 +278,7 @@ impl Reader {
     }
 
     fn result(mut self, origin: &str) -> ImportedResult {
+        let has_series = self.is_instantaneous();
         name_steps(&mut self.rows);
         let tool = format!("Iometer {}", self.version.chars().take(40).collect::<String>());
         let decimal = "MB/s in the file of versions before 1.1.0 is 2^20 bytes; here rates are computed \
@@ -280,6 +288,7 @@ impl Reader {
                 tool: tool.trim_end().to_owned(),
                 file: crate::names::file_name(origin).to_owned(),
                 missing: vec!["percentiles".to_owned()],
+                has_series,
             },
             started_unix_ms: self.started_unix_ms,
             name: match self.description.trim() {

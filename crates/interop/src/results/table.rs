@@ -1,10 +1,10 @@
 //! A plain table as CSV, typed from an article: `system,test,MiB/s,IOPS,avg ms,max ms`, in any order.
 
 use assay_record::{AccessStats, Imported, Latency, OpStats};
+use assay_spec::Semantics;
 use assay_spec::units::MIB;
-use assay_spec::{Semantics, Swept};
 
-use super::{ImportedResult, ROWS_MAX, ResultRow, RowJob, access, ns_of_ms, whole};
+use super::{ImportedResult, ROWS_MAX, ResultRow, RowJob, access, ns_of_ms, repeated, whole};
 use crate::{ImportError, complain};
 
 /// A table does not say how long was measured; with 1000 s rates keep three decimals.
@@ -56,26 +56,13 @@ fn separator(titles: &str) -> char {
 /// # Errors
 /// When the text has no column of tests, no rate, or a cell that is not a number.
 pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
-    let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-    let Some((first, head)) = lines.next() else { return Err(complain(origin, 0, "is empty")) };
-    let columns = titles(head);
-    let rates = [Column::MibPerS, Column::MbPerS, Column::Iops];
-    let has = |column: Column| columns.contains(&Some(column));
-    if !has(Column::Test) || !rates.iter().any(|rate| has(*rate)) {
-        return Err(complain(
-            origin,
-            first + 1,
-            "needs the titles `test` and one of `MiB/s`, `MB/s` and `IOPS`, for example: system,test,MiB/s,IOPS,avg \
-             ms,max ms",
-        ));
-    }
+    let all = all_cells(origin, text)?;
+    let has_mean = all.iter().any(|row| row.mean_ms.is_some());
+    let has_max = all.iter().any(|row| row.max_ms.is_some());
     let (mut rows, mut systems): (Vec<ResultRow>, Vec<String>) = (Vec::new(), Vec::new());
-    let by = separator(head);
-    for (index, line) in lines {
-        if rows.len() >= ROWS_MAX {
-            return Err(complain(origin, index + 1, format!("has more than {ROWS_MAX} rows")));
-        }
-        let (system, row) = row(origin, index + 1, line, by, &columns)?;
+    for cells in all {
+        let system = cells.system.clone();
+        let row = row(cells);
         if !systems.contains(&system) && !system.is_empty() {
             systems.push(system.clone());
         }
@@ -83,26 +70,19 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
             0 | 1 => row.test.clone(),
             _ => format!("{system}: {}", row.test),
         };
-        let same = rows.iter().filter(|other: &&ResultRow| other.test == test).count();
-        let swept = match same {
-            0 => Vec::new(),
-            same => vec![Swept { key: "row".to_owned(), value: (same + 1).to_string() }],
-        };
-        rows.push(ResultRow { test, swept, ..row });
-    }
-    if rows.is_empty() {
-        return Err(complain(origin, first + 1, "has no row below its header"));
+        rows.push(ResultRow { swept: repeated(&test, &rows), test, ..row });
     }
     let mut missing =
         vec!["the duration".to_owned(), "percentiles".to_owned(), "shares of reads and writes".to_owned()];
-    missing.extend((!has(Column::MeanMs)).then(|| "the mean latency".to_owned()));
-    missing.extend((!has(Column::MaxMs)).then(|| "the maximum latency".to_owned()));
+    missing.extend((!has_mean).then(|| "the mean latency".to_owned()));
+    missing.extend((!has_max).then(|| "the maximum latency".to_owned()));
     let name = crate::names::stem(origin).to_owned();
     Ok(ImportedResult {
         from: Imported {
             tool: "a table".to_owned(),
             file: crate::names::file_name(origin).to_owned(),
             missing,
+            has_series: false,
         },
         started_unix_ms: None,
         targets: if systems.is_empty() { vec![name.clone()] } else { systems },
@@ -118,13 +98,24 @@ pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
     })
 }
 
-fn row(
+/// The cells of a row that are understood.
+struct Cells {
+    system: String,
+    test: String,
+    mib_per_s: Option<f64>,
+    mb_per_s: Option<f64>,
+    iops: Option<f64>,
+    mean_ms: Option<f64>,
+    max_ms: Option<f64>,
+}
+
+fn cells(
     origin: &str,
     line: usize,
     text: &str,
     by: char,
     columns: &[Option<Column>],
-) -> Result<(String, ResultRow), ImportError> {
+) -> Result<Cells, ImportError> {
     let cells: Vec<&str> = text.split(by).map(|cell| cell.trim().trim_matches('"')).collect();
     let cell = |wanted: Column| {
         let at = columns.iter().position(|column| *column == Some(wanted));
@@ -145,31 +136,111 @@ fn row(
         },
     };
     let Some(test) = cell(Column::Test) else { return Err(complain(origin, line, "the row names no test")) };
-    let rate =
-        number(Column::MibPerS)?.map(|mib| mib * MIB as f64).or(number(Column::MbPerS)?.map(|mb| mb * 1e6));
-    let iops = number(Column::Iops)?;
-    if rate.is_none() && iops.is_none() {
+    let row = Cells {
+        system: cell(Column::System).unwrap_or_default().to_owned(),
+        test: test.to_owned(),
+        mib_per_s: number(Column::MibPerS)?,
+        mb_per_s: number(Column::MbPerS)?,
+        iops: number(Column::Iops)?,
+        mean_ms: number(Column::MeanMs)?,
+        max_ms: number(Column::MaxMs)?,
+    };
+    if row.mib_per_s.is_none() && row.mb_per_s.is_none() && row.iops.is_none() {
         return Err(complain(origin, line, "the row has neither a throughput nor IOPS"));
     }
-    let count = whole(iops.unwrap_or(0.0) * SECONDS);
+    Ok(row)
+}
+
+fn row(cells: Cells) -> ResultRow {
+    let rate = cells.mib_per_s.map(|mib| mib * MIB as f64).or(cells.mb_per_s.map(|mb| mb * 1e6));
+    let count = whole(cells.iops.unwrap_or(0.0) * SECONDS);
     let bytes = whole(rate.unwrap_or(0.0) * SECONDS);
-    let mean_ns = number(Column::MeanMs)?.unwrap_or(0.0) * 1e6;
-    let service = Latency::from_summary(count, mean_ns, None, number(Column::MaxMs)?.map(ns_of_ms));
+    let mean_ns = cells.mean_ms.unwrap_or(0.0) * 1e6;
+    let service = Latency::from_summary(count, mean_ns, None, cells.max_ms.map(ns_of_ms));
     let side = OpStats { bytes, service, ..OpStats::default() };
-    let is_write = test.to_lowercase().contains("write");
+    let is_write = cells.test.to_lowercase().contains("write");
     let stats = match is_write {
         true => AccessStats { write: side, ..AccessStats::default() },
         false => AccessStats { read: side, ..AccessStats::default() },
     };
     let size = bytes.checked_div(count).unwrap_or(0);
     let job = RowJob {
-        name: test.to_owned(),
+        name: cells.test.clone(),
         workers: 1,
         outstanding: 1,
         mix: vec![access(size, if is_write { 0.0 } else { 100.0 }, 0.0)],
         stats,
         measured_ns: whole(SECONDS * 1e9),
+        series: Vec::new(),
     };
-    let row = ResultRow { test: test.to_owned(), swept: Vec::new(), jobs: vec![job], cpu_busy: None };
-    Ok((cell(Column::System).unwrap_or_default().to_owned(), row))
+    ResultRow { test: cells.test, swept: Vec::new(), jobs: vec![job], cpu_busy: None }
+}
+
+/// Returns a table as a file of `published/`: the form of tables that ship with Assay. Its source is for the reader to
+/// fill in.
+///
+/// # Errors
+/// As [`import`].
+pub fn published(origin: &str, text: &str) -> Result<String, ImportError> {
+    let rows = all_cells(origin, text)?;
+    let quoted = |text: &str| serde_json::Value::from(text).to_string();
+    let mut systems: Vec<&str> =
+        rows.iter().map(|row| row.system.as_str()).filter(|s| !s.is_empty()).collect();
+    systems.dedup();
+    let name = crate::names::stem(origin);
+    let mut toml = format!(
+        "# Typed from {}. Name author, title and year in `source` before it ships.\nname = {}\nsystem = {}\n\
+         source = {}\n\
+         setup = \"\"\n",
+        crate::names::file_name(origin),
+        quoted(name),
+        quoted(if systems.is_empty() { name } else { systems[0] }),
+        quoted(&format!("a table typed from {}", crate::names::file_name(origin))),
+    );
+    for row in &rows {
+        toml.push_str(&format!("\n[[row]]\ntest = {}\n", quoted(&row.test)));
+        if systems.len() > 1 {
+            toml.push_str(&format!("setup = {}\n", quoted(&row.system)));
+        }
+        for (key, value) in [
+            ("mib_s", row.mib_per_s),
+            ("mb_s", row.mb_per_s),
+            ("iops", row.iops),
+            ("mean_ms", row.mean_ms),
+            ("max_ms", row.max_ms),
+        ] {
+            if let Some(value) = value {
+                toml.push_str(&format!("{key} = {value:?}\n"));
+            }
+        }
+    }
+    Ok(toml)
+}
+
+/// Every row of a table, below its titles.
+fn all_cells(origin: &str, text: &str) -> Result<Vec<Cells>, ImportError> {
+    let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    let Some((first, head)) = lines.next() else { return Err(complain(origin, 0, "is empty")) };
+    let columns = titles(head);
+    let rates = [Column::MibPerS, Column::MbPerS, Column::Iops];
+    let has = |column: Column| columns.contains(&Some(column));
+    if !has(Column::Test) || !rates.iter().any(|rate| has(*rate)) {
+        return Err(complain(
+            origin,
+            first + 1,
+            "needs the titles `test` and one of `MiB/s`, `MB/s` and `IOPS`, for example: system,test,MiB/s,IOPS,avg \
+             ms,max ms",
+        ));
+    }
+    let (by, mut rows) = (separator(head), Vec::new());
+    for (index, line) in lines {
+        if rows.len() >= ROWS_MAX {
+            return Err(complain(origin, index + 1, format!("has more than {ROWS_MAX} rows")));
+        }
+        rows.push(cells(origin, index + 1, line, by, &columns)?);
+    }
+    if rows.is_empty() {
+        return Err(complain(origin, first + 1, "has no row below its header"));
+    }
+    Ok(rows)
 }

@@ -230,7 +230,7 @@ fn malformed_results_are_refused_with_the_line_and_the_reason() {
         (csv.split("ALL,").next().unwrap(), "t.csv: has no row of type ALL"),
         ("ALL,All,x,1\n", "t.csv:1: a result row precedes the header row"),
         (&csv.replace("1000.000000,1000", "many,1000"), "t.csv:15: a row of type ALL has no number of IOps"),
-        ("'TimeStamp,Target Type,Target Name\n", "t.csv:1: is a file of instantaneous results"),
+        ("'TimeStamp,Target Type,Target Name\n", "t.csv: has no row of type ALL"),
     ] {
         let error = iometer_csv::import("t.csv", text).expect_err(text).to_string();
         assert!(error.starts_with(expected), "{error}");
@@ -264,5 +264,32 @@ fn malformed_results_are_refused_with_the_line_and_the_reason() {
     ] {
         let error = table::import("t.csv", text).expect_err(text).to_string();
         assert!(error.starts_with(expected), "{error}");
+    }
+}
+
+#[test]
+fn instantaneous_results_are_a_series_of_updates() {
+    let text = block("1", 1000.0, "1.1.0");
+    let row = |stamp: &str, seconds: f64| -> String {
+        let line = text.lines().find(|line| line.starts_with("ALL")).unwrap();
+        let mut cells: Vec<String> = line.split(',').map(str::to_owned).collect();
+        (cells[32], cells[30]) = (format!("{}", 1000.0 * seconds), format!("{}", 512_000.0 * seconds));
+        format!("{stamp},{}\n", cells.join(","))
+    };
+    let head: String = text
+        .lines()
+        .take_while(|line| !line.starts_with("ALL"))
+        .map(|line| format!("{}\n", line.replace("'Target Type,", "'TimeStamp,Target Type,")))
+        .collect();
+    let stamps = ["2023-03-25 03:05:44:000", "2023-03-25 03:05:46:000", "2023-03-25 03:05:48:000"];
+    let of_updates: String = stamps.iter().map(|stamp| row(stamp, 2.0)).collect();
+    let of_test: String = stamps.iter().zip([2.0, 4.0, 6.0]).map(|(stamp, s)| row(stamp, s)).collect();
+    for rows in [of_updates, of_test] {
+        let result = iometer_csv::import("inst.csv", &format!("{head}{rows}")).unwrap();
+        let job = &result.rows[0].jobs[0];
+        let slices: Vec<(u64, u64)> =
+            job.series.iter().map(|(ns, stats)| (ns / 1_000_000, stats.read.ops())).collect();
+        assert_eq!(slices, [(2000, 2000); 3]);
+        assert!(result.from.has_series && result.rows.len() == 1 && job.stats.read.ops() == 6000);
     }
 }

@@ -1,13 +1,11 @@
 //! From summaries to charts: what is drawn, in which unit, over which axis.
 
-use assay_analysis::{OpSummary, Point, RunSummary, StepSummary};
+use assay_analysis::{OpSummary, RunSummary, StepSummary};
 use assay_record::{Latency, RunHeader, StepId};
 
 use crate::number::{self, TimeUnit};
 use crate::svg::{Axis, BarSeries, Bars, Doubt, Line, Lines, Star, escape};
 
-/// Points of a line beyond this are drawn together: a line has about this many pixels.
-const POINTS_MAX: usize = 500;
 /// Most shares of a percentile curve, and the nines it ends at.
 const CURVE_POINTS: u32 = 80;
 const NINES_MAX: f64 = 4.0;
@@ -20,7 +18,10 @@ pub(super) fn sweeps(header: &RunHeader, summary: &RunSummary, disturbed: &[Step
     let mut text = String::new();
     for test in &header.plan.tests {
         let labels: Vec<String> = test.steps.iter().map(assay_spec::Step::label).collect();
-        if labels.len() < 2 || drawn.contains(&labels) {
+        // Load and depth curves have charts of their own.
+        let is_curve = labels.len() > 2
+            && labels.iter().all(|l| ["load=", "rate=", "outstanding="].iter().any(|key| l.starts_with(key)));
+        if labels.len() < 2 || is_curve || drawn.contains(&labels) {
             continue;
         }
         text.push_str(&sweep(header, summary, disturbed, &labels));
@@ -119,91 +120,50 @@ fn best_text(series: &[BarSeries], names: &[String], unit: &str) -> String {
     text.trim_start().to_owned()
 }
 
-/// IOPS and latency over time, and the latency distribution. Steps of a sweep stand one after another.
+/// Lanes over time, the heat map, and the latency distribution, as far as there is enough to draw. Steps of a sweep
+/// stand one after another.
 pub(super) fn of_test(steps: &[&StepSummary]) -> String {
-    let mut text = String::from("<div class=\"charts\">\n");
-    text.push_str(&over_time(steps));
-    text.push_str(&match steps {
-        [step] => curve(step),
+    let lanes = super::timeline::lanes(steps);
+    let charts = match steps {
+        [step] => format!("{}{}{}", curve(step), super::timeline::heat(step), five_parts(step)),
         several => latency_by_step(several),
-    });
-    text.push_str("</div>\n");
-    text
+    };
+    format!("{lanes}<div class=\"charts\">\n{charts}</div>\n")
 }
 
-fn over_time(steps: &[&StepSummary]) -> String {
-    let (mut offset_s, mut breaks, mut pieces) = (0.0, Vec::new(), Vec::new());
-    let count: usize = steps.iter().map(|s| s.series.len()).sum();
-    let together = count.div_ceil(POINTS_MAX).max(1);
-    for step in steps {
-        let points: Vec<Point> = step.series.chunks(together).map(drawn_together).collect();
-        pieces.push(points.into_iter().map(|p| Point { t_s: p.t_s + offset_s, ..p }).collect::<Vec<_>>());
-        offset_s += step.seconds;
-        breaks.push(offset_s);
-    }
-    if count == 0 {
-        return String::new();
-    }
-    breaks.pop();
-    let title =
-        if steps.len() > 1 { "s, the steps one after another" } else { "s since the measured window began" };
-    let x = Axis::up_to(title, offset_s);
-    let rates = || pieces.iter().flatten().map(|p| p.iops);
-    let (lowest, highest) = (rates().fold(f64::INFINITY, f64::min), rates().fold(0.0, f64::max));
-    // Steps of a sweep may lie decades apart; a single load that falls to nothing must be seen to.
-    let y = match steps.len() > 1 && lowest > 0.0 && highest > lowest * 30.0 {
-        true => Axis::log("IOPS", lowest, highest),
-        false => Axis::from_zero("IOPS", highest),
+/// The proof that a load was steady, or was not.
+fn five_parts(step: &StepSummary) -> String {
+    let Some(parts) = assay_analysis::five_parts(step) else { return String::new() };
+    let along = |from: f64, to: f64| vec![vec![(0.0, from), (4.0, to)]];
+    let rise = parts.slope * parts.mean / 2.0;
+    let ten = parts.mean * 0.1;
+    let line = |name: &str, pieces| Line { name: name.to_owned(), pieces };
+    let measured = parts.means.iter().enumerate().map(|(i, v)| (i as f64, *v)).collect();
+    let lines = vec![
+        line("part", vec![measured]),
+        line("line through them", along(parts.mean - rise, parts.mean + rise)),
+        line(
+            "mean ± 10 %",
+            [along(parts.mean - ten, parts.mean - ten), along(parts.mean + ten, parts.mean + ten)].concat(),
+        ),
+    ];
+    let highest = parts.means.iter().copied().fold(parts.mean + ten, f64::max);
+    let names: Vec<String> = (1..=parts.means.len()).map(|n| n.to_string()).collect();
+    let verdict = if parts.is_steady() { "steady" } else { "not steady" };
+    let title = format!(
+        "Five parts of the window: range {:.1} %, slope {:+.1} %, {verdict}",
+        parts.range * 100.0,
+        parts.slope * 100.0
+    );
+    let chart = Lines {
+        title: &title,
+        x: Axis::names("part of the window", &names),
+        y: Axis::from_zero("IOPS", highest),
+        lines,
+        breaks: vec![],
+        marks: vec![],
     };
-    let iops = Lines {
-        title: "IOPS over time",
-        x: x.clone(),
-        y,
-        lines: vec![line("IOPS", &pieces, |p| Some(p.iops))],
-        breaks: breaks.clone(),
-    };
-    format!("{}{}", iops.svg(), latency_over_time(&pieces, x, breaks).svg())
-}
-
-fn latency_over_time(pieces: &[Vec<Point>], x: Axis, breaks: Vec<f64>) -> Lines<'static> {
-    let p99: Vec<f64> = pieces.iter().flatten().filter_map(|p| p.p99_us).collect();
-    let lows = pieces.iter().flatten().filter_map(|p| p.p50_us).fold(f64::INFINITY, f64::min);
-    let highest_us = p99.iter().copied().fold(0.0, f64::max);
-    let unit = TimeUnit::for_means(&p99.iter().map(|us| us * 1e3).collect::<Vec<_>>());
-    let scaled = |us: f64| unit.of_ns(us * 1e3);
-    let y_title = format!("service time, {}", unit.name());
-    // Steps of a sweep may lie decades apart.
-    let y = match highest_us > lows * 30.0 {
-        true => Axis::log(&y_title, scaled(lows), scaled(highest_us)),
-        false => Axis::from_zero(&y_title, scaled(highest_us)),
-    };
-    let lines =
-        vec![line("p50", pieces, |p| p.p50_us.map(scaled)), line("p99", pieces, |p| p.p99_us.map(scaled))];
-    Lines { title: "Latency over time", x, y, lines, breaks }
-}
-
-fn line(name: &str, pieces: &[Vec<Point>], value: impl Fn(&Point) -> Option<f64>) -> Line {
-    let piece = |points: &Vec<Point>| points.iter().filter_map(|p| Some((p.t_s, value(p)?))).collect();
-    Line { name: name.to_owned(), pieces: pieces.iter().map(piece).collect() }
-}
-
-/// Several seconds as one point: mean rates and medians, and the highest p99, so that no stall is smoothed away.
-fn drawn_together(points: &[Point]) -> Point {
-    let count = points.len().max(1) as f64;
-    let mean = |value: fn(&Point) -> f64| points.iter().map(value).sum::<f64>() / count;
-    let mean_of = |value: fn(&Point) -> Option<f64>| {
-        let known: Vec<f64> = points.iter().filter_map(value).collect();
-        (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
-    };
-    Point {
-        t_s: points.last().map_or(0.0, |p| p.t_s),
-        iops: mean(|p| p.iops),
-        mib_per_s: mean(|p| p.mib_per_s),
-        mean_us: mean_of(|p| p.mean_us),
-        p50_us: mean_of(|p| p.p50_us),
-        p99_us: points.iter().filter_map(|p| p.p99_us).reduce(f64::max),
-        errors: points.iter().map(|p| p.errors).sum(),
-    }
+    chart.svg()
 }
 
 /// The latency that a share of all I/Os stays at or below.
@@ -234,6 +194,7 @@ fn curve(step: &StepSummary) -> String {
         y: Axis::log(&format!("{what}, {}", unit.name()), low, high),
         lines,
         breaks: vec![],
+        marks: vec![],
     };
     chart.svg()
 }
@@ -276,6 +237,7 @@ fn latency_by_step(steps: &[&StepSummary]) -> String {
         y: Axis::log(&format!("latency, {}", unit.name()), low, high),
         lines: shown.iter().map(line).collect(),
         breaks: vec![],
+        marks: vec![],
     };
     chart.svg()
 }

@@ -5,10 +5,14 @@ use assay_analysis::compare::{Cell, Comparison, TestPair, Weight};
 use super::facts::{self, Fact};
 use super::{page_end, page_start};
 use crate::compare::{Reader, judged, legend, letter, result_table, shared_and_lone};
-use crate::svg::{BarSeries, Bars, Star, Whisker, WhiskerSeries, Whiskers, escape};
+use crate::svg::{Axis, BarSeries, Bars, Line, Lines, Star, Whisker, WhiskerSeries, Whiskers, escape};
 
 /// The chart of ratios is as narrow as the others up to this many tests.
 const NAMES_NARROW: usize = 12;
+/// Sweeps of so many steps are drawn as lines.
+const OVERLAY_STEPS_MIN: usize = 4;
+/// Most tests whose latency distributions are drawn.
+const CURVES_MAX: usize = 8;
 
 /// The whole page.
 #[must_use]
@@ -23,6 +27,7 @@ pub fn comparison(comparison: &Comparison) -> String {
     page.push_str(&table(comparison));
     page.push_str(&charts(comparison));
     page.push_str(&findings(comparison));
+    page.push_str(&super::methods::section());
     page.push_str(page_end());
     page
 }
@@ -71,6 +76,11 @@ fn charts(comparison: &Comparison) -> String {
     }
     for name in tests {
         let steps: Vec<&TestPair> = shared.iter().copied().filter(|t| t.test == name).collect();
+        if steps.len() >= OVERLAY_STEPS_MIN {
+            text.push_str(&overlay(comparison, name, "MiB/s", &steps, |c| Some(c.mib_per_s)));
+            text.push_str(&overlay(comparison, name, "p99, ms", &steps, |c| c.p99_ms));
+            continue;
+        }
         text.push_str(&bars(
             comparison,
             name,
@@ -102,6 +112,7 @@ fn charts(comparison: &Comparison) -> String {
         ));
         text.push_str(&bars(comparison, &title("p99"), "p99, ms", &single, |t| t.test.clone(), |c| c.p99_ms));
     }
+    single.iter().take(CURVES_MAX).for_each(|test| text.push_str(&latency_curves(comparison, test)));
     text.push_str("</div>\n");
     text
 }
@@ -137,6 +148,68 @@ fn ratios(comparison: &Comparison) -> String {
         series: series.collect(),
     };
     chart.svg()
+}
+
+/// The sides of a sweep as lines over its values.
+fn overlay(
+    comparison: &Comparison,
+    title: &str,
+    unit: &str,
+    steps: &[&TestPair],
+    value: impl Fn(&Cell) -> Option<f64>,
+) -> String {
+    let names: Vec<String> = steps.iter().map(|t| step_value(&t.step)).collect();
+    let points = |side: usize| -> Vec<(f64, f64)> {
+        let at =
+            |(index, test): (usize, &&TestPair)| Some((index as f64, value(test.cells[side].as_ref()?)?));
+        steps.iter().enumerate().filter_map(at).collect()
+    };
+    let lines: Vec<Line> = sides_as(comparison, points);
+    let all = || lines.iter().flat_map(|l| &l.pieces[0]).map(|(_, y)| *y).filter(|y| *y > 0.0);
+    let (low, high) = (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
+    if high <= 0.0 {
+        return String::new();
+    }
+    let is_wide = high > low * 30.0;
+    let y = if is_wide {
+        Axis::log(&format!("{unit} (logarithmic)"), low, high)
+    } else {
+        Axis::from_zero(unit, high)
+    };
+    let key = steps[0].step.split_once('=').map_or("step", |(key, _)| key).to_owned();
+    Lines { title, x: Axis::names(&key, &names), y, lines, breaks: vec![], marks: vec![] }.svg()
+}
+
+/// The latency distributions of the sides, one over the other.
+fn latency_curves(comparison: &Comparison, test: &TestPair) -> String {
+    let nines = |share: f64| -(1.0 - share).log10();
+    let points = |side: usize| -> Vec<(f64, f64)> {
+        let cell = test.cells[side].as_ref();
+        cell.map_or_else(Vec::new, |c| c.curve_ms.iter().map(|(share, ms)| (nines(*share), *ms)).collect())
+    };
+    let lines: Vec<Line> = sides_as(comparison, points);
+    let all = || lines.iter().flat_map(|l| &l.pieces[0]);
+    let (low, high) = all().map(|(_, y)| *y).fold((f64::INFINITY, 0.0_f64), |(l, h), v| (l.min(v), h.max(v)));
+    if lines.iter().filter(|line| !line.pieces[0].is_empty()).count() < 2 || high <= 0.0 {
+        return String::new();
+    }
+    let most = all().map(|(x, _)| *x).fold(1.0, f64::max);
+    let title = format!("Latency distribution, {}", test.test);
+    let chart = Lines {
+        title: &title,
+        x: Axis::percentiles("share of I/Os that take no longer", most),
+        y: Axis::log("latency, ms", low, high),
+        lines,
+        breaks: vec![],
+        marks: vec![],
+    };
+    chart.svg()
+}
+
+/// A line for each side.
+fn sides_as(comparison: &Comparison, points: impl Fn(usize) -> Vec<(f64, f64)>) -> Vec<Line> {
+    let sides = comparison.sides.iter().enumerate();
+    sides.map(|(index, side)| Line { name: side.name.clone(), pieces: vec![points(index)] }).collect()
 }
 
 fn bars(

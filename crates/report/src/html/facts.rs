@@ -1,6 +1,6 @@
 //! What a reader needs to judge or repeat the run: targets, host, plan, seed, versions, notes.
 
-use assay_analysis::Ceiling;
+use assay_analysis::{Ceiling, RunSummary};
 use assay_record::{Content, MemberFacts, PathFacts, RunHeader, TargetFacts};
 use assay_spec::{Access, Job, Pacing, Semantics, Span, Step};
 
@@ -11,7 +11,7 @@ use crate::svg::escape;
 pub(super) type Fact = (String, String);
 
 /// Everything, as tables.
-pub(super) fn all(header: &RunHeader) -> String {
+pub(super) fn all(header: &RunHeader, summary: &RunSummary) -> String {
     let mut text = String::from("<h2>What was measured, where and how</h2>\n");
     for target in &header.targets {
         text.push_str(&format!(
@@ -38,9 +38,15 @@ pub(super) fn all(header: &RunHeader) -> String {
         header.plan.notes.iter().for_each(|n| text.push_str(&format!("<li>{}</li>\n", escape(n))));
         text.push_str("</ul>\n");
     }
+    if !summary.warnings.is_empty() {
+        text.push_str("<h3>Warnings before and during the run</h3>\n<ul>\n");
+        let item = |says: &str| format!("<li>{}</li>\n", escape(says));
+        summary.warnings.iter().for_each(|warning| text.push_str(&item(&warning.says)));
+        text.push_str("</ul>\n");
+    }
     text.push_str(&format!(
-        "<p class=\"note\">Written by assay {} from the stored events of run {}. What each number means: \
-         docs/method.md.</p>\n",
+        "<p class=\"note\">Written by assay {} from the stored events of run {}.</p>
+",
         escape(&header.version),
         escape(&header.run)
     ));
@@ -209,10 +215,16 @@ fn job_text(job: &Job, is_named: bool) -> String {
     };
     let reconnect = job.reconnect_every.map(|n| format!(", reopened every {n} I/Os")).unwrap_or_default();
     let workers = if job.workers == 1 { "1 worker".to_owned() } else { format!("{} workers", job.workers) };
-    format!("{name}{}; {workers}, {} outstanding{pace}{reconnect}", mix.join(" + "), job.outstanding)
+    let particulars = job.particulars();
+    format!(
+        "{name}{}; {workers}, {} outstanding{pace}{reconnect}{particulars}",
+        mix.join(" + "),
+        job.outstanding
+    )
 }
 
 fn access_text(access: &Access, is_weighted: bool) -> String {
     let weight = if is_weighted { format!("{} of ", access.weight) } else { String::new() };
-    format!("{weight}{}, {} % read, {} % random", access.size, access.read, access.random)
+    let particulars = access.particulars();
+    format!("{weight}{}, {} % read, {} % random{particulars}", access.size, access.read, access.random)
 }

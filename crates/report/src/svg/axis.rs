@@ -47,6 +47,17 @@ impl Axis {
         Self { title: title.to_owned(), ticks, low: first, high: last, is_log: true }
     }
 
+    /// Logarithmic by powers of two, with these values written.
+    pub(crate) fn doubling(title: &str, values: &[f64]) -> Self {
+        let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = values.iter().copied().fold(0.0, f64::max);
+        let every = values.len().div_ceil(NAMES_MAX).max(1);
+        let ticks = values.iter().step_by(every).map(|value| (*value, short(*value))).collect();
+        // Half a doubling of room at both ends keeps markers off the frame.
+        let room = std::f64::consts::SQRT_2;
+        Self { title: title.to_owned(), ticks, low: low / room, high: high * room, is_log: true }
+    }
+
     /// Names side by side; the middle of the n-th is at n.
     pub(crate) fn names(title: &str, names: &[String]) -> Self {
         let every = names.len().div_ceil(NAMES_MAX).max(1);
@@ -63,7 +74,7 @@ impl Axis {
 
     /// Shares of all I/Os so that each nine takes as much room: a value is -log10(1 - share).
     pub(crate) fn percentiles(title: &str, high: f64) -> Self {
-        let known = [(0.0, "0"), (0.5, "50"), (0.9, "90"), (0.99, "99"), (0.999, "99.9"), (0.9999, "99.99")];
+        let known = [(0.5, "50"), (0.9, "90"), (0.99, "99"), (0.999, "99.9"), (0.9999, "99.99")];
         let nines = |share: f64| -(1.0_f64 - share).log10();
         let ticks = known.map(|(share, name)| (nines(share), format!("{name} %")));
         let ticks = ticks.into_iter().filter(|(value, _)| *value <= high + 1e-9).collect();

@@ -1,6 +1,6 @@
 //! Lines over an axis.
 
-use super::{Axis, BOTTOM, DASHES, HEIGHT, STYLES, Swatch, TOP, frame, marker, x_at, y_at};
+use super::{Axis, BOTTOM, DASHES, HEIGHT, STYLES, Swatch, TOP, escape, frame, marker, x_at, y_at};
 
 /// Lines over a common axis.
 pub(crate) struct Lines<'c> {
@@ -10,6 +10,15 @@ pub(crate) struct Lines<'c> {
     pub(crate) lines: Vec<Line>,
     /// Where one part ends and another begins, in the unit of x.
     pub(crate) breaks: Vec<f64>,
+    /// Points that stand out.
+    pub(crate) marks: Vec<Mark>,
+}
+
+/// Words at a point.
+pub(crate) struct Mark {
+    pub(crate) x: f64,
+    pub(crate) y: f64,
+    pub(crate) text: String,
 }
 
 /// One line, in one or several pieces.
@@ -32,6 +41,14 @@ impl Lines<'_> {
         }
         for (index, line) in self.lines.iter().enumerate() {
             body.push_str(&self.line(line, index % STYLES));
+        }
+        for mark in &self.marks {
+            body.push_str(&format!(
+                "<text class=\"m\" x=\"{:.1}\" y=\"{:.1}\">{}</text>\n",
+                x_at(&self.x, mark.x),
+                y_at(&self.y, mark.y) - 7.0,
+                escape(&mark.text)
+            ));
         }
         let names: Vec<String> = self.lines.iter().map(|l| l.name.clone()).collect();
         frame(self.title, &self.x, &self.y, (Swatch::Line, &names), &body)

@@ -96,8 +96,7 @@ impl Table {
 
     /// Returns the table as an HTML `<table>` with a caption, which is HTML already.
     pub(crate) fn html(&self, caption: &str) -> String {
-        let titles: String =
-            self.columns.iter().map(|c| format!("<th>{}</th>", escape(&c.heading()))).collect();
+        let titles: String = self.columns.iter().map(|c| title_html(&c.heading())).collect();
         let caption =
             if caption.is_empty() { String::new() } else { format!("<caption>{caption}</caption>\n") };
         let mut text = format!("<table>\n{caption}<thead><tr>{titles}</tr></thead>\n<tbody>\n");
@@ -176,6 +175,14 @@ pub(super) fn bbcode_text(words: &str) -> String {
 
 /// Words in CSV. A spreadsheet takes what begins with one of four characters for a formula, and may run a program for
 /// it; after an apostrophe it does not.
+/// A title that leads to the definition of its number, where the page has one.
+fn title_html(heading: &str) -> String {
+    match crate::html::methods::anchor(heading) {
+        Some(anchor) => format!("<th><a href=\"#m-{anchor}\">{}</a></th>", escape(heading)),
+        None => format!("<th>{}</th>", escape(heading)),
+    }
+}
+
 fn csv_text(words: &str) -> String {
     let words = escape::line(words);
     let is_number = words.parse::<f64>().is_ok() || words == "-";

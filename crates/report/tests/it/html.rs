@@ -42,7 +42,13 @@ pub fn check(page: &str) {
 fn the_forum_suite_has_its_table_findings_and_four_tests_with_charts() {
     let page = html(&run(synthetic::suite("vmware", 20)), "vmware");
     check(&page);
-    assert_eq!(page.matches("<svg").count(), 4 * 3);
+    // Three charts of all tests; lanes, distribution, heat map and five parts of each.
+    assert_eq!(page.matches("<svg").count(), 3 + 4 * 4);
+    for words in
+        ["What came out", "What limits it", "What to do next", "CPU of this host", "Five parts of the window"]
+    {
+        assert!(page.contains(words), "{words}");
+    }
     for words in [
         "RealLife-60%Rand-65%Read",
         "only the first 15.6 of 4096.0 MiB",
@@ -91,7 +97,56 @@ fn every_other_kind_of_run_has_a_whole_page() {
         sweep = { outstanding = [\"1\", \"2\", \"4\", \"8\"] }\n";
     let page = html(&run(synthetic::plan(sweep)), "depth");
     check(&page);
-    assert!(page.contains("IOPS by outstanding"));
+    assert!(page.contains("Rate over queue depth") && page.contains("★ knee"));
+}
+
+/// A second has no line over time: five points joined by lines suggest a course that nobody saw.
+#[test]
+fn a_short_run_has_no_lines_over_time() {
+    let page = html(&run(synthetic::suite("vmware", 3)), "short");
+    check(&page);
+    for drawing in ["class=\"lanes\"", "Latency over time: share", "Five parts of the window"] {
+        assert!(!page.contains(drawing), "{drawing}");
+    }
+    assert!(page.contains("Latency distribution"));
+}
+
+#[test]
+fn every_title_of_a_table_leads_to_a_definition_on_the_page() {
+    let page = html(&run(synthetic::suite("vmware", 3)), "links");
+    let links: Vec<&str> =
+        page.split("href=\"#").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
+    assert!(links.len() > 20, "{links:?}");
+    for link in links {
+        assert!(page.contains(&format!("id=\"{link}\"")), "{link}");
+    }
+}
+
+/// A report travels by mail. What is drawn does not grow with the seconds, but with the tests and the steps.
+#[test]
+fn the_report_of_an_hour_is_below_2_mb() {
+    let slow = synthetic::Target { servers: 2, service_ns: 8e6, bytes_per_s: 1e9 };
+    for (name, text) in [
+        ("hour", "[defaults]\noutstanding = 4\nwarmup = \"2s\"\nrun = \"5min\"\n".to_owned() + &hour_of_tests(12)),
+        ("hour-of-steps", "[[test]]\nname = \"t\"\nrun = \"10s\"\naccess = [{ size = \"8KiB\", read = 70, random = \
+         100 }]\n\
+            sweep = { outstanding = [1, 2, 3, 4, 5, 6], size = [\"1KiB\", \"2KiB\", \"4KiB\", \"8KiB\", \"16KiB\", \
+            \"32KiB\", \"64KiB\", \"128KiB\", \"256KiB\", \"512KiB\"] }\n".to_owned()),
+    ] {
+        let header = synthetic::header(synthetic::plan(&text));
+        let events = synthetic::events(&header, slow);
+        let page = html(&reported(header, &events), name);
+        check(&page);
+        println!("{name}: {} bytes", page.len());
+        assert!(page.len() < 2_000_000, "{name}: {} bytes", page.len());
+    }
+}
+
+fn hour_of_tests(count: usize) -> String {
+    let test = |n| {
+        format!("[[test]]\nname = \"test {n}\"\naccess = [{{ size = \"8KiB\", read = 70, random = 100 }}]\n")
+    };
+    (0..count).map(test).collect()
 }
 
 #[test]

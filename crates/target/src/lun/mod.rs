@@ -189,6 +189,11 @@ impl Target for LunTarget {
         let (kind_of, fua) = match kind {
             OpKind::Read => (Kind::Read, Fua::Off),
             OpKind::Write => (Kind::Write, self.fua),
+            OpKind::Flush(_) => (Kind::Flush, Fua::Off),
+            OpKind::Trim => {
+                self.completed.unsupported("Assay's iSCSI client does not send UNMAP", tag, buf);
+                return Ok(());
+            }
         };
         let command =
             Command { tag: tag.into(), kind: kind_of, offset_bytes, data_bytes: size_bytes, fua, buf };

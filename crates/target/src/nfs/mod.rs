@@ -168,6 +168,10 @@ impl Target for NfsTarget {
         let kind_of = match kind {
             OpKind::Read => Kind::Read,
             OpKind::Write => Kind::Write,
+            OpKind::Trim | OpKind::Flush(_) => {
+                self.completed.unsupported("NFSv3 has no such call between reads and writes", tag, buf);
+                return Ok(());
+            }
         };
         let command = Command { tag: tag.into(), kind: kind_of, offset_bytes, data_bytes: size_bytes, buf };
         let back = |c: Command<IoBuf>| Op { tag, member, kind, size_bytes, offset_bytes, buf: c.buf };

@@ -13,7 +13,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         span and number, and not that of any link or bus.",
     source: "cgroup io.max (rbps, wbps), QoS of hypervisors and clouds: token buckets.",
     applies: |s| s.has_medium(),
-    forms: &[expects, expects_otherwise, expects_third],
+    forms: &[expects, expects_otherwise, expects_third, expects_fourth],
     helps: "Raise the limit (io.max, the QoS policy, a larger volume); nothing else is full.",
     gain: None,
     look: "QoS settings of the volume, the hypervisor or the cloud, and ports in between that negotiated a \
@@ -58,6 +58,19 @@ fn expects_third(quantity: Q, _: &Setting) -> Option<Range> {
         Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.95, 1.05),
         Q::LinkShare => range(0.01, 0.6),
         Q::Rate(E::OnePath) => range(0.7, 1.04),
+        _ => None,
+    }
+}
+
+fn expects_fourth(quantity: Q, _: &Setting) -> Option<Range> {
+    match quantity {
+        Q::Rate(E::LargerIo) => range(0.121, 0.129),
+        Q::Rate(E::OneOutstanding) => range(0.05, 1.03),
+        Q::PacedLatency => range(0.008, 0.65),
+        Q::LinkShare => range(0.01, 0.6),
+        Q::Rate(E::OnePath) => range(0.7, 1.04),
+        Q::Rate(E::ReadsOnly) => range(1.15, 100.0),
+        Q::Rate(E::WritesOnly) => range(0.2, 1.04),
         _ => None,
     }
 }

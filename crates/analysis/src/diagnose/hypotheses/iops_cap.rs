@@ -13,7 +13,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         size, order, span, direction and number. Latency is outstanding over rate, with little spread.",
     source: "cgroup io.max (riops, wiops), QoS of hypervisors and clouds: token buckets.",
     applies: |s| s.has_medium(),
-    forms: &[expects, expects_otherwise, expects_third],
+    forms: &[expects, expects_otherwise, expects_third, expects_fourth],
     helps: "Raise the limit (io.max, the QoS policy, a larger volume); nothing else is full.",
     gain: None,
     look: "QoS settings of the volume, the hypervisor or the cloud.",
@@ -54,6 +54,19 @@ fn expects_third(quantity: Q, _: &Setting) -> Option<Range> {
         Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.96, 1.04),
         Q::Rate(E::SmallerIo) => range(0.96, 1.04),
         Q::LinkShare => range(0.002, 0.6),
+        _ => None,
+    }
+}
+
+fn expects_fourth(quantity: Q, _: &Setting) -> Option<Range> {
+    match quantity {
+        Q::Rate(E::OneOutstanding) => range(0.04, 1.04),
+        Q::PacedLatency => range(0.008, 0.6),
+        Q::Rate(E::SmallerIo) => range(0.96, 1.04),
+        Q::LinkShare => range(0.002, 0.6),
+        Q::Rate(E::ReadsOnly) => range(1.15, 100.0),
+        Q::Rate(E::WritesOnly) => range(0.2, 1.04),
+        Q::Rate(E::LargerIo) => range(0.965, 1.035),
         _ => None,
     }
 }

@@ -1,0 +1,88 @@
+//! What happened around a step, second by second: phases, and the lanes of host, devices, links and portals.
+
+use assay_record::HostSample;
+
+/// Around the measured window of a step; times are s since it began, so the warm-up lies below zero.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Timeline {
+    /// Start of the warm-up; `None` where there was none.
+    pub warmup_s: Option<f64>,
+    /// End of the window, when the drain began.
+    pub drain_s: Option<f64>,
+    /// End of the step.
+    pub end_s: Option<f64>,
+    /// Samples of the host, in order, warm-up and drain included.
+    pub samples: Vec<TimelineSample>,
+}
+
+/// The host during about one second.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct TimelineSample {
+    /// End of the sample, s since the window began.
+    pub t_s: f64,
+    /// Share of CPU time in use, mean over the CPUs. In [0, 1].
+    pub cpu_busy: f64,
+    /// The same of the busiest CPU. In [0, 1].
+    pub cpu_busy_max: f64,
+    /// Rate of each block device under the targets, by all programs, 2^20 bytes per second.
+    pub disks: Vec<(String, f64)>,
+    /// Rate of each network interface under the targets, both directions, 10^6 bytes per second.
+    pub links: Vec<(String, f64)>,
+    /// Smoothed TCP round trip to each portal, µs.
+    pub portals: Vec<(String, f64)>,
+}
+
+/// Shortest sample that gives a rate, ns.
+const SAMPLE_MIN_NS: u64 = 100_000_000;
+
+impl TimelineSample {
+    /// Returns the sample with times counted from `window_ns`; `None` if it is too short for rates.
+    pub(crate) fn of(sample: &HostSample, window_ns: u64) -> Option<Self> {
+        if sample.length_ns < SAMPLE_MIN_NS {
+            return None;
+        }
+        let seconds = sample.length_ns as f64 / 1e9;
+        let disks = sample.disks.iter().map(|disk| {
+            let bytes = disk.read_bytes + disk.write_bytes;
+            (disk.device.clone(), bytes as f64 / seconds / f64::from(1 << 20))
+        });
+        let links = sample.links.iter().map(|link| {
+            let bytes = link.counters.rx_bytes + link.counters.tx_bytes;
+            (link.interface.clone(), bytes as f64 / seconds / 1e6)
+        });
+        let portals = sample.tcp.iter().filter(|tcp| tcp.connections > 0);
+        Some(Self {
+            t_s: (sample.at_ns as f64 - window_ns as f64) / 1e9,
+            cpu_busy: sample.cpu_busy,
+            cpu_busy_max: sample.cpu_busy_max,
+            disks: disks.collect(),
+            links: links.collect(),
+            portals: portals.map(|tcp| (tcp.remote.clone(), f64::from(tcp.rtt_us))).collect(),
+        })
+    }
+}
+
+/// Latencies of a window over time: how many I/Os took about how long in each second.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct HeatMap {
+    /// One for each second: (rung, I/Os), in ascending order of the rung.
+    pub seconds: Vec<Vec<(i32, u64)>>,
+}
+
+impl HeatMap {
+    /// Rungs for each doubling of the latency.
+    pub const PER_OCTAVE: i32 = 4;
+
+    /// The rung of a latency.
+    #[must_use]
+    #[expect(clippy::cast_possible_truncation, reason = "a logarithm of a time")]
+    pub fn rung(ns: f64) -> i32 {
+        (ns.max(1.0).log2() * f64::from(Self::PER_OCTAVE)).floor() as i32
+    }
+
+    /// The shortest latency of a rung, ns.
+    #[must_use]
+    pub fn low_ns(rung: i32) -> f64 {
+        (f64::from(rung) / f64::from(Self::PER_OCTAVE)).exp2()
+    }
+}

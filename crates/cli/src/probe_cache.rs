@@ -1,0 +1,112 @@
+//! `assay probe-cache`: looks for caches in front of a target by reading growing working sets, and, where writing is
+//! allowed, by writing until a write cache is full. The result is an ordinary run of an ordinary plan.
+
+use assay_prepare::PrepareError;
+use assay_record::StatedMemory;
+use assay_spec::probe::ProbePlan;
+use assay_spec::units::{Bytes, SizeSpec};
+use assay_spec::{Overrides, Plan, PlanFile};
+
+use crate::args::{ProbeCacheArgs, StatedArgs};
+use crate::exit::Exit;
+use crate::open_store::open_store;
+use crate::run::{Order, Telling, check_output, execute, tell, too_small};
+use crate::signals::stop_on_signals;
+use crate::targets::array_of_run;
+use crate::terminal::note;
+
+/// The largest working set where nothing says how much memory there may be, bytes.
+const SIZE_DEFAULT: u64 = 4 << 30;
+/// Working sets grow to this many times the memory that may answer: at twice its size half of the reads miss it.
+const TIMES_MEMORY: u64 = 2;
+
+pub(crate) fn probe_cache(args: &ProbeCacheArgs) -> anyhow::Result<Exit> {
+    let targets = std::slice::from_ref(&args.target);
+    let output = check_output(args.kept.output.as_deref(), targets, &args.store, args.view.form())?;
+    let store = open_store(&args.store)?;
+    let array = array_of_run(None, targets, &store)?;
+    let stop = stop_on_signals()?;
+    let run = |plan: Plan| {
+        let order = Order {
+            plan,
+            targets,
+            label: args.kept.label.as_deref(),
+            note: args.kept.note.as_deref(),
+            array: array.clone(),
+            stated: args.stated.memory(),
+            too_small: too_small(args.size),
+            diagnosis: None,
+        };
+        execute(order, &args.io, &store, &stop)
+    };
+    let done = match run(plan(args, Writes::AsAllowed)?) {
+        // Nobody allowed writing, and nothing has begun.
+        Err(error) if !args.read_only && args.io.overwrite.is_empty() && is_read_only(&error) => {
+            note!("note: write caches are not looked for, as writing is not allowed: {error}");
+            run(plan(args, Writes::Never)?)?
+        }
+        done => done?,
+    };
+    let telling = Telling {
+        label: args.kept.label.as_deref(),
+        note: args.kept.note.as_deref(),
+        form: args.view.form(),
+        options: args.view.options(),
+    };
+    let printed = tell(telling, &done, output.as_ref());
+    done.end(printed)
+}
+
+/// Whether the probe writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Writes {
+    AsAllowed,
+    Never,
+}
+
+fn plan(args: &ProbeCacheArgs, writes: Writes) -> anyhow::Result<Plan> {
+    let size = size(args)?;
+    let host = assay_host::host_facts();
+    let probe = ProbePlan {
+        size,
+        bytes: size.resolve(Bytes(host.memory_bytes)).0,
+        run: args.run,
+        absorb: Some(args.absorb).filter(|_| writes == Writes::AsAllowed && !args.read_only),
+    };
+    Ok(PlanFile::parse("probe-cache", &probe.text())?.resolve(&Overrides::default())?)
+}
+
+/// Returns the largest working set: what was asked for, else twice the memory that may answer.
+fn size(args: &ProbeCacheArgs) -> anyhow::Result<SizeSpec> {
+    if let Some(size) = args.size {
+        return Ok(size);
+    }
+    let host = assay_host::host_facts();
+    let own = host.cgroup_memory_bytes.map_or(host.memory_bytes, |limit| limit.min(host.memory_bytes));
+    let stated = [args.stated.storage_ram, args.stated.host_ram].into_iter().flatten().map(|b| b.0);
+    let memory = stated.chain(args.io.cached.then_some(own)).max();
+    let bytes = memory.map_or(SIZE_DEFAULT, |memory| memory.saturating_mul(TIMES_MEMORY));
+    Ok(format!("{}MiB", bytes.div_ceil(1 << 20)).parse()?)
+}
+
+/// Whether a target was refused only because nobody named it to be overwritten.
+fn is_read_only(error: &anyhow::Error) -> bool {
+    matches!(
+        error.downcast_ref::<PrepareError>(),
+        Some(
+            PrepareError::DeviceNotNamed { .. }
+                | PrepareError::ForeignFile { .. }
+                | PrepareError::UsedSince { .. }
+                | PrepareError::DeviceHeld { .. }
+                | PrepareError::NotBlank { .. }
+        )
+    )
+}
+
+impl StatedArgs {
+    /// As a run records it.
+    pub(crate) fn memory(&self) -> StatedMemory {
+        let bytes = |stated: Option<Bytes>| stated.map(|bytes| bytes.0).filter(|bytes| *bytes > 0);
+        StatedMemory { storage_bytes: bytes(self.storage_ram), host_bytes: bytes(self.host_ram) }
+    }
+}

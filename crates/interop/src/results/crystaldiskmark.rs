@@ -1,0 +1,177 @@
+//! The text that CrystalDiskMark copies to the clipboard, of versions 3 to 9. Rows get the names of Assay's suite, so
+//! that the two can be compared.
+
+use assay_record::{AccessStats, Imported, Latency, OpStats};
+use assay_spec::Semantics;
+use assay_spec::units::{KIB, MIB};
+
+use super::{ImportedResult, ROWS_MAX, ResultRow, RowJob, access, leading_number, repeated, whole};
+use crate::{ImportError, complain};
+
+/// Whether a text is CrystalDiskMark's.
+#[must_use]
+pub fn is_results(text: &str) -> bool {
+    text[..text.floor_char_boundary(4096)].contains("CrystalDiskMark") && text.contains("MB/s")
+}
+
+/// A row of the text.
+struct Row {
+    test: String,
+    size: u64,
+    is_random: bool,
+    is_write: bool,
+    outstanding: u32,
+    workers: u32,
+    mb_per_s: f64,
+    iops: Option<f64>,
+    mean_us: Option<f64>,
+}
+
+/// Reads the text.
+///
+/// # Errors
+/// When it has no row with a rate.
+pub fn import(origin: &str, text: &str) -> Result<ImportedResult, ImportError> {
+    let mut rows: Vec<ResultRow> = Vec::new();
+    let (mut heading, mut seconds, mut version, mut date, mut drive) = (String::new(), 5.0, None, None, None);
+    let mut mix_read = None;
+    for (index, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if let Some(rest) = line.strip_prefix("CrystalDiskMark ") {
+            version = rest.split_whitespace().next().map(str::to_owned);
+        }
+        if let Some(rest) = line.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+            heading = rest.0.trim().to_lowercase();
+            // `[Mix] Read 70%/Write 30%`.
+            mix_read = rest.1.split("Read").nth(1).and_then(leading_number).or(mix_read);
+        }
+        if let Some(measured) = line.strip_prefix("Time: Measure ").and_then(leading_number) {
+            seconds = measured;
+        }
+        if let Some(rest) = line.strip_prefix("Date:").or_else(|| line.strip_prefix("Date :")) {
+            date = crate::dates::parse_stamp(&rest.trim().replace('/', "-"));
+        }
+        if let Some(rest) = line.strip_prefix("Test:").or_else(|| line.strip_prefix("Test :")) {
+            drive = rest.split('[').nth(1).and_then(|rest| rest.split(']').next()).map(str::to_owned);
+        }
+        let Some(row) = row(line, &heading) else { continue };
+        if rows.len() >= ROWS_MAX {
+            return Err(complain(origin, index + 1, format!("has more than {ROWS_MAX} rows")));
+        }
+        let row = result_row(row, &heading, mix_read.unwrap_or(70.0), seconds, &rows);
+        rows.push(row);
+    }
+    if rows.is_empty() {
+        return Err(complain(origin, 0, "has no row of CrystalDiskMark with a rate in MB/s"));
+    }
+    let name = crate::names::stem(origin).to_owned();
+    let drive = drive.and_then(|drive| drive.split_whitespace().next().map(str::to_owned));
+    Ok(ImportedResult {
+        from: Imported {
+            tool: version.map_or("CrystalDiskMark".to_owned(), |version| format!("CrystalDiskMark {version}")),
+            file: crate::names::file_name(origin).to_owned(),
+            missing: vec!["percentiles".to_owned(), "CPU use".to_owned()],
+            has_series: false,
+        },
+        started_unix_ms: date,
+        targets: vec![drive.unwrap_or_else(|| name.clone())],
+        name,
+        semantics: Semantics::Assay,
+        rows,
+        notes: vec![
+            "CrystalDiskMark prints the best of its runs in MB/s (10^6 bytes), and the lowest mean latency of any of \
+             them; a mean of all its runs is slower."
+                .to_owned(),
+        ],
+    })
+}
+
+/// `SEQ    1MiB (Q=  8, T= 1):  3458.123 MB/s [   3297.9 IOPS] <  2423.22 us>`, or of versions up to 6
+/// `Random Read 4KiB (Q= 32,T= 1) :   123.456 MB/s [ 30140.6 IOPS]`.
+fn row(line: &str, heading: &str) -> Option<Row> {
+    let (left, right) = line.rsplit_once(':')?;
+    let (rate, rest) = right.split_once("MB/s")?;
+    let mb_per_s =
+        rate.trim().replace(',', "").parse::<f64>().ok().filter(|rate| (0.0..1e9).contains(rate))?;
+    let left = left.trim();
+    let lower = left.to_lowercase();
+    let is_random = lower.starts_with("rnd") || lower.starts_with("random");
+    if !is_random && !lower.starts_with("seq") {
+        return None;
+    }
+    let is_write = lower.contains("write") || (!lower.contains("read") && heading == "write");
+    let parameter = |key: &str| {
+        let text = left.split(&format!("{key}=")).nth(1)?;
+        leading_number(text.trim_start()).map(whole).and_then(|value| u32::try_from(value).ok())
+    };
+    let size = size(left).unwrap_or(MIB);
+    let outstanding = parameter("Q").or_else(|| parameter("QD")).unwrap_or(1).max(1);
+    let workers = parameter("T").unwrap_or(1).max(1);
+    let number_before = |unit: &str, opening: char| {
+        let inside = rest.split(opening).nth(1)?.split(unit).next()?;
+        inside.trim().replace(',', "").parse::<f64>().ok().filter(|value| *value > 0.0 && *value < 1e15)
+    };
+    let kind = if is_random { "RND" } else { "SEQ" };
+    let short = match size {
+        size if size.is_multiple_of(MIB) => format!("{}M", size / MIB),
+        size => format!("{}K", size / KIB),
+    };
+    let direction = match (heading, is_write) {
+        ("mix", _) => "mix",
+        (_, true) => "write",
+        (_, false) => "read",
+    };
+    Some(Row {
+        test: format!("{kind}{short} Q{outstanding}T{workers} {direction}"),
+        size,
+        is_random,
+        is_write,
+        outstanding,
+        workers,
+        mb_per_s,
+        iops: number_before("IOPS", '['),
+        mean_us: number_before("us", '<'),
+    })
+}
+
+/// The size in a label: `1MiB`, `512KB`, `4KiB`. Versions up to 4 wrote KB for 1024 bytes.
+fn size(label: &str) -> Option<u64> {
+    label.split([' ', '(']).find_map(|word| {
+        let digits = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+        let unit = match &word[digits.len()..] {
+            "MiB" | "MB" => MIB,
+            "KiB" | "KB" | "K" => KIB,
+            _ => return None,
+        };
+        digits.parse::<u64>().ok().filter(|size| (1..=65_536).contains(size)).map(|size| size * unit)
+    })
+}
+
+fn result_row(row: Row, heading: &str, mix_read: f64, seconds: f64, others: &[ResultRow]) -> ResultRow {
+    let bytes = whole(row.mb_per_s * 1e6 * seconds);
+    let count = row.iops.map_or(bytes / row.size.max(1), |iops| whole(iops * seconds));
+    let mean_ns = row.mean_us.unwrap_or(0.0) * 1e3;
+    let side = |share: f64| {
+        let part = |value: u64| whole(value as f64 * share);
+        OpStats {
+            bytes: part(bytes),
+            service: Latency::from_summary(part(count), mean_ns, None, None),
+            ..OpStats::default()
+        }
+    };
+    let read = match (heading, row.is_write) {
+        ("mix", _) => (mix_read / 100.0).clamp(0.0, 1.0),
+        (_, true) => 0.0,
+        (_, false) => 1.0,
+    };
+    let job = RowJob {
+        name: row.test.clone(),
+        workers: row.workers,
+        outstanding: row.outstanding,
+        mix: vec![access(row.size, read * 100.0, if row.is_random { 100.0 } else { 0.0 })],
+        stats: AccessStats { read: side(read), write: side(1.0 - read) },
+        measured_ns: whole(seconds * 1e9),
+        series: Vec::new(),
+    };
+    ResultRow { swept: repeated(&row.test, others), test: row.test, jobs: vec![job], cpu_busy: None }
+}

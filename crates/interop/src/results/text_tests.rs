@@ -1,0 +1,146 @@
+//! Texts of tools in, rows out.
+
+use assay_record::Latency;
+
+use super::*;
+
+/// `test|IOPS|MB/s|mean ms` of each row.
+fn rows(text: &str) -> Vec<String> {
+    let result = import("x.txt", text).unwrap_or_else(|error| panic!("{error}")).expect("it is known");
+    let row = |row: &ResultRow| {
+        let job = &row.jobs[0];
+        let (total, seconds) = (job.stats.total(), job.measured_ns as f64 / 1e9);
+        let mean = total.service.mean_ns().map_or("-".to_owned(), |ns| format!("{:.3}", ns / 1e6));
+        let swept =
+            row.swept.first().map_or(String::new(), |swept| format!(" {}={}", swept.key, swept.value));
+        format!(
+            "{}{swept}|{:.1}|{:.1}|{mean}",
+            row.test,
+            total.ops() as f64 / seconds,
+            total.bytes as f64 / seconds / 1e6
+        )
+    };
+    result.rows.iter().map(row).collect()
+}
+
+const SQLIO: &str = "sqlio v1.5.SG\n32 threads writing for 30 secs to file e:\\testfile.dat\n\
+    \tusing 8KB sequential IOs\n\
+    \tenabling multiple I/Os per thread with 8 outstanding\n\tbuffering set to use hardware disk cache\n\
+    CUMULATIVE DATA:\nthroughput metrics:\nIOs/sec:  1024.00\nMBs/sec:     8.00\nlatency metrics:\n\
+    Min_Latency(ms): 0\nAvg_Latency(ms): 2\nMax_Latency(ms): 1039\nhistogram:\nms: 0  1\n%: 78  3\n";
+
+#[test]
+fn sqlio_blocks_are_rows() {
+    let again = SQLIO.replace("writing", "reading").replace("sequential", "random");
+    assert_eq!(
+        rows(&format!("{SQLIO}{again}")),
+        ["8KiB sequential write, 32 x 8|1024.0|8.4|2.000", "8KiB random read, 32 x 8|1024.0|8.4|2.000"]
+    );
+    let error = import("x.txt", &SQLIO.replace("for 30 secs", "for 0 secs")).unwrap_err().to_string();
+    assert_eq!(error, "x.txt:2: the block has no IOs/sec, or no duration");
+}
+
+#[test]
+fn crystaldiskmark_rows_have_the_names_of_the_suite() {
+    let new = "CrystalDiskMark 8.0.4 x64 (C) 2007-2021 hiyohiyo\n* MB/s = 1,000,000 bytes/s\n\n[Read]\n  \
+        SEQ    1MiB (Q=  8, T= 1):  3458.123 MB/s [   3297.9 IOPS] <  2423.22 us>\n  \
+        RND    4KiB (Q= 32, T=16):   800.000 MB/s [ 195312.5 IOPS] <   163.11 us>\n\n[Write]\n  \
+        SEQ    1MiB (Q=  8, T= 1):  3000.000 MB/s [   2861.0 IOPS] <  2790.00 us>\n\n[Mix] Read 70%/Write 30%\n  \
+        SEQ    1MiB (Q=  8, T= 1):  1000.000 MB/s [    953.7 IOPS] <  8000.00 us>\n\n\
+        Profile: Default\n   Test: 1 GiB (x5) [C: 50% (237/475GiB)]\n   Date: 2021/10/02 12:00:00\n";
+    assert_eq!(
+        rows(new),
+        [
+            "SEQ1M Q8T1 read|3298.0|3458.1|2.423",
+            "RND4K Q32T16 read|195312.6|800.0|0.163",
+            "SEQ1M Q8T1 write|2861.0|3000.0|2.790",
+            "SEQ1M Q8T1 mix|953.8|1000.0|8.000"
+        ]
+    );
+    let result = import("x.txt", new).unwrap().unwrap();
+    assert_eq!((result.from.tool.as_str(), result.targets[0].as_str()), ("CrystalDiskMark 8.0.4", "C:"));
+    let old = "CrystalDiskMark 3.0.1 x64 (C) 2007-2010 hiyohiyo\n* MB/s = 1,000,000 byte/s\n\n           \
+        Sequential Read :   211.250 MB/s\n         Random Write 512KB :   100.000 MB/s\n    \
+        Random Read 4KB (QD=32) :   120.000 MB/s [ 29296.9 IOPS]\n  Test : 1000 MB [C: 1.0%] (x5)\n";
+    assert_eq!(
+        rows(old),
+        [
+            "SEQ1M Q1T1 read|201.4|211.2|-0.000",
+            "RND512K Q1T1 write|190.6|100.0|-0.000",
+            "RND4K Q32T1 read|29297.0|120.0|-0.000"
+        ]
+        .map(|row| row.replace("-0.000", &mean_of_nothing()))
+    );
+}
+
+/// How a mean that no file says is shown by [`rows`].
+fn mean_of_nothing() -> String {
+    let unknown = Latency::from_summary(10, 0.0, None, None);
+    unknown.mean_ns().map_or("-".to_owned(), |ns| format!("{:.3}", ns / 1e6))
+}
+
+#[test]
+fn dd_runs_are_rows_with_the_direction_of_their_command() {
+    let text = "$ dd if=/dev/zero of=x bs=64k count=1024\n1024+0 records in\n1024+0 records out\n\
+        67108864 bytes (67 MB, 64 MiB) copied, 0.5 s, 134 MB/s\n$ dd if=x of=/dev/null bs=64k\n\
+        1024+0 records in\n1024+0 records out\n67108864 bytes transferred in 0.250000 secs (268435456 bytes/sec)\n";
+    let none = mean_of_nothing();
+    assert_eq!(rows(text), [format!("dd write|2048.0|134.2|{none}"), format!("dd read|4096.0|268.4|{none}")]);
+}
+
+const IOSTAT: &str = include_str!("../../tests/samples/iostat.txt");
+
+#[test]
+fn iostat_has_a_row_for_each_device_and_a_series() {
+    // The first sample of a device is left out, whichever it is.
+    assert_eq!(rows(IOSTAT), ["sda|200.0|0.8|3.500", "sdb|30.0|2.0|4.000"]);
+    let result = import("x.txt", IOSTAT).unwrap().unwrap();
+    let job = &result.rows[0].jobs[0];
+    assert_eq!((job.series.len(), job.series[0].0, job.measured_ns), (2, 15_000_000_000, 30_000_000_000));
+    assert!((result.rows[0].cpu_busy.unwrap() - 0.2).abs() < 1e-9);
+    let (header, events) = result.into_events("r".to_owned(), "0", 0);
+    let intervals = events.iter().filter(|e| matches!(e.what, RunEvent::Interval(_))).count();
+    assert!(header.imported.unwrap().has_series && intervals == 3, "{intervals}");
+    let one = "Device r/s w/s\nsda 1.0 2.0\n";
+    assert!(import("x.txt", one).unwrap_err().to_string().contains("has one sample only"));
+    let broken = IOSTAT.replace("300.0", "many");
+    assert!(import("x.txt", &broken).unwrap_err().to_string().contains("`many` under r/s is no number"));
+}
+
+const DISKSPD: &str = include_str!("../../tests/samples/diskspd.txt");
+
+#[test]
+fn diskspd_text_keeps_both_directions_and_its_percentiles() {
+    assert_eq!(rows(DISKSPD), ["8KiB random 70 % read, 2 x 16|1000.0|8.2|1.900"]);
+    let result = import("x.txt", DISKSPD).unwrap().unwrap();
+    let stats = &result.rows[0].jobs[0].stats;
+    assert_eq!((stats.read.ops(), stats.write.ops(), stats.write.bytes), (7000, 3000, 24_576_000));
+    let ms = |q: f64| stats.write.service.quantile_ns(q).unwrap() / 1e6;
+    assert!((ms(0.5) - 3.5).abs() < 0.02 && (ms(0.99) - 20.0).abs() < 0.1, "{} {}", ms(0.5), ms(0.99));
+    assert_eq!((stats.write.service.max_ns(), result.rows[0].cpu_busy), (Some(50_000_000), Some(0.25)));
+}
+
+#[test]
+fn diskspd_xml_has_a_row_for_each_time_span() {
+    let text = include_str!("../../tests/samples/diskspd-results.xml");
+    assert_eq!(rows(text), ["4KiB random 50 % read, 2 x 8|25.0|0.1|1.600"]);
+    let result = import("x.xml", text).unwrap().unwrap();
+    assert_eq!((result.from.tool.as_str(), result.targets[0].as_str()), ("DiskSpd 2.2", "x.dat"));
+    let read = &result.rows[0].jobs[0].stats.read;
+    assert_eq!((read.ops(), read.service.max_ns()), (200, Some(9_000_000)));
+    let error = import("x.xml", "<Results><TimeSpan></TimeSpan></Results>").unwrap_err().to_string();
+    assert_eq!(error, "x.xml:1: the time span has no TestTimeSeconds");
+}
+
+#[test]
+fn texts_of_no_tool_are_of_none() {
+    for text in ["", "hello", "Device: none\n", "IOs/sec only", "a,b\n1,2\n"] {
+        assert!(import("x.txt", text).unwrap().is_none(), "{text}");
+    }
+    for text in [SQLIO, IOSTAT, DISKSPD] {
+        for end in (0..text.len()).step_by(7).filter(|end| text.is_char_boundary(*end)) {
+            // Cut anywhere: an answer or a message, never a panic.
+            let _ = import("x.txt", &text[..end]);
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Parameter files in, plans out.
+
+use assay_spec::{Overrides, Pacing, Plan, PlanFile};
+
+use super::{import, is_parameter_file};
+use crate::fio::Surroundings;
+use crate::{ImportError, ImportOptions, ImportedPlan, Strictness};
+
+fn imported(text: &str, strictness: Strictness) -> Result<ImportedPlan, ImportError> {
+    let include = |path: &str| match path {
+        "sds" => Ok("sd=sd1,lun=/dev/sdb,size=10g\nsd=sd2,lun=/dev/sdc,threads=4\n".to_owned()),
+        "loop" => Ok("include=loop\n".to_owned()),
+        _ => Err("there is no such file".to_owned()),
+    };
+    let surroundings = Surroundings { include: &include, variable: &|_| None };
+    import("p.vdb", text, &surroundings, &ImportOptions { strictness, targets_given: None })
+}
+
+fn read(text: &str) -> Plan {
+    let imported = imported(text, Strictness::Strict).unwrap_or_else(|error| panic!("{error}"));
+    PlanFile::parse("p.vdb", &imported.plan)
+        .and_then(|file| file.resolve(&Overrides::default()))
+        .unwrap_or_else(|error| panic!("{error}\n{}", imported.plan))
+}
+
+#[test]
+fn runs_become_tests_and_loops_become_sweeps() {
+    let plan = read(
+        "* comment\ninclude=sds\nwd=default,rdpct=70\nwd=oltp,sd=sd1,xfersize=8k,seekpct=100   more comment\n\
+         wd=log,sd=sd2,xfersize=(4k,70,64k,30),\n  rdpct=0,seekpct=seq\n\
+         rd=one,wd=oltp,iorate=max,elapsed=60,interval=1,warmup=5,forxfersize=(4k,8k),forthreads=(1,16)\n\
+         rd=two,wd=(oltp,log),iorate=1000,elapsed=2m\n",
+    );
+    assert_eq!(plan.tests.len(), 2);
+    let labels: Vec<String> = plan.tests[0].steps.iter().map(assay_spec::Step::label).collect();
+    assert_eq!(
+        labels,
+        [
+            "size=4096 outstanding=1",
+            "size=4096 outstanding=16",
+            "size=8192 outstanding=1",
+            "size=8192 outstanding=16"
+        ]
+    );
+    let jobs = &plan.tests[1].steps[0].jobs;
+    assert_eq!((jobs[0].mix[0].read, jobs[0].mix[0].random, jobs[0].targets[0]), (70.0, 100.0, 0));
+    assert_eq!(
+        (jobs[1].mix.len(), jobs[1].mix[1].weight, jobs[1].targets[0], jobs[1].outstanding),
+        (2, 3000, 1, 4)
+    );
+    assert!(matches!(jobs[0].pacing, Pacing::Open { rate, .. } if rate.0 == 500.0));
+    assert_eq!(plan.tests[1].steps[0].stop.time.0, 120_000_000_000);
+}
+
+#[test]
+fn rates_ranges_and_ratios_are_kept() {
+    let plan = read(
+        "sd=s,lun=x,size=1g,range=(25,50)\nwd=w,sd=s,xfersize=4k,rdpct=0,compratio=2\n\
+         rd=r,wd=w,iorate=(100,200,400),elapsed=10\n",
+    );
+    let labels: Vec<String> = plan.tests[0].steps.iter().map(assay_spec::Step::label).collect();
+    assert_eq!(labels, ["rate=100", "rate=200", "rate=400"]);
+    let job = &plan.tests[0].steps[0].jobs[0];
+    assert_eq!((job.window.of(1000), job.outstanding), (250..500, 8));
+    assert_eq!(job.data, assay_spec::Data::Reducible { compress: 2.0, dedupe: 1.0 });
+}
+
+#[test]
+fn what_is_not_supported_is_refused_by_line() {
+    let text =
+        "sd=s,lun=x,size=1g\nwd=w,sd=s,rhpct=20\nrd=r,wd=w,iorate=curve,elapsed=10,forseekpct=(0,100)\n";
+    let error = imported(text, Strictness::Strict).unwrap_err().to_string();
+    assert!(
+        error.starts_with("p.vdb: 3 parameters are not supported; --lenient runs without:\n  line 2: rhpct"),
+        "{error}"
+    );
+    assert!(error.contains("line 3: iorate=curve") && error.contains("line 3: forseekpct"), "{error}");
+    let lenient = imported(text, Strictness::Lenient).unwrap();
+    assert_eq!(lenient.notes.iter().filter(|note| note.says.ends_with("left out.")).count(), 3);
+}
+
+#[test]
+fn malformed_files_are_refused_with_the_line_and_the_reason() {
+    for (text, expected) in [
+        ("", "p.vdb: defines no storage (sd=)"),
+        ("sd=s,lun=x\n", "p.vdb: defines no run (rd=)"),
+        ("sd=s,lun=(x\n", "p.vdb:1: a parenthesis or a quotation mark is not closed"),
+        ("sd=s,elephant\n", "p.vdb:1: `elephant` is no parameter"),
+        ("sd=s,size=big\nrd=r\n", "p.vdb:1: sd=s: size: `big` is no size"),
+        ("sd=s\nwd=w,sd=z\nrd=r\n", "p.vdb:2: wd=w: sd: there is no sd `z`"),
+        ("sd=s\nwd=w\nrd=r,wd=x\n", "p.vdb:3: rd=r: wd: there is no wd `x`"),
+        ("sd=s\nwd=w,rdpct=400\nrd=r\n", "p.vdb:2: wd=w: rdpct: `400` must be from 0 to 100"),
+        ("sd=s\nwd=w,xfersize=(4k,50,8k,20)\nrd=r\n", "p.vdb:2: wd=w: xfersize: the shares must sum to 100"),
+        ("sd=s\nwd=w,xfersize=1t\nrd=r\n", "p.vdb:2: wd=w: xfersize: 1TiB is too large"),
+        ("sd=s\nwd=w\nrd=r,iorate=fast\n", "p.vdb:3: rd=r: iorate: `fast` must be max"),
+        ("sd=s\nwd=w\nrd=r,elapsed=0\n", "p.vdb:3: rd=r: elapsed: `0` is no time"),
+        ("sd=s,range=(50,20)\nrd=r\n", "p.vdb:1: sd=s: range: must be (FROM,TO)"),
+        ("include=loop\n", "loop:1: includes loop within itself"),
+        ("include=nothing\n", "p.vdb:1: cannot include nothing: there is no such file"),
+        ("fsd=f\n", "p.vdb:1: fsd=: workloads of many files"),
+    ] {
+        let error = imported(text, Strictness::Strict).expect_err(text).to_string();
+        assert!(error.starts_with(expected), "{text}: {error}");
+    }
+}
+
+#[test]
+fn parameter_files_are_known_by_their_definitions() {
+    assert!(is_parameter_file("* x\nsd=a,lun=/dev/sdb\nwd=w\n"));
+    for text in ["", "[global]\nsd=1\n", "name = \"a\"\n[[test]]\n"] {
+        assert!(!is_parameter_file(text), "{text}");
+    }
+}

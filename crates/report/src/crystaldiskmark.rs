@@ -1,0 +1,112 @@
+//! Runs of the suites `crystaldiskmark…` as the block that people know from CrystalDiskMark, with the median of the
+//! same runs beside it.
+
+use assay_analysis::StepSummary;
+
+/// A row of the block: a test of the plan, by its name.
+struct Row<'s> {
+    label: String,
+    heading: &'static str,
+    steps: Vec<&'s StepSummary>,
+}
+
+/// Returns the block; `None` unless every test is a row of CrystalDiskMark by its name: `SEQ1M Q8T1 read`.
+pub(crate) fn block(steps: &[StepSummary]) -> Option<String> {
+    let mut rows: Vec<(&str, Row<'_>)> = Vec::new();
+    for step in steps {
+        let (heading, label) = named(&step.test)?;
+        match rows.iter_mut().find(|(test, _)| *test == step.test) {
+            Some((_, row)) => row.steps.push(step),
+            None => rows.push((&step.test, Row { label, heading, steps: vec![step] })),
+        }
+    }
+    let runs = rows.iter().map(|(_, row)| row.steps.len()).max().filter(|runs| *runs > 0)?;
+    let mut text = String::new();
+    for heading in ["Read", "Write", "Mix"] {
+        let of_heading: Vec<&Row<'_>> =
+            rows.iter().map(|(_, row)| row).filter(|row| row.heading == heading).collect();
+        if of_heading.is_empty() {
+            continue;
+        }
+        let title = format!("[{heading}]");
+        let titles = match runs {
+            1 => title,
+            runs => format!("{title:<29}best of {runs:<42}median"),
+        };
+        text.push_str(&format!("{titles}\n"));
+        of_heading.iter().for_each(|row| text.push_str(&line(row, runs)));
+        text.push('\n');
+    }
+    Some(text)
+}
+
+/// The heading and the label of a test: `SEQ    1MiB (Q=  8, T= 1)`.
+fn named(test: &str) -> Option<(&'static str, String)> {
+    let mut words = test.split(' ');
+    let (what, load, direction) = (words.next()?, words.next()?, words.next()?);
+    if words.next().is_some() {
+        return None;
+    }
+    let heading = match direction {
+        "read" => "Read",
+        "write" => "Write",
+        "mix" => "Mix",
+        _ => return None,
+    };
+    let kind = ["SEQ", "RND"].into_iter().find(|kind| what.starts_with(kind))?;
+    let (number, unit) = what[3..].split_at_checked(what.len().checked_sub(4)?)?;
+    let (size, unit): (u32, &str) = (
+        number.parse().ok()?,
+        match unit {
+            "M" => "MiB",
+            "K" => "KiB",
+            _ => return None,
+        },
+    );
+    let (depth, threads) = load.strip_prefix('Q')?.split_once('T')?;
+    let (depth, threads): (u32, u32) = (depth.parse().ok()?, threads.parse().ok()?);
+    Some((heading, format!("{kind} {size:>4}{unit} (Q={depth:>3}, T={threads:>2})")))
+}
+
+/// The best rate and the lowest latency of all runs, which may be of different runs, and the median rate.
+fn line(row: &Row<'_>, runs: usize) -> String {
+    let measured = || row.steps.iter().filter(|step| step.unmeasured.is_none() && step.total.ops > 0);
+    let mut rates: Vec<f64> = measured().map(|step| step.total.mb_per_s).collect();
+    rates.sort_by(f64::total_cmp);
+    let Some(best) = rates.last() else { return format!("  {}:         -\n", row.label) };
+    let iops = measured().map(|step| step.total.iops).fold(0.0, f64::max);
+    let lowest_us =
+        measured().filter_map(|step| step.total.waited().mean_ns()).fold(f64::INFINITY, f64::min) / 1e3;
+    let score = format!("{best:>9.3} MB/s [{iops:>9.1} IOPS] <{lowest_us:>9.2} us>");
+    let middle = rates.len() / 2;
+    let median = if rates.len().is_multiple_of(2) {
+        f64::midpoint(rates[middle - 1], rates[middle])
+    } else {
+        rates[middle]
+    };
+    match runs {
+        1 => format!("  {}: {score}\n", row.label),
+        _ => format!("  {}: {score}  {median:>9.3} MB/s\n", row.label),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_rows_are_those_of_crystaldiskmark() {
+        for (test, expected) in [
+            ("SEQ1M Q8T1 read", Some(("Read", "SEQ    1MiB (Q=  8, T= 1)"))),
+            ("SEQ128K Q32T1 write", Some(("Write", "SEQ  128KiB (Q= 32, T= 1)"))),
+            ("RND4K Q32T16 mix", Some(("Mix", "RND    4KiB (Q= 32, T=16)"))),
+            ("RND4K Q32T16", None),
+            ("4K read", None),
+            ("SEQ Q1T1 read", None),
+            ("", None),
+        ] {
+            let found = named(test);
+            assert_eq!(found.as_ref().map(|(heading, label)| (*heading, label.as_str())), expected, "{test}");
+        }
+    }
+}

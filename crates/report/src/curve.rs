@@ -1,0 +1,378 @@
+//! Curves of a run as text, JSON and pictures: response over offered load, throughput over queue depth.
+
+use assay_analysis::{DepthCurve, LoadCurve, RunSummary, depth_curves, load_curves};
+use assay_record::RunHeader;
+use serde_json::{Value, json};
+
+use crate::layout::wrap;
+use crate::number::separated;
+use crate::number::{self, TimeUnit, rounded};
+use crate::svg::{Axis, Line, Lines, Mark, escape};
+use crate::table::{Cell, Column, Decimals, Format, Narrow, Table};
+
+/// Returns the curves of a run as text; nothing where it has none.
+pub(crate) fn text(header: &RunHeader, summary: &RunSummary, columns: usize, prose: usize) -> String {
+    let load = load_curves(header, summary).into_iter().map(|curve| {
+        let table = load_table(&curve).render(Format::Text(columns));
+        (format!("{}: response over offered load", curve.test), table, load_words(&curve))
+    });
+    let depth = depth_curves(header, summary).into_iter().map(|curve| {
+        let table = depth_table(&curve).render(Format::Text(columns));
+        (format!("{}: rate over queue depth", curve.test), table, depth_words(&curve))
+    });
+    let mut text = String::new();
+    for (title, table, words) in load.chain(depth) {
+        text.push_str(&format!("\n{}\n{table}", wrap(&title, columns, "  ")));
+        for sentence in words {
+            text.push_str(&format!("{}\n", wrap(&sentence, prose, "  ")));
+        }
+    }
+    text
+}
+
+/// Returns the curves of a run for its JSON document.
+pub(crate) fn document(header: &RunHeader, summary: &RunSummary) -> Value {
+    let load: Vec<Value> = load_curves(header, summary).iter().map(load_json).collect();
+    let depth: Vec<Value> = depth_curves(header, summary).iter().map(depth_json).collect();
+    json!({ "load": load, "depth": depth })
+}
+
+fn load_json(curve: &LoadCurve) -> Value {
+    let points = curve.points.iter().map(|point| {
+        json!({
+            "step": point.label,
+            "offered": rounded(point.offered),
+            "achieved": rounded(point.achieved),
+            "kept_ratio": rounded(point.kept),
+            "load_ratio": point.load.and_then(rounded),
+            "service_us": rounded(point.service_us),
+            "response_us": rounded(point.response_us),
+            "response_p50_us": point.response_p50_us.and_then(rounded),
+            "response_p99_us": point.response_p99_us.and_then(rounded),
+            "saturated": point.is_saturated,
+        })
+    });
+    json!({
+        "test": curve.test,
+        "maximum": curve.maximum.map(|maximum| json!({
+            "iops": rounded(maximum.iops),
+            "outstanding": maximum.outstanding,
+        })),
+        "points": points.collect::<Vec<_>>(),
+        "knee": curve.knee.map(|knee| curve.points[knee].label.clone()),
+    })
+}
+
+fn depth_json(curve: &DepthCurve) -> Value {
+    let points = curve.points.iter().map(|point| {
+        json!({
+            "outstanding": point.asked,
+            "iops": rounded(point.iops),
+            "mean_us": rounded(point.mean_us),
+            "p99_us": point.p99_us.and_then(rounded),
+            "in_flight": rounded(point.in_flight),
+        })
+    });
+    json!({
+        "test": curve.test,
+        "points": points.collect::<Vec<_>>(),
+        "knee": curve.points[curve.knee].asked,
+    })
+}
+
+/// Offered against achieved, response against service time.
+pub(crate) fn load_table(curve: &LoadCurve) -> Table {
+    let unit = TimeUnit::for_means(&curve.points.iter().map(|p| p.response_us * 1e3).collect::<Vec<_>>());
+    let us = |us: f64| Cell::from(unit.of_ns(us * 1e3));
+    let time = |title: &str| Column::number(title, unit.name());
+    let mut table = Table::new(vec![
+        Column::text("Load"),
+        Column::number("Offered/s", "").decimals(Decimals::Fixed(0)),
+        Column::number("Achieved/s", "").decimals(Decimals::Fixed(0)),
+        time("Service").narrow(Narrow::Drop(2)),
+        time("Response"),
+        time("p50").narrow(Narrow::Drop(3)),
+        time("p99"),
+        Column::text(""),
+    ]);
+    for (index, point) in curve.points.iter().enumerate() {
+        let remark = match (point.is_saturated, curve.knee == Some(index)) {
+            (true, _) => "saturated",
+            (false, true) => "knee",
+            (false, false) => "",
+        };
+        table.push([
+            swept_value(&point.label).into(),
+            point.offered.into(),
+            point.achieved.into(),
+            us(point.service_us),
+            us(point.response_us),
+            point.response_p50_us.map_or(Cell::Empty, us),
+            point.response_p99_us.map_or(Cell::Empty, us),
+            remark.to_owned().into(),
+        ]);
+    }
+    table
+}
+
+/// Rate and latency of each depth, with Little's law.
+pub(crate) fn depth_table(curve: &DepthCurve) -> Table {
+    let unit = TimeUnit::for_means(&curve.points.iter().map(|p| p.mean_us * 1e3).collect::<Vec<_>>());
+    let us = |us: f64| Cell::from(unit.of_ns(us * 1e3));
+    let mut table = Table::new(vec![
+        Column::number("QD", "").decimals(Decimals::Fixed(0)),
+        Column::number("IOPS", "").decimals(Decimals::Fixed(0)),
+        Column::number("Avg", unit.name()),
+        Column::number("p99", unit.name()),
+        Column::number("IOPS x Avg", "").narrow(Narrow::Drop(1)),
+        Column::text(""),
+    ]);
+    for (index, point) in curve.points.iter().enumerate() {
+        table.push([
+            (point.asked as f64).into(),
+            point.iops.into(),
+            us(point.mean_us),
+            point.p99_us.map_or(Cell::Empty, us),
+            point.in_flight.into(),
+            if index == curve.knee { "knee".to_owned().into() } else { String::new().into() },
+        ]);
+    }
+    table
+}
+
+/// `load=50%` as `50%`.
+fn swept_value(label: &str) -> String {
+    label.split_once('=').map_or(label, |(_, value)| value).to_owned()
+}
+
+/// Maximum, knee and saturation, a sentence each.
+pub(crate) fn load_words(curve: &LoadCurve) -> Vec<String> {
+    let mut words = Vec::new();
+    if let Some(maximum) = curve.maximum {
+        words.push(format!(
+            "Maximum: {} IOPS as a closed loop with {} I/Os in flight; no step has more in flight than that.",
+            whole(maximum.iops),
+            maximum.outstanding
+        ));
+    }
+    let share = |index: usize| {
+        let load = curve.points[index].load;
+        load.map(|load| format!(", {:.0} % of the maximum", load * 100.0)).unwrap_or_default()
+    };
+    match curve.knee {
+        Some(knee) => {
+            let point = &curve.points[knee];
+            words.push(format!(
+                "Knee: {} IOPS{}, the step with the highest rate over mean response time; response time is {} there, \
+                 {:.2} times that at the lowest load.",
+                whole(point.achieved),
+                share(knee),
+                duration(point.response_us),
+                point.response_us / curve.points[0].response_us.max(f64::MIN_POSITIVE)
+            ));
+        }
+        None => words.push("No knee: every step is saturated.".to_owned()),
+    }
+    let saturated: Vec<&str> =
+        curve.points.iter().filter(|p| p.is_saturated).map(|point| point.label.as_str()).collect();
+    words.push(match saturated.first() {
+        None => "No step is saturated: at least 99 % of the I/Os that were due completed.".to_owned(),
+        Some(first) => format!(
+            "Saturated from {first} on: fewer than 99 % of the I/Os that were due completed, so the backlog and the \
+             response time grow for as long as the load lasts."
+        ),
+    });
+    words
+}
+
+/// Knee and Little's law, a sentence each.
+pub(crate) fn depth_words(curve: &DepthCurve) -> Vec<String> {
+    let knee = &curve.points[curve.knee];
+    let mut words = vec![format!(
+        "Knee: QD {}, the depth with the highest rate over mean latency: {} IOPS at {}.",
+        knee.asked,
+        whole(knee.iops),
+        duration(knee.mean_us)
+    )];
+    if let Some(last) = curve.points.last().filter(|last| last.asked > knee.asked) {
+        words.push(format!(
+            "From there to QD {} the rate changes to {:.2} times, the mean latency to {:.1} times.",
+            last.asked,
+            last.iops / knee.iops.max(f64::MIN_POSITIVE),
+            last.mean_us / knee.mean_us.max(f64::MIN_POSITIVE)
+        ));
+    }
+    words.push(format!(
+        "Little's law: {} IOPS x {} = {:.1} I/Os in flight, of {} asked for.",
+        whole(knee.iops),
+        duration(knee.mean_us),
+        knee.in_flight,
+        knee.asked
+    ));
+    words
+}
+
+fn whole(value: f64) -> String {
+    separated(&format!("{value:.0}"))
+}
+
+/// A time with its unit.
+fn duration(us: f64) -> String {
+    if us < 1000.0 {
+        format!("{} µs", number::short(us))
+    } else {
+        format!("{} ms", separated(&number::short(us / 1e3)))
+    }
+}
+
+/// Returns the curves of a run as a part of its page; nothing where it has none.
+pub(crate) fn html(header: &RunHeader, summary: &RunSummary) -> String {
+    let mut text = String::new();
+    for curve in load_curves(header, summary) {
+        text.push_str(&part(
+            &format!("{}: response over offered load", curve.test),
+            &format!("{}{}", response_chart(&curve), achieved_chart(&curve)),
+            &load_table(&curve).html("Response counts from when an I/O was due, service from its issue."),
+            &load_words(&curve),
+        ));
+    }
+    for curve in depth_curves(header, summary) {
+        text.push_str(&part(
+            &format!("{}: rate over queue depth", curve.test),
+            &format!("{}{}", depth_rate_chart(&curve), depth_latency_chart(&curve)),
+            &depth_table(&curve).html("IOPS x Avg is the mean number of I/Os in flight (Little's law)."),
+            &depth_words(&curve),
+        ));
+    }
+    text
+}
+
+fn part(title: &str, charts: &str, table: &str, words: &[String]) -> String {
+    let words: String = words.iter().map(|w| format!("<p>{}</p>\n", escape(w))).collect();
+    format!(
+        "<h2>{}</h2>\n<div class=\"charts\">\n{charts}</div>\n{words}<div class=\"scroll\">{table}</div>\n",
+        escape(title)
+    )
+}
+
+fn response_chart(curve: &LoadCurve) -> String {
+    let times: Vec<f64> = curve.points.iter().map(|p| p.response_us * 1e3).collect();
+    let unit = TimeUnit::for_means(&times);
+    let of = |us: f64| unit.of_ns(us * 1e3);
+    let line = |name: &str, value: &dyn Fn(&assay_analysis::LoadPoint) -> Option<f64>| Line {
+        name: name.to_owned(),
+        pieces: vec![curve.points.iter().filter_map(|p| Some((p.offered, of(value(p)?)))).collect()],
+    };
+    let lines = vec![
+        line("mean response", &|p| Some(p.response_us)),
+        line("mean service", &|p| Some(p.service_us)),
+        line("p99 response", &|p| p.response_p99_us),
+    ];
+    let chart = Lines {
+        title: "Response and service time over offered load",
+        x: Axis::from_zero("offered, I/Os per second", highest(curve.points.iter().map(|p| p.offered))),
+        y: y_axis(&format!("time, {}", unit.name()), &lines),
+        marks: load_marks(curve, |point| of(point.response_us)),
+        lines,
+        breaks: vec![],
+    };
+    chart.svg()
+}
+
+fn achieved_chart(curve: &LoadCurve) -> String {
+    let most = highest(curve.points.iter().flat_map(|p| [p.offered, p.achieved]));
+    let points = |value: &dyn Fn(&assay_analysis::LoadPoint) -> f64| {
+        vec![curve.points.iter().map(|p| (p.offered, value(p))).collect()]
+    };
+    let chart = Lines {
+        title: "Achieved against offered",
+        x: Axis::from_zero("offered, I/Os per second", most),
+        y: Axis::from_zero("I/Os per second", most),
+        lines: vec![
+            Line { name: "achieved".to_owned(), pieces: points(&|p| p.achieved) },
+            Line { name: "offered".to_owned(), pieces: points(&|p| p.offered) },
+        ],
+        marks: load_marks(curve, |point| point.achieved),
+        breaks: vec![],
+    };
+    chart.svg()
+}
+
+/// The knee has a star, saturated steps an exclamation mark.
+fn load_marks(curve: &LoadCurve, y: impl Fn(&assay_analysis::LoadPoint) -> f64) -> Vec<Mark> {
+    let points = curve.points.iter().enumerate();
+    points
+        .filter_map(|(index, point)| {
+            let text = match (curve.knee == Some(index), point.is_saturated) {
+                (true, _) => "★ knee",
+                (_, true) => "!",
+                _ => return None,
+            };
+            Some(Mark { x: point.offered, y: y(point), text: text.to_owned() })
+        })
+        .collect()
+}
+
+fn depth_rate_chart(curve: &DepthCurve) -> String {
+    depth_chart(
+        curve,
+        "Rate over queue depth",
+        |top| Axis::from_zero("IOPS", top),
+        &[("IOPS", &|p| Some(p.iops))],
+    )
+}
+
+fn depth_latency_chart(curve: &DepthCurve) -> String {
+    let unit = TimeUnit::for_means(&curve.points.iter().map(|p| p.mean_us * 1e3).collect::<Vec<_>>());
+    let low = curve.points.iter().map(|p| unit.of_ns(p.mean_us * 1e3)).fold(f64::INFINITY, f64::min);
+    let title = format!("latency, {}", unit.name());
+    let axis =
+        |top: f64| if top > low * 30.0 { Axis::log(&title, low, top) } else { Axis::from_zero(&title, top) };
+    depth_chart(
+        curve,
+        "Latency over queue depth",
+        axis,
+        &[("mean", &|p| Some(unit.of_ns(p.mean_us * 1e3))), ("p99", &|p| Some(unit.of_ns(p.p99_us? * 1e3)))],
+    )
+}
+
+/// A value of a point, in the unit of the axis.
+type DepthValue<'v> = &'v dyn Fn(&assay_analysis::DepthPoint) -> Option<f64>;
+
+fn depth_chart(
+    curve: &DepthCurve,
+    title: &str,
+    axis: impl Fn(f64) -> Axis,
+    values: &[(&str, DepthValue<'_>)],
+) -> String {
+    let line = |(name, value): &(&str, DepthValue<'_>)| Line {
+        name: (*name).to_owned(),
+        pieces: vec![curve.points.iter().filter_map(|p| Some((p.asked as f64, value(p)?))).collect()],
+    };
+    let lines: Vec<Line> = values.iter().map(line).collect();
+    let top = highest(lines.iter().flat_map(|l| &l.pieces[0]).map(|(_, y)| *y));
+    let knee = &curve.points[curve.knee];
+    let at = values.first().and_then(|(_, value)| value(knee));
+    let mark = at.map(|y| Mark { x: knee.asked as f64, y, text: "★ knee".to_owned() });
+    let depths: Vec<f64> = curve.points.iter().map(|p| p.asked as f64).collect();
+    let chart = Lines {
+        title,
+        x: Axis::doubling("I/Os in flight asked for", &depths),
+        y: axis(top),
+        lines,
+        marks: mark.into_iter().collect(),
+        breaks: vec![],
+    };
+    chart.svg()
+}
+
+fn highest(values: impl Iterator<Item = f64>) -> f64 {
+    values.fold(0.0, f64::max)
+}
+
+/// Logarithmic where the values lie decades apart.
+fn y_axis(title: &str, lines: &[Line]) -> Axis {
+    let all = || lines.iter().flat_map(|l| l.pieces.iter().flatten()).map(|(_, y)| *y).filter(|y| *y > 0.0);
+    let (low, high) = (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
+    if high > low * 30.0 { Axis::log(title, low, high) } else { Axis::from_zero(title, high) }
+}

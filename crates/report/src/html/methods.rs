@@ -1,0 +1,115 @@
+//! How each number of a page is made: a short definition with an anchor, to which the titles of tables lead.
+
+/// Anchor, name and definition.
+const METHODS: [(&str, &str, &str); 13] = [
+    (
+        "iops",
+        "IOPS",
+        "I/Os that completed without an error, divided by the seconds of the measured window; of a step, the sum over \
+         its jobs.",
+    ),
+    (
+        "mibs",
+        "MiB/s",
+        "Bytes of successful I/Os per second, in 2<sup>20</sup> bytes: the “MB/s” of forum tables.",
+    ),
+    ("mbs", "MB/s", "The same in 10<sup>6</sup> bytes, as links and disks are sold."),
+    ("mean", "Avg, mean", "Sum of all latencies divided by their number, exact to the nanosecond."),
+    (
+        "latency",
+        "Latency",
+        "Service time, from issue to completion; under an open load response time, from the moment an I/O was due.",
+    ),
+    (
+        "percentile",
+        "p50 … p99.99",
+        "The latency that this share of the I/Os does not exceed, from the whole distribution, within 0.4 %. A \
+         percentile with fewer than five I/Os beyond it is not drawn.",
+    ),
+    ("max", "min, Max", "The shortest and the longest latency, exact."),
+    (
+        "outst",
+        "Outst.",
+        "Mean number of I/Os in flight: sum of the service times divided by the seconds of the window (Little's law: \
+         IOPS × mean latency).",
+    ),
+    (
+        "cpu",
+        "CPU %",
+        "CPU time in use on this host, by all programs, over the measured window; mean over its CPUs (/proc/stat).",
+    ),
+    (
+        "interval",
+        "95 % interval",
+        "From the seconds of the window: standard error of their mean with their number divided by the \
+         autocorrelation time, times Student's t. Percentiles also take order statistics of the I/Os. It does not \
+         contain what differs between runs.",
+    ),
+    (
+        "heat",
+        "Heat map",
+        "Each column is a stretch of time; the shade is the share of its I/Os in a range of latencies (four ranges \
+         for each doubling).",
+    ),
+    (
+        "parts",
+        "Five parts",
+        "The window in five equal parts. Range: highest minus lowest mean. Slope: rise of a straight line through the \
+         five means from the first to the last. Both as a share of the mean; SNIA's test specification calls a load \
+         steady within 20 % and 10 %.",
+    ),
+    (
+        "knee",
+        "Knee",
+        "The point with the highest rate over mean latency. Steps that complete fewer than 99 % of the I/Os that were \
+         due are saturated.",
+    ),
+];
+
+/// Returns the anchor of the number that a column's title names.
+pub(crate) fn anchor(title: &str) -> Option<&'static str> {
+    let word = title.split_whitespace().next().unwrap_or_default();
+    Some(match word {
+        "IOPS" => "iops",
+        "MiB/s" => "mibs",
+        "MB/s" => "mbs",
+        "Avg" | "mean" => "mean",
+        "Max" | "min" | "max" => "max",
+        "Outst." => "outst",
+        "CPU" => "cpu",
+        "Service" | "Response" => "latency",
+        "Load" | "Offered/s" | "Achieved/s" => "knee",
+        word if word.starts_with('p') && word[1..].starts_with(|c: char| c.is_ascii_digit()) => "percentile",
+        _ => return None,
+    })
+}
+
+/// Returns the definitions as a part of the page.
+pub(super) fn section() -> String {
+    let items: String = METHODS
+        .iter()
+        .map(|(anchor, name, says)| format!("<dt id=\"m-{anchor}\">{name}</dt><dd>{says}</dd>\n"))
+        .collect();
+    format!(
+        "<h2 id=\"methods\">How the numbers are made</h2>\n<dl class=\"methods\">\n{items}</dl>\n<p \
+         class=\"note\">All formulas, units \
+         and sources: docs/method.md of Assay.</p>\n"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_anchor_of_a_title_is_on_the_page() {
+        let section = section();
+        for title in
+            ["IOPS", "MiB/s", "MB/s", "Avg ms", "mean", "Max ms", "p50", "p99.9", "Outst.", "CPU %", "Load"]
+        {
+            let anchor = anchor(title).unwrap();
+            assert!(section.contains(&format!("id=\"m-{anchor}\"")), "{title}");
+        }
+        assert_eq!((anchor("Test"), anchor("portal")), (None, None));
+    }
+}

@@ -1,0 +1,246 @@
+//! A test over time: lanes for rate, latency, devices, CPU, links and portals under one axis, and the heat map.
+
+use assay_analysis::{HeatMap, Point, StepSummary, Timeline, TimelineSample};
+
+use crate::number::TimeUnit;
+use crate::svg::{Axis, Band, Counts, Heat, HeatColumn, Lane, Lanes};
+
+/// Points of a line beyond this are drawn together: a line has about so many pixels.
+const POINTS_MAX: usize = 400;
+/// Fewer points than this are no line over time.
+const POINTS_MIN: usize = 10;
+/// Columns of a heat map.
+const COLUMNS_MAX: usize = 110;
+/// Lines of one lane.
+const LINES_MAX: usize = 4;
+
+/// Lanes of a test; nothing if its steps are too short for a line.
+pub(super) fn lanes(steps: &[&StepSummary]) -> String {
+    let count: usize = steps.iter().map(|step| step.series.len()).sum();
+    if count < POINTS_MIN {
+        return String::new();
+    }
+    let together = count.div_ceil(POINTS_MAX).max(1);
+    let parts = parts(steps);
+    let points: Vec<(f64, Point)> = parts
+        .iter()
+        .flat_map(|part| part.step.series.chunks(together).map(|c| (part.offset_s, drawn_together(c))))
+        .collect();
+    let mut lanes = vec![rate_lane(&points, steps.len()), latency_lane(&points)];
+    let samples: Vec<(f64, &TimelineSample)> = parts.iter().flat_map(Part::samples).collect();
+    let chunks = samples.len().div_ceil(POINTS_MAX).max(1);
+    lanes.extend(device_lane(&samples, chunks));
+    lanes.extend(cpu_lane(&samples, chunks));
+    lanes.extend(named_lane("links, MB/s", &samples, chunks, |s| &s.links));
+    lanes.extend(named_lane("TCP round trip, µs", &samples, chunks, |s| &s.portals));
+    let chart = Lanes {
+        title: "Over time",
+        from_s: parts.first().map_or(0.0, |part| part.from_s),
+        to_s: parts.last().map_or(1.0, |part| part.to_s),
+        phases: parts.iter().flat_map(|part| part.bands.iter().cloned()).collect(),
+        lanes,
+    };
+    format!("<div class=\"charts one\">\n{}</div>\n", chart.svg())
+}
+
+/// Several seconds as one point: mean rates and medians, and the highest p99, so that no stall is smoothed away.
+fn drawn_together(points: &[Point]) -> Point {
+    let count = points.len().max(1) as f64;
+    let mean = |value: fn(&Point) -> f64| points.iter().map(value).sum::<f64>() / count;
+    let mean_of = |value: fn(&Point) -> Option<f64>| {
+        let known: Vec<f64> = points.iter().filter_map(value).collect();
+        (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
+    };
+    Point {
+        t_s: points.last().map_or(0.0, |p| p.t_s),
+        iops: mean(|p| p.iops),
+        mib_per_s: mean(|p| p.mib_per_s),
+        mean_us: mean_of(|p| p.mean_us),
+        p50_us: mean_of(|p| p.p50_us),
+        p99_us: points.iter().filter_map(|p| p.p99_us).reduce(f64::max),
+        errors: points.iter().map(|p| p.errors).sum(),
+    }
+}
+
+/// A step on the common time axis.
+struct Part<'s> {
+    step: &'s StepSummary,
+    /// Where its window begins, s.
+    offset_s: f64,
+    from_s: f64,
+    to_s: f64,
+    bands: Vec<Band>,
+}
+
+impl<'s> Part<'s> {
+    /// Samples that lie between its ends, with the offset of their times.
+    fn samples(&self) -> impl Iterator<Item = (f64, &'s TimelineSample)> + use<'s> {
+        let (offset, from, to) = (self.offset_s, self.from_s, self.to_s);
+        let all = self.step.timeline.samples.iter();
+        all.filter(move |s| s.t_s + offset >= from && s.t_s + offset <= to + 0.5).map(move |s| (offset, s))
+    }
+}
+
+/// One step with its phases, or the windows of several steps one after another.
+fn parts<'s>(steps: &[&'s StepSummary]) -> Vec<Part<'s>> {
+    if let [step] = steps {
+        let Timeline { warmup_s, drain_s, end_s, .. } = step.timeline;
+        let from_s = warmup_s.unwrap_or(0.0).min(0.0);
+        let window_s = drain_s.unwrap_or(step.seconds).max(0.001);
+        let to_s = end_s.unwrap_or(window_s).clamp(window_s, window_s * 1.2 + 1.0);
+        let band = |name: &str, from_s, to_s, counts| Band { name: name.to_owned(), from_s, to_s, counts };
+        let mut bands = vec![band("measured", 0.0, window_s, Counts::Counted)];
+        if from_s < 0.0 {
+            bands.insert(0, band("warm-up", from_s, 0.0, Counts::NotCounted));
+        }
+        if to_s > window_s {
+            bands.push(band("drain", window_s, to_s, Counts::NotCounted));
+        }
+        return vec![Part { step, offset_s: 0.0, from_s, to_s, bands }];
+    }
+    let mut offset_s = 0.0;
+    let mut parts = Vec::new();
+    for (index, step) in steps.iter().enumerate() {
+        let to_s = offset_s + step.seconds;
+        let counts = if index % 2 == 0 { Counts::Counted } else { Counts::NotCounted };
+        let name = step.step.rsplit('=').next().unwrap_or_default().to_owned();
+        let bands = vec![Band { name, from_s: offset_s, to_s, counts }];
+        parts.push(Part { step, offset_s, from_s: offset_s, to_s, bands });
+        offset_s = to_s;
+    }
+    parts
+}
+
+fn rate_lane(points: &[(f64, Point)], steps: usize) -> Lane {
+    let line: Vec<(f64, f64)> = points.iter().map(|(offset, p)| (p.t_s + offset, p.iops)).collect();
+    let lowest = line.iter().map(|(_, v)| *v).fold(f64::INFINITY, f64::min);
+    // Steps of a sweep may lie decades apart; a single load that falls to nothing must be seen to.
+    let y = match steps > 1 && lowest > 0.0 && highest(&line) > lowest * 30.0 {
+        true => Axis::log("", lowest, highest(&line)),
+        false => Axis::from_zero("", highest(&line)),
+    };
+    Lane { title: "IOPS".to_owned(), y, lines: vec![("IOPS".to_owned(), line)], height: 110.0 }
+}
+
+fn latency_lane(points: &[(f64, Point)]) -> Lane {
+    let p99: Vec<f64> = points.iter().filter_map(|(_, p)| p.p99_us).collect();
+    let unit = TimeUnit::for_means(&p99.iter().map(|us| us * 1e3).collect::<Vec<_>>());
+    let line = |of: fn(&Point) -> Option<f64>| -> Vec<(f64, f64)> {
+        points.iter().filter_map(|(offset, p)| Some((p.t_s + offset, unit.of_ns(of(p)? * 1e3)))).collect()
+    };
+    let (p50, p99) = (line(|p| p.p50_us), line(|p| p.p99_us));
+    let low = p50.iter().map(|(_, v)| *v).fold(f64::INFINITY, f64::min);
+    let top = highest(&p99).max(highest(&p50));
+    let y = if top > low * 30.0 { Axis::log("", low, top) } else { Axis::from_zero("", top) };
+    let lines = vec![("p50".to_owned(), p50), ("p99".to_owned(), p99)];
+    Lane { title: format!("service time, {}", unit.name()), y, lines, height: 100.0 }
+}
+
+/// Rate of the devices. A partition moves what its disk moves, so that one of the two is enough.
+fn device_lane(samples: &[(f64, &TimelineSample)], chunk: usize) -> Option<Lane> {
+    let mut lane = named_lane("devices, MiB/s, all programs", samples, chunk, |s| &s.disks)?;
+    let sum = |line: &(String, Vec<(f64, f64)>)| line.1.iter().map(|(_, v)| v).sum::<f64>();
+    let mut kept: Vec<(String, Vec<(f64, f64)>)> = Vec::new();
+    for line in lane.lines {
+        let is_known = kept.iter().any(|known| (sum(known) - sum(&line)).abs() <= sum(known) * 0.01);
+        if !is_known {
+            kept.push(line);
+        }
+    }
+    lane.lines = kept;
+    Some(lane)
+}
+
+fn cpu_lane(samples: &[(f64, &TimelineSample)], chunk: usize) -> Option<Lane> {
+    let line = |of: fn(&TimelineSample) -> f64| averaged(samples, chunk, |s| Some(of(s) * 100.0));
+    let lines =
+        vec![("all CPUs".to_owned(), line(|s| s.cpu_busy)), ("busiest".to_owned(), line(|s| s.cpu_busy_max))];
+    let has_points = lines[0].1.len() > 1;
+    let y = Axis::from_zero("", 100.0);
+    has_points.then(|| Lane { title: "CPU of this host, %".to_owned(), y, lines, height: 50.0 })
+}
+
+/// A lane of quantities that have names.
+fn named_lane(
+    title: &str,
+    samples: &[(f64, &TimelineSample)],
+    chunk: usize,
+    of: fn(&TimelineSample) -> &Vec<(String, f64)>,
+) -> Option<Lane> {
+    let mut names: Vec<&String> = Vec::new();
+    for (name, _) in samples.iter().flat_map(|(_, sample)| of(sample)) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let value =
+        |sample: &TimelineSample, name: &str| of(sample).iter().find(|(known, _)| known == name).map(|v| v.1);
+    let lines: Vec<(String, Vec<(f64, f64)>)> = names
+        .into_iter()
+        .take(LINES_MAX)
+        .map(|name| (name.clone(), averaged(samples, chunk, |sample| value(sample, name))))
+        .filter(|(_, line)| line.len() > 1)
+        .collect();
+    let top = lines.iter().map(|(_, line)| highest(line)).fold(0.0, f64::max);
+    (!lines.is_empty()).then(|| Lane {
+        title: title.to_owned(),
+        y: Axis::from_zero("", top),
+        lines,
+        height: 50.0,
+    })
+}
+
+/// Means of so many samples each.
+fn averaged(
+    samples: &[(f64, &TimelineSample)],
+    chunk: usize,
+    value: impl Fn(&TimelineSample) -> Option<f64>,
+) -> Vec<(f64, f64)> {
+    samples
+        .chunks(chunk)
+        .filter_map(|samples| {
+            let values: Vec<f64> = samples.iter().filter_map(|(_, sample)| value(sample)).collect();
+            let (offset, last) = samples.last()?;
+            let mean = values.iter().sum::<f64>() / values.len() as f64;
+            (!values.is_empty()).then_some((last.t_s + offset, mean))
+        })
+        .collect()
+}
+
+fn highest(line: &[(f64, f64)]) -> f64 {
+    line.iter().map(|(_, v)| *v).fold(0.0, f64::max)
+}
+
+/// The heat map of a step; nothing if it is too short for one.
+pub(super) fn heat(step: &StepSummary) -> String {
+    let seconds = &step.heat.seconds;
+    if seconds.len() < POINTS_MIN {
+        return String::new();
+    }
+    let rungs = || seconds.iter().flatten().map(|(rung, _)| *rung);
+    let (Some(low), Some(high)) = (rungs().min(), rungs().max()) else { return String::new() };
+    let unit = TimeUnit::for_means(&[HeatMap::low_ns((low + high) / 2)]);
+    let at = |rung: i32| unit.of_ns(HeatMap::low_ns(rung));
+    let together = seconds.len().div_ceil(COLUMNS_MAX);
+    let columns = seconds.chunks(together).enumerate().map(|(index, part)| {
+        let from = (index * together) as f64;
+        HeatColumn { from, to: (from + part.len() as f64).min(step.seconds), cells: cells(part, &at) }
+    });
+    let what = if step.total.response.is_some() { "response time" } else { "service time" };
+    let chart = Heat {
+        title: "Latency over time: share of the I/Os",
+        x: Axis::up_to("s since the measured window began", step.seconds),
+        y: Axis::log(&format!("{what}, {}", unit.name()), at(low), at(high + 1)),
+        columns: columns.collect(),
+    };
+    chart.svg()
+}
+
+fn cells(seconds: &[Vec<(i32, u64)>], at: &impl Fn(i32) -> f64) -> Vec<(f64, f64, f64)> {
+    let mut sums = std::collections::BTreeMap::<i32, u64>::new();
+    for (rung, count) in seconds.iter().flatten() {
+        *sums.entry(*rung).or_default() += count;
+    }
+    let all: u64 = sums.values().sum();
+    sums.into_iter().map(|(rung, count)| (at(rung), at(rung + 1), count as f64 / all.max(1) as f64)).collect()
+}

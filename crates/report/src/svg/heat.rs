@@ -1,0 +1,74 @@
+//! How many I/Os took about how long over time, as shades on a logarithmic axis.
+
+use super::{Axis, WIDTH, escape, frame, x_at, y_at};
+
+/// A heat map. Values lie on the axes in their units.
+pub(crate) struct Heat<'c> {
+    pub(crate) title: &'c str,
+    pub(crate) x: Axis,
+    pub(crate) y: Axis,
+    pub(crate) columns: Vec<HeatColumn>,
+}
+
+/// A stretch of time.
+pub(crate) struct HeatColumn {
+    pub(crate) from: f64,
+    pub(crate) to: f64,
+    /// Lower end, upper end, and share of the column's I/Os, in [0, 1].
+    pub(crate) cells: Vec<(f64, f64, f64)>,
+}
+
+/// Shades; each is one path, which keeps a page small.
+const SHADES: usize = 7;
+/// A share of 1 has the last shade, each shade before it half of that.
+const HALVES: f64 = 1.0;
+
+impl Heat<'_> {
+    pub(crate) fn svg(&self) -> String {
+        let mut paths = vec![String::new(); SHADES];
+        for column in &self.columns {
+            let (left, right) = (x_at(&self.x, column.from), x_at(&self.x, column.to));
+            for (low, high, share) in &column.cells {
+                let (bottom, top) = (y_at(&self.y, *low), y_at(&self.y, *high));
+                paths[shade(*share)].push_str(&format!(
+                    "M{left:.1} {top:.1}h{:.1}v{:.1}h-{0:.1}z",
+                    (right - left).max(0.4),
+                    (bottom - top).max(0.6),
+                ));
+            }
+        }
+        let mut body = String::new();
+        for (index, path) in paths.iter().enumerate().filter(|(_, path)| !path.is_empty()) {
+            body.push_str(&format!("<path class=\"h{index}\" d=\"{path}\"/>\n"));
+        }
+        body.push_str(&legend());
+        frame(self.title, &self.x, &self.y, (super::Swatch::Bar, &[]), &body)
+    }
+}
+
+fn shade(share: f64) -> usize {
+    let halves = (-share.clamp(1e-9, 1.0).log2() / HALVES).floor();
+    (0..SHADES).rev().nth(index(halves)).unwrap_or(0)
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small count, not negative")]
+fn index(halves: f64) -> usize {
+    (halves.max(0.0) as usize).min(SHADES - 1)
+}
+
+fn legend() -> String {
+    let mut text = String::new();
+    let from = WIDTH - 190.0;
+    for index in 0..SHADES {
+        text.push_str(&format!(
+            "<rect class=\"h{index}\" x=\"{:.0}\" y=\"24\" width=\"12\" height=\"10\"/>",
+            from + index as f64 * 12.0
+        ));
+    }
+    text.push_str(&format!(
+        "<text x=\"{:.0}\" y=\"33\">{}</text>\n",
+        from + SHADES as f64 * 12.0 + 5.0,
+        escape("≤ 1 % to > 50 %")
+    ));
+    text
+}

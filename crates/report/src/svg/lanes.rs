@@ -1,0 +1,191 @@
+//! Several quantities over one time axis, one below the other, with the phases of the step behind them.
+
+use super::{Axis, DASHES, STYLES, escape};
+
+/// Lanes over a common time axis.
+pub(crate) struct Lanes<'c> {
+    pub(crate) title: &'c str,
+    /// From the start of the warm-up to the end of the step, s; the window begins at 0.
+    pub(crate) from_s: f64,
+    pub(crate) to_s: f64,
+    pub(crate) phases: Vec<Band>,
+    pub(crate) lanes: Vec<Lane>,
+}
+
+/// A phase, or a step of a sweep.
+#[derive(Clone)]
+pub(crate) struct Band {
+    pub(crate) name: String,
+    pub(crate) from_s: f64,
+    pub(crate) to_s: f64,
+    /// Whether its I/Os count.
+    pub(crate) counts: Counts,
+}
+
+/// Whether I/Os of a phase count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Counts {
+    Counted,
+    NotCounted,
+}
+
+/// One quantity, or several in one unit.
+pub(crate) struct Lane {
+    /// Name and unit.
+    pub(crate) title: String,
+    /// The y axis; its title is not used.
+    pub(crate) y: Axis,
+    /// Name and points of each line. A gap in time breaks a line.
+    pub(crate) lines: Vec<(String, Vec<(f64, f64)>)>,
+    pub(crate) height: f64,
+}
+
+/// As wide as a page, so that letters are as large as those of the other charts.
+const WIDTH: f64 = 1120.0;
+const LEFT: f64 = 64.0;
+const RIGHT: f64 = 12.0;
+/// Room for the title of the chart and the names of the phases.
+const TOP: f64 = 40.0;
+/// Room above each lane for its title.
+const LANE_HEAD: f64 = 26.0;
+const BOTTOM: f64 = 34.0;
+/// Points of a line that lie further apart are not joined, s.
+const JOINED_MAX: f64 = 3.5;
+/// Width of a letter.
+const LETTER: f64 = 6.2;
+
+impl Lanes<'_> {
+    pub(crate) fn svg(&self) -> String {
+        let x =
+            |t: f64| LEFT + (t - self.from_s) / (self.to_s - self.from_s).max(1e-9) * (WIDTH - LEFT - RIGHT);
+        let heights: f64 = self.lanes.iter().map(|lane| lane.height + LANE_HEAD).sum();
+        let floor = TOP + heights;
+        let mut svg = format!(
+            "<svg class=\"lanes\" viewBox=\"0 0 {WIDTH} {:.0}\" role=\"img\" aria-label=\"{}\">\n<text class=\"t\" \
+             x=\"0\" y=\"14\">{}</text>\n",
+            floor + BOTTOM,
+            escape(self.title),
+            escape(self.title)
+        );
+        svg.push_str(&self.bands(&x, floor));
+        let mut top = TOP;
+        for lane in &self.lanes {
+            top += LANE_HEAD;
+            svg.push_str(&lane_svg(lane, top, &x));
+            top += lane.height;
+        }
+        svg.push_str(&self.time_axis(&x, floor));
+        svg.push_str("</svg>\n");
+        svg
+    }
+
+    fn bands(&self, x: &impl Fn(f64) -> f64, floor: f64) -> String {
+        let mut svg = String::new();
+        let mut free_from = f64::NEG_INFINITY;
+        for band in &self.phases {
+            let (left, right) = (x(band.from_s.max(self.from_s)), x(band.to_s.min(self.to_s)));
+            let class = match band.counts {
+                Counts::Counted => "ph",
+                Counts::NotCounted => "ph off",
+            };
+            svg.push_str(&format!(
+                "<rect class=\"{class}\" x=\"{left:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\"/>",
+                TOP - 4.0,
+                (right - left).max(0.5),
+                floor - TOP + 4.0
+            ));
+            // A name that would run into the one before it moves to its right, within its band or the end of the chart.
+            let room = band.name.chars().count() as f64 * LETTER;
+            let at = (left + 2.0).max(free_from).min(WIDTH - RIGHT - room);
+            if at >= free_from && at <= right.max(left + room) {
+                svg.push_str(&format!(
+                    "<text class=\"pn\" x=\"{at:.1}\" y=\"{:.1}\">{}</text>\n",
+                    TOP - 8.0,
+                    escape(&band.name)
+                ));
+                free_from = at + room + LETTER;
+            }
+        }
+        svg
+    }
+
+    fn time_axis(&self, x: &impl Fn(f64) -> f64, floor: f64) -> String {
+        let axis = Axis::up_to("", self.to_s);
+        let mut svg = format!(
+            "<line class=\"k\" x1=\"{LEFT}\" y1=\"{floor:.1}\" x2=\"{}\" y2=\"{floor:.1}\"/>",
+            WIDTH - RIGHT
+        );
+        for (value, label) in &axis.ticks {
+            let at = x(*value);
+            svg.push_str(&format!(
+                "<line class=\"k\" x1=\"{at:.1}\" y1=\"{floor:.1}\" x2=\"{at:.1}\" y2=\"{:.1}\"/><text class=\"m\" \
+                 x=\"{at:.1}\" y=\"{:.1}\">{label}</text>\n",
+                floor + 4.0,
+                floor + 16.0
+            ));
+        }
+        svg.push_str(&format!(
+            "<text class=\"m\" x=\"{:.1}\" y=\"{:.1}\">s since the measured window began</text>\n",
+            (LEFT + WIDTH - RIGHT) / 2.0,
+            floor + 30.0
+        ));
+        svg
+    }
+}
+
+fn lane_svg(lane: &Lane, top: f64, x: &impl Fn(f64) -> f64) -> String {
+    let y = |value: f64| top + lane.height - lane.y.share(value) * lane.height;
+    let mut svg = format!("<text class=\"ln\" x=\"{LEFT}\" y=\"{:.1}\">{}", top - 5.0, escape(&lane.title));
+    svg.push_str("</text>\n");
+    // The lowest, the highest and one tick in between are enough for a lane.
+    let last = lane.y.ticks.len().saturating_sub(1);
+    for (index, (value, label)) in lane.y.ticks.iter().enumerate() {
+        if index != 0 && index != last && (index != last / 2 || lane.height < 60.0) {
+            continue;
+        }
+        let at = y(*value);
+        svg.push_str(&format!(
+            "<line class=\"g\" x1=\"{LEFT}\" y1=\"{at:.1}\" x2=\"{}\" y2=\"{at:.1}\"/><text class=\"e\" x=\"{}\" \
+             y=\"{:.1}\">{label}</text>\n",
+            WIDTH - RIGHT,
+            LEFT - 6.0,
+            at + 4.0
+        ));
+    }
+    let mut legend = LEFT + lane.title.chars().count() as f64 * 6.2 + 18.0;
+    for (index, (name, points)) in lane.lines.iter().enumerate() {
+        let style = index % STYLES;
+        svg.push_str(&format!("<g class=\"s{style}\">"));
+        for piece in pieces(points) {
+            let at: Vec<String> = piece.iter().map(|(t, v)| format!("{:.1},{:.1}", x(*t), y(*v))).collect();
+            svg.push_str(&match piece {
+                [(t, v)] => format!("<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"1.6\"/>", x(*t), y(*v)),
+                _ => {
+                    format!("<polyline points=\"{}\" stroke-dasharray=\"{}\"/>", at.join(" "), DASHES[style])
+                }
+            });
+        }
+        if lane.lines.len() > 1 {
+            svg.push_str(&format!(
+                "<line x1=\"{legend:.1}\" y1=\"{0:.1}\" x2=\"{1:.1}\" y2=\"{0:.1}\" \
+                 stroke-dasharray=\"{2}\"/></g><text \
+                 x=\"{3:.1}\" y=\"{4:.1}\">{5}</text>\n",
+                top - 9.0,
+                legend + 18.0,
+                DASHES[style],
+                legend + 22.0,
+                top - 5.0,
+                escape(name)
+            ));
+            legend += 34.0 + name.chars().count() as f64 * 6.4;
+        } else {
+            svg.push_str("</g>\n");
+        }
+    }
+    svg
+}
+
+/// Points in stretches without a gap.
+fn pieces(points: &[(f64, f64)]) -> impl Iterator<Item = &[(f64, f64)]> {
+    points.chunk_by(|a, b| b.0 - a.0 <= JOINED_MAX)
+}
