@@ -1,7 +1,6 @@
 #!/bin/bash
 # Plants one cause after another on this machine, lets `assay diagnose` look for it, and prints a row of a Markdown
-# table for each: what was planted, what was said. Needs root, tgt, nfs-ganesha, fio, iproute2. A case whose tools are
-# missing is skipped, and its row says so. Everything is taken down again.
+# table for each: what was planted, what was said. Needs root, tgt, fio, iproute2 and control groups of version 1. Everything is taken down again.
 #   scripts/diagnosis-planted.sh [CASE…]        names of cases; all without any
 #   ASSAY=path BUDGET=30s scripts/diagnosis-planted.sh
 set -u
@@ -138,7 +137,6 @@ loop_cases() {
 
 sim_cases() {
     wanted sim-serial && row sim-serial target-serial -- "${D[@]}" sim:ix4-200d "$MIX"
-    wanted sim-openfiler && row sim-openfiler target-serial -- "${D[@]}" sim:openfiler-2.3 "$READ"
     wanted sim-disk && row sim-disk rotating-random -- "${D[@]}" sim:hdd-7200 "$READ"
     wanted sim-disk-seq && row sim-disk-seq rotating-sequential -- "${D[@]}" sim:hdd-7200 "$SEQ"
     wanted sim-flash && row sim-flash flash-parallelism -- "${D[@]}" sim:nvme "$(plan deep 'outstanding = 256' 'workers = 1' 'access = [{ size = "4KiB", read = 100, random = 100 }]')"
@@ -184,7 +182,8 @@ tgt_up() { # tgt_up BACKING
 }
 
 tgt_down() {
-    kill "$TGT_PID" 2>/dev/null
+    # It does not end by a signal that asks while sessions are open.
+    kill -9 "$TGT_PID" 2>/dev/null
     wait "$TGT_PID" 2>/dev/null
     sleep 0.3
 }
@@ -229,11 +228,6 @@ lun_cases() {
         row link1000 link -- "${I[@]}" "$one" "$SEQ"
     fi
     tgt_down
-}
-
-nfs_cases() {
-    wanted nfs-link || wanted nfs-qd1 || return
-    echo "| nfs-link, nfs-qd1 | | not planted by this script yet | | | |"
 }
 
 local_cases

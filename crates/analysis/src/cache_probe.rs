@@ -103,12 +103,17 @@ pub fn cache_probe(header: &RunHeader, summary: &RunSummary) -> Option<CacheProb
     let mut sets: Vec<(&Step, &StepSummary)> =
         measured.iter().copied().filter(|(plan, _)| is_random_read(plan)).collect();
     sets.sort_by_key(|(plan, _)| plan.jobs[0].span);
+    // A span beyond the end of a target is the whole target; two such working sets are one.
+    let bytes_of = |plan: &Step| -> u64 {
+        let span = plan.jobs[0].span.map_or(u64::MAX, |span| span.0);
+        header.targets.iter().map(|target| target.member.span_bytes.min(span)).sum()
+    };
+    sets.dedup_by_key(|(plan, _)| bytes_of(plan));
     if sets.len() < SETS_MIN {
         return None;
     }
-    let members = header.targets.len().max(1) as u64;
     let mut working_sets: Vec<WorkingSet> =
-        sets.iter().filter_map(|(plan, step)| working_set(plan, step, &measured, members)).collect();
+        sets.iter().filter_map(|(plan, step)| working_set(plan, step, &measured, bytes_of(plan))).collect();
     // What was not read to its end is not in any cache, however large.
     let is_known = |set: &WorkingSet| set.touched.is_none_or(|touched| touched >= TOUCHED_MIN);
     let known: Vec<(f64, &assay_record::Latency)> = working_sets
@@ -128,7 +133,7 @@ pub fn cache_probe(header: &RunHeader, summary: &RunSummary) -> Option<CacheProb
     Some(CacheProbe {
         working_sets,
         caches,
-        touch: touch(&measured, members),
+        touch: touch(&measured, &bytes_of),
         absorption: writes::absorption(&measured),
         flush: writes::flush_cost(header, &measured),
     })
@@ -164,11 +169,10 @@ fn working_set(
     plan: &Step,
     step: &StepSummary,
     all: &[(&Step, &StepSummary)],
-    members: u64,
+    bytes: u64,
 ) -> Option<WorkingSet> {
     let span = plan.jobs[0].span?;
     let touches = all.iter().filter(|(other, _)| is_touch(other) && other.jobs[0].span == Some(span));
-    let bytes = span.0 * members;
     let touched = touches.map(|(_, step)| step.total.bytes).reduce(u64::max);
     Some(WorkingSet {
         step: step.id,
@@ -182,7 +186,7 @@ fn working_set(
 }
 
 /// The region that was read twice, if there is one.
-fn touch(all: &[(&Step, &StepSummary)], members: u64) -> Option<Touch> {
+fn touch(all: &[(&Step, &StepSummary)], bytes_of: &dyn Fn(&Step) -> u64) -> Option<Touch> {
     let touches: Vec<_> = all.iter().filter(|(plan, _)| is_touch(plan)).collect();
     let (index, (plan, first)) = touches
         .iter()
@@ -191,7 +195,7 @@ fn touch(all: &[(&Step, &StepSummary)], members: u64) -> Option<Touch> {
     let span = plan.jobs[0].span?;
     let (_, again) = touches[index + 1..].iter().find(|(other, _)| other.jobs[0].span == Some(span))?;
     Some(Touch {
-        bytes: span.0 * members,
+        bytes: bytes_of(plan),
         first_mib_per_s: first.total.mib_per_s,
         again_mib_per_s: again.total.mib_per_s,
     })

@@ -1,11 +1,15 @@
 //! `assay probe-cache`: looks for caches in front of a target by reading growing working sets, and, where writing is
 //! allowed, by writing until a write cache is full. The result is an ordinary run of an ordinary plan.
 
+use std::fs::{File, FileType};
+use std::io::{Seek as _, SeekFrom};
+use std::os::unix::fs::FileTypeExt as _;
+
 use assay_prepare::PrepareError;
 use assay_record::StatedMemory;
 use assay_spec::probe::ProbePlan;
 use assay_spec::units::{Bytes, SizeSpec};
-use assay_spec::{Overrides, Plan, PlanFile};
+use assay_spec::{Address, Overrides, Plan, PlanFile};
 
 use crate::args::{ProbeCacheArgs, StatedArgs};
 use crate::exit::Exit;
@@ -67,9 +71,11 @@ enum Writes {
 fn plan(args: &ProbeCacheArgs, writes: Writes) -> anyhow::Result<Plan> {
     let size = size(args)?;
     let host = assay_host::host_facts();
+    // A size that was asked for is binding; the default gives way to a smaller target.
+    let held = held_bytes(&args.target).filter(|_| args.size.is_none()).unwrap_or(u64::MAX);
     let probe = ProbePlan {
         size,
-        bytes: size.resolve(Bytes(host.memory_bytes)).0,
+        bytes: size.resolve(Bytes(host.memory_bytes)).0.min(held),
         run: args.run,
         absorb: Some(args.absorb).filter(|_| writes == Writes::AsAllowed && !args.read_only),
     };
@@ -87,6 +93,15 @@ fn size(args: &ProbeCacheArgs) -> anyhow::Result<SizeSpec> {
     let memory = stated.chain(args.io.cached.then_some(own)).max();
     let bytes = memory.map_or(SIZE_DEFAULT, |memory| memory.saturating_mul(TIMES_MEMORY));
     Ok(format!("{}MiB", bytes.div_ceil(1 << 20)).parse()?)
+}
+
+/// Returns what a file or device that is there holds, bytes; `None` for what is not, and for what lies behind a network.
+fn held_bytes(target: &str) -> Option<u64> {
+    let Ok(Address::Path(path)) = target.parse() else { return None };
+    let is_data = |kind: FileType| kind.is_file() || kind.is_block_device();
+    let kind = std::fs::metadata(&path).ok()?.file_type();
+    let end = is_data(kind).then(|| File::open(&path).ok()?.seek(SeekFrom::End(0)).ok())??;
+    (end > 0).then_some(end)
 }
 
 /// Whether a target was refused only because nobody named it to be overwritten.

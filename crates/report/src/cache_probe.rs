@@ -107,11 +107,13 @@ fn words(probe: &CacheProbe) -> Vec<String> {
         })
         .collect();
     if probe.caches.is_empty() {
-        let largest = probe.working_sets.last().map_or(0, |set| set.bytes);
+        let bytes_of = |set: Option<&assay_analysis::WorkingSet>| set.map_or(0, |set| set.bytes);
+        let (smallest, largest) = (bytes_of(probe.working_sets.first()), bytes_of(probe.working_sets.last()));
         let untouched = probe.working_sets.iter().filter(|s| s.touched.is_some_and(|t| t < 0.95)).count();
         words.push(format!(
-            "No cache was found between working sets of 64 MiB and {}: the share of fast reads does not fall as a \
-             cache of any size in between would make it. A cache larger than that would answer every read.",
+            "No cache was found between working sets of {} and {}: the share of fast reads does not fall as a cache of \
+             any size in between would make it. A cache larger than that would answer every read.",
+            size(smallest),
             size(largest)
         ));
         if untouched > 0 {

@@ -5,8 +5,7 @@ use assay_record::RunHeader;
 use serde_json::{Value, json};
 
 use crate::layout::wrap;
-use crate::number::separated;
-use crate::number::{self, TimeUnit, rounded};
+use crate::number::{self, TimeUnit, rounded, separated};
 use crate::svg::{Axis, Line, Lines, Mark, escape};
 use crate::table::{Cell, Column, Decimals, Format, Narrow, Table};
 
@@ -218,11 +217,7 @@ fn whole(value: f64) -> String {
 
 /// A time with its unit.
 fn duration(us: f64) -> String {
-    if us < 1000.0 {
-        format!("{} µs", number::short(us))
-    } else {
-        format!("{} ms", separated(&number::short(us / 1e3)))
-    }
+    if us < 1000.0 { format!("{} µs", number::short(us)) } else { format!("{} ms", number::long(us / 1e3)) }
 }
 
 /// Returns the curves of a run as a part of its page; nothing where it has none.

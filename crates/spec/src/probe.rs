@@ -2,7 +2,7 @@
 
 use crate::units::{Bytes, MIB, Nanos, SizeSpec};
 
-/// The smallest working set, bytes.
+/// The smallest working set of a target of half a GiB or more, bytes.
 pub const WORKING_SET_MIN: u64 = 64 * MIB;
 /// Most working sets: 64 MiB, doubled this often, is more than any target holds.
 const WORKING_SETS_MAX: usize = 32;
@@ -66,7 +66,9 @@ fn touch(name: &str, set: Bytes) -> String {
 /// 64 MiB, doubled up to the size of the target, and that size itself.
 fn working_sets(bytes: u64) -> Vec<Bytes> {
     let whole = bytes / MIB * MIB;
-    let doubled = std::iter::successors(Some(WORKING_SET_MIN), |set| set.checked_mul(2));
+    // Four sizes at least, or as many as a small target has.
+    let first = WORKING_SET_MIN.min((whole / 8).next_power_of_two()).max(MIB);
+    let doubled = std::iter::successors(Some(first), |set| set.checked_mul(2));
     let mut sets: Vec<Bytes> =
         doubled.take(WORKING_SETS_MAX).take_while(|set| *set < whole).map(Bytes).collect();
     sets.push(Bytes(whole.max(MIB)));
@@ -93,6 +95,12 @@ mod tests {
         assert_eq!(names.len(), 2 * 5 + 1);
         assert!(!probe.writes());
         assert_eq!(probe.tests[0].steps[0].stop.bytes, Some(Bytes(64 * MIB)));
+    }
+
+    #[test]
+    fn a_small_target_has_smaller_working_sets() {
+        assert_eq!(working_sets(64 * MIB).iter().map(|b| b.0 / MIB).collect::<Vec<_>>(), [8, 16, 32, 64]);
+        assert_eq!(working_sets(MIB).iter().map(|b| b.0 / MIB).collect::<Vec<_>>(), [1]);
     }
 
     #[test]

@@ -31,6 +31,7 @@ mod load;
 mod loop_device;
 mod lost_store;
 mod outputs;
+mod probe_cache;
 mod releases;
 mod secrets;
 mod side_by_side;

@@ -5,7 +5,6 @@ use assay_analysis::{Finding, RunSummary, Severity, StepSummary, precision};
 use assay_record::{RunHeader, StepId};
 
 use crate::Meta;
-use crate::number::separated;
 use crate::number::{self, TimeUnit};
 use crate::svg::{BarRow, Doubt, Rows, escape};
 
@@ -130,7 +129,7 @@ fn bar(row: &Shown<'_>, estimate: Estimate, disturbed: &[StepId]) -> BarRow {
         name: row.name.clone(),
         value: estimate.value,
         ends: estimate.ends(),
-        text: separated(&number::short(estimate.value)),
+        text: number::long(estimate.value),
         doubt,
     }
 }

@@ -23,7 +23,7 @@ fn expects(quantity: Q, s: &Setting) -> Option<Range> {
     match quantity {
         Q::LatencyOne => range(45.0, 320.0),
         Q::Rate(E::MoreOutstanding) => range(1.0, 1.25),
-        Q::Rate(E::OneOutstanding) => range(0.7 / s.outstanding, 0.3),
+        Q::Rate(E::OneOutstanding) => range((0.7 / s.outstanding).min(0.25), 0.3),
         Q::Rate(E::SmallerIo) => range(1.0, 3.0),
         Q::Rate(E::ReadsOnly) => range(0.7, 2.5),
         Q::Rate(E::WritesOnly) => range(0.6, 2.6),

@@ -12,7 +12,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     physics: "A link carries so many bytes per second in each direction; the rate times the size is constant, and \
         everything behind it is idle part of the time. Reads and writes together get more than either alone.",
     source: "Frame arithmetic of `assay check` (docs/design/040-model.md, Ethernet and iSCSI).",
-    applies: |s| s.is_remote(),
+    applies: |s| s.is_remote() && s.paths > 0,
     forms: &[expects],
     helps: "A faster link, or another path over a link of its own.",
     gain: None,

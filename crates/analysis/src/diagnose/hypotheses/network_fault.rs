@@ -13,7 +13,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         window. An MTU that one port does not have loses every full frame. Latencies become two kinds, and \
         the links stay mostly idle.",
     source: "RFC 5681; the frames that `assay check` sends (do not fragment).",
-    applies: |s| s.is_remote(),
+    applies: |s| s.is_remote() && s.paths > 0,
     forms: &[expects, expects_otherwise, expects_third],
     helps: "Mend cables and ports, and set one MTU on every port of the way.",
     gain: None,
