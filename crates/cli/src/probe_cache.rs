@@ -96,7 +96,8 @@ fn size(args: &ProbeCacheArgs) -> anyhow::Result<SizeSpec> {
     Ok(format!("{}MiB", bytes.div_ceil(1 << 20)).parse()?)
 }
 
-/// Returns what a file or device that is there holds, bytes; `None` for what is not, and for what lies behind a network.
+/// Returns what a file or device that is there holds, bytes; `None` for what is not, and for what lies behind a
+/// network.
 fn held_bytes(target: &str) -> Option<u64> {
     let Ok(Address::Path(path)) = target.parse() else { return None };
     let is_data = |kind: FileType| kind.is_file() || kind.is_block_device();

@@ -147,6 +147,6 @@ fn run_steps<T: Target>(
             StepReason::ErrorLimit | StepReason::TargetLost(_) => return Ok(Outcome::Failed),
         }
     }
-    // Whoever chooses may have been told to stop while it did.
+    // A stop may have come while the next step was chosen.
     Ok(if stop.is_set() { Outcome::Interrupted } else { Outcome::Done })
 }

@@ -10,6 +10,7 @@ mod options;
 mod plan;
 mod rate;
 mod spread;
+mod taken;
 #[cfg(test)]
 mod tests;
 mod value;

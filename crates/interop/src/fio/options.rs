@@ -1,7 +1,5 @@
 //! The options of one job, and what they mean.
 
-use std::collections::BTreeMap;
-
 use assay_spec::units::{Bytes, Nanos, PerSecond};
 use assay_spec::{
     Access, Arrivals, Change, Data, Distribution, Extent, Flush, Flushes, IO_BYTES_MAX, OUTSTANDING_MAX,
@@ -11,8 +9,9 @@ use assay_spec::{
 use super::lines::{JobLines, OptionLine};
 use super::rate::pace;
 use super::spread::{Spread, spread};
+use super::taken::{Findings, Options};
 use super::value::{KbBase, bytes, integer, is_true, percent, short, time};
-use crate::{ImportError, Note};
+use crate::ImportError;
 
 /// The most access lines that a range or a split of block sizes may become.
 const MIX_MAX: usize = 256;
@@ -44,15 +43,6 @@ pub(super) struct FioJob {
     pub(super) waits: bool,
     pub(super) files: Vec<String>,
     pub(super) seed: Option<u64>,
-}
-
-/// What cannot be done as the file says.
-#[derive(Debug, Default)]
-pub(super) struct Findings {
-    /// Different, in a way that the result must name.
-    pub(super) notes: Vec<Note>,
-    /// Not supported, with the reason.
-    pub(super) refused: Vec<Note>,
 }
 
 /// Options that change nothing that is measured here: logs, labels, how fio itself works.
@@ -168,42 +158,6 @@ fn canonical(key: &str) -> &str {
         "wait_for_previous" => "stonewall",
         "file_size" => "filesize",
         other => other,
-    }
-}
-
-/// The options of a job by name: the last of each counts, as in fio.
-pub(super) struct Options<'j> {
-    job: &'j JobLines,
-    left: BTreeMap<&'j str, &'j OptionLine>,
-    pub(super) kb_base: KbBase,
-    findings: &'j mut Findings,
-}
-
-impl<'j> Options<'j> {
-    pub(super) fn take(&mut self, key: &str) -> Option<&'j OptionLine> {
-        self.left.remove(key)
-    }
-
-    /// The value of an option, read; an error names the file, the line and the option.
-    pub(super) fn read<T>(
-        &mut self,
-        key: &str,
-        read: impl Fn(&str) -> Result<T, String>,
-    ) -> Result<Option<T>, ImportError> {
-        let Some(option) = self.take(key) else { return Ok(None) };
-        read(&option.value).map(Some).map_err(|why| option.complain(why))
-    }
-
-    fn is_on(&mut self, key: &str) -> Result<bool, ImportError> {
-        Ok(self.read(key, is_true)?.unwrap_or(false))
-    }
-
-    pub(super) fn note(&mut self, line: usize, says: impl Into<String>) {
-        self.findings.notes.push(Note::new(line, says));
-    }
-
-    pub(super) fn refuse(&mut self, option: &OptionLine, why: &str) {
-        self.findings.refused.push(Note::new(option.line, format!("{}: {why}", option.key)));
     }
 }
 

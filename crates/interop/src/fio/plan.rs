@@ -4,7 +4,8 @@ use assay_spec::units::{Bytes, Nanos};
 use assay_spec::{Access, Extent, Semantics, Window};
 
 use super::lines::{Surroundings, jobs};
-use super::options::{Findings, FioJob, job};
+use super::options::{FioJob, job};
+use super::taken::Findings;
 use crate::draft::{Checks, Draft, DraftJob, DraftTest};
 use crate::names::{file_name, stem, unique};
 use crate::targets::TargetNames;

@@ -4,7 +4,7 @@ use assay_spec::units::PerSecond;
 use assay_spec::{Access, Arrivals};
 
 use super::lines::OptionLine;
-use super::options::Options;
+use super::taken::Options;
 use super::value::{KbBase, bytes, short};
 use crate::ImportError;
 

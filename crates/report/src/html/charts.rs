@@ -1,6 +1,6 @@
 //! From summaries to charts: what is drawn, in which unit, over which axis.
 
-use assay_analysis::{OpSummary, Point, RunSummary, StepSummary};
+use assay_analysis::{OpSummary, RunSummary, StepSummary};
 use assay_record::{Latency, RunHeader, StepId};
 
 use crate::number::{self, TimeUnit};
@@ -164,25 +164,6 @@ fn five_parts(step: &StepSummary) -> String {
         marks: vec![],
     };
     chart.svg()
-}
-
-/// Several seconds as one point: mean rates and medians, and the highest p99, so that no stall is smoothed away.
-pub(super) fn drawn_together(points: &[Point]) -> Point {
-    let count = points.len().max(1) as f64;
-    let mean = |value: fn(&Point) -> f64| points.iter().map(value).sum::<f64>() / count;
-    let mean_of = |value: fn(&Point) -> Option<f64>| {
-        let known: Vec<f64> = points.iter().filter_map(value).collect();
-        (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
-    };
-    Point {
-        t_s: points.last().map_or(0.0, |p| p.t_s),
-        iops: mean(|p| p.iops),
-        mib_per_s: mean(|p| p.mib_per_s),
-        mean_us: mean_of(|p| p.mean_us),
-        p50_us: mean_of(|p| p.p50_us),
-        p99_us: points.iter().filter_map(|p| p.p99_us).reduce(f64::max),
-        errors: points.iter().map(|p| p.errors).sum(),
-    }
 }
 
 /// The latency that a share of all I/Os stays at or below.

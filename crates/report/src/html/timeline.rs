@@ -24,9 +24,7 @@ pub(super) fn lanes(steps: &[&StepSummary]) -> String {
     let parts = parts(steps);
     let points: Vec<(f64, Point)> = parts
         .iter()
-        .flat_map(|part| {
-            part.step.series.chunks(together).map(|c| (part.offset_s, super::charts::drawn_together(c)))
-        })
+        .flat_map(|part| part.step.series.chunks(together).map(|c| (part.offset_s, drawn_together(c))))
         .collect();
     let mut lanes = vec![rate_lane(&points, steps.len()), latency_lane(&points)];
     let samples: Vec<(f64, &TimelineSample)> = parts.iter().flat_map(Part::samples).collect();
@@ -43,6 +41,25 @@ pub(super) fn lanes(steps: &[&StepSummary]) -> String {
         lanes,
     };
     format!("<div class=\"charts one\">\n{}</div>\n", chart.svg())
+}
+
+/// Several seconds as one point: mean rates and medians, and the highest p99, so that no stall is smoothed away.
+fn drawn_together(points: &[Point]) -> Point {
+    let count = points.len().max(1) as f64;
+    let mean = |value: fn(&Point) -> f64| points.iter().map(value).sum::<f64>() / count;
+    let mean_of = |value: fn(&Point) -> Option<f64>| {
+        let known: Vec<f64> = points.iter().filter_map(value).collect();
+        (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
+    };
+    Point {
+        t_s: points.last().map_or(0.0, |p| p.t_s),
+        iops: mean(|p| p.iops),
+        mib_per_s: mean(|p| p.mib_per_s),
+        mean_us: mean_of(|p| p.mean_us),
+        p50_us: mean_of(|p| p.p50_us),
+        p99_us: points.iter().filter_map(|p| p.p99_us).reduce(f64::max),
+        errors: points.iter().map(|p| p.errors).sum(),
+    }
 }
 
 /// A step on the common time axis.

@@ -198,7 +198,7 @@ fn tree(tokens: &mut &[String], before: &[String], paths: &mut Vec<Vec<String>>)
             // The new name is of no interest.
             "as" => *tokens = rest.get(1..).unwrap_or_default(),
             name => {
-                if is_name(name) && !(name == "self" && !path.is_empty()) {
+                if is_name(name) && (name != "self" || path.is_empty()) {
                     path.push(name.to_owned());
                 }
                 has_path = true;
