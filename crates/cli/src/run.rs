@@ -72,11 +72,8 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     };
     let order = Order { array, setting, ..order };
     let done = execute(order, &args.io, &store, &stop_on_signals()?)?;
-    let telling = Telling {
-        note: args.note.as_deref(),
-        form: args.view.form(),
-        options: args.view.options(),
-    };
+    let telling =
+        Telling { note: args.note.as_deref(), form: args.view.form(), options: args.view.options() };
     let printed = tell(telling, &done, output.as_ref());
     if telling.form != Form::Json {
         offer_diagnosis(args, &done);

@@ -255,6 +255,8 @@ impl InspectedFile {
         let length = match (&self.state, &self.held) {
             (FileState::Foreign, _) => return None,
             (_, Some(held)) => Some(held.file.metadata().ok()?.len()),
+            // A link that leads nowhere: no file can be created in its place.
+            (_, None) if std::fs::symlink_metadata(&self.real).is_ok() => return None,
             (_, None) => None,
         };
         Some(Touched { path: self.path.clone(), real: self.real.clone(), length })
