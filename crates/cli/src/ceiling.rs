@@ -14,7 +14,7 @@ use assay_spec::{Address, Pacing, Plan, Role, Semantics, Step, Stop, Test};
 use assay_store::Store;
 use assay_target::{Caching, Durability};
 
-use crate::run::run_targets;
+use crate::run_targets::run_targets;
 
 /// How long a load runs on the null target, after a shorter warm-up.
 const WINDOW: Nanos = Nanos(100_000_000);

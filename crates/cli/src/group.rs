@@ -15,7 +15,9 @@ use crate::foreign::ForeignOrder;
 use crate::open_store::open_store;
 use crate::output::Output;
 use crate::render::Rendered as _;
-use crate::run::{Done, Order, Turn, check_paths, execute, exit_of, journal_of, plan, too_small};
+use crate::run::{
+    Done, Order, Turn, check_order, check_paths, execute, exit_of, journal_of, plan, too_small,
+};
 use crate::signals::stop_on_signals;
 use crate::stored::judged;
 use crate::targets::{array_of_run, price_of_run};
@@ -27,13 +29,19 @@ struct Taker {
     targets: Vec<String>,
 }
 
-/// Whether a command line asks for more than one run.
-pub(crate) fn is_group(args: &RunArgs) -> bool {
+/// `assay run`: once, or several times in turn.
+pub(crate) fn start(args: &RunArgs) -> anyhow::Result<Exit> {
+    check_order(args)?;
+    if is_group(args) { run(args) } else { crate::run::run(args) }
+}
+
+/// Returns true if a command line asks for more than one run.
+fn is_group(args: &RunArgs) -> bool {
     args.repeat > 1 || args.each || !args.also.is_empty()
 }
 
-/// Runs every side so many times, in turn, and shows them together.
-pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
+/// Runs every side the given number of times, in turn, and shows them together.
+fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     let takers = takers(args)?;
     let store = open_store(&args.store)?;
     let all: Vec<String> = takers.iter().flat_map(|taker| taker.targets.clone()).collect();

@@ -11,29 +11,18 @@ use assay_report::journal::{Journal, JournalEntry, Stage, changed_facts};
 use assay_spec::units::Bytes;
 use assay_spec::{Address, without_secret};
 use assay_store::Store;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::args::{JournalArgs, JournalVerb};
 use crate::compare::of_stored;
 use crate::exit::Exit;
+use crate::journals::{About, all, named};
 use crate::open_store::{existing_store, open_store, store_if_any};
 use crate::output::{Kept, Output};
 use crate::render::Rendered as _;
 use crate::run::{Choice, resolve};
 use crate::stored::Stored;
 use crate::terminal::{note, say, text_options};
-
-/// What the store keeps of a journal.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct About {
-    /// As typed.
-    targets: Vec<String>,
-    /// As typed: a suite, or the path of a plan file.
-    plan: String,
-    /// Memory of the storage, bytes; `None` where nobody gave it.
-    storage_ram_bytes: Option<u64>,
-}
 
 pub(crate) fn journal(args: &JournalArgs) -> anyhow::Result<Exit> {
     match &args.verb {
@@ -90,57 +79,6 @@ pub(crate) fn journal(args: &JournalArgs) -> anyhow::Result<Exit> {
         }
     }
     Ok(Exit::Done)
-}
-
-fn all(store: &Store) -> anyhow::Result<Vec<(String, About)>> {
-    let read = |(name, body): (String, String)| {
-        let about =
-            serde_json::from_str(&body).with_context(|| format!("cannot read the journal `{name}`"))?;
-        Ok((name, about))
-    };
-    store.journals()?.into_iter().map(read).collect()
-}
-
-fn named(store: &Store, name: Option<&str>) -> anyhow::Result<(String, About)> {
-    let known = all(store)?;
-    match name {
-        Some(name) => known
-            .into_iter()
-            .find(|(known, _)| known == name)
-            .with_context(|| format!("there is no journal `{name}`; assay journal list names them")),
-        None => known
-            .into_iter()
-            .next_back()
-            .context("there is no journal yet; assay journal new NAME TARGET PLAN begins one"),
-    }
-}
-
-/// Returns the journal of a run: the named one, else the newest of its plan and targets.
-pub(crate) fn of_run(
-    store: &Store,
-    name: Option<&str>,
-    plan: &str,
-    targets: &[String],
-) -> anyhow::Result<String> {
-    let fits = |about: &About| about.plan == plan && about.targets == targets;
-    if let Some(name) = name {
-        let (name, about) = named(store, Some(name))?;
-        if !fits(&about) {
-            bail!(
-                "the journal `{name}` measures {} on {}; steps with another plan or target do not compare",
-                about.plan,
-                about.targets.join(", ")
-            );
-        }
-        return Ok(name);
-    }
-    let found = all(store)?.into_iter().rfind(|(_, about)| fits(about));
-    found.map(|(name, _)| name).with_context(|| {
-        format!(
-            "no journal has this plan and target; assay journal new NAME {} {plan} begins one",
-            targets.join(" ")
-        )
-    })
 }
 
 /// Runs of one step in a row.

@@ -21,6 +21,7 @@ mod export;
 mod foreign;
 mod group;
 mod journal;
+mod journals;
 mod keep;
 mod look;
 mod open_store;
@@ -34,6 +35,7 @@ mod published;
 mod render;
 mod run;
 mod run_file;
+mod run_targets;
 mod runs;
 mod scale;
 mod secret;
@@ -87,7 +89,7 @@ fn parsed(typed: &[String]) -> Cli {
 
 fn verb(verb: &Verb) -> anyhow::Result<Exit> {
     match verb {
-        Verb::Run(args) => run::run(args),
+        Verb::Run(args) => group::start(args),
         Verb::Curve(args) => curve::curve(args),
         Verb::ProbeCache(args) => probe_cache::probe_cache(args),
         Verb::Suites(args) => suites::suites(args),

@@ -30,13 +30,13 @@ use crate::ceiling::null_ceilings;
 use crate::diagnose::{Budget, Chooser};
 use crate::exit::{Exit, Failed};
 use crate::foreign::ForeignOrder;
-use crate::group::is_group;
 use crate::keep::Keeper;
 use crate::look::looks_like_target;
 use crate::open_store::open_store;
 use crate::output::{Kept, Output};
 use crate::progress::Progress;
 use crate::render::{Page, Rendered as _};
+use crate::run_targets::run_targets;
 use crate::signals::{Stage, enter, stop_on_signals, terminal_is_closed};
 use crate::stored::judged;
 use crate::suites::{is_plan, plan_file};
@@ -45,10 +45,6 @@ use crate::terminal::{error_options, note, say};
 use crate::truth;
 
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
-    check_order(args)?;
-    if is_group(args) {
-        return crate::group::run(args);
-    }
     let ForeignOrder { imported, targets } = crate::foreign::order(args)?;
     let order = Order {
         plan: plan(args, &args.plan, imported.as_ref())?,
@@ -139,7 +135,7 @@ pub(crate) fn journal_of(
     store: &Store,
 ) -> anyhow::Result<Option<JournalStep>> {
     let Some(change) = &args.step else { return Ok(None) };
-    let journal = crate::journal::of_run(store, args.journal.as_deref(), &args.plan, targets)?;
+    let journal = crate::journals::of_run(store, args.journal.as_deref(), &args.plan, targets)?;
     Ok(Some(JournalStep { journal, change: change.trim().to_owned() }))
 }
 
@@ -305,7 +301,7 @@ pub(crate) fn plan(args: &RunArgs, name: &str, imported: Option<&ImportedPlan>) 
 }
 
 /// The plan comes first: a target in its place, or no target at all, is answered with the command that was meant.
-fn check_order(args: &RunArgs) -> anyhow::Result<()> {
+pub(crate) fn check_order(args: &RunArgs) -> anyhow::Result<()> {
     let plan_first = args.targets.iter().find(|word| is_plan(word)).filter(|_| !is_plan(&args.plan));
     match (plan_first, args.targets.first()) {
         (Some(plan), _) => {
@@ -459,12 +455,6 @@ fn prepare(
         PrepareError::Interrupted { .. } => Failed::new(Exit::Interrupted, error).into(),
         error => Failed::new(Exit::Errors, error).into(),
     })
-}
-
-/// Prepared targets as the engine takes them.
-pub(crate) fn run_targets(prepared: &PreparedTargets) -> RunTargets {
-    let (io, memory_bytes) = (prepared.io, prepared.memory_bytes);
-    RunTargets { members: prepared.members(), facts: prepared.facts(), io, memory_bytes }
 }
 
 fn header(store: &Store, plan: Plan, targets: &PreparedTargets) -> anyhow::Result<RunHeader> {

@@ -10,6 +10,7 @@ use crate::host::{HostFacts, HostSample, TargetFacts};
 use crate::latency::Latency;
 use crate::setting::RunSetting;
 use crate::stats::Interval;
+use crate::step_id::StepId;
 
 /// An event with its time. Its JSON begins with the [version](crate::EVENT_VERSION) of its form.
 #[derive(Debug, Clone, PartialEq)]
@@ -118,15 +119,6 @@ pub struct Imported {
     /// True if its intervals are a series of the tool, not one sum over the window.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub has_series: bool,
-}
-
-/// A step of a plan, by position.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct StepId {
-    /// Index of the test in the plan.
-    pub test: u32,
-    /// Index of the step in the test.
-    pub step: u32,
 }
 
 /// The phases of a step.

@@ -17,13 +17,14 @@ mod nfs;
 mod path;
 mod setting;
 mod stats;
+mod step_id;
 mod version;
 
 pub use connection::{Agreed, LunFacts, PathFacts, PingFacts, TcpPathFacts};
 pub use diagnosis::{DiagnosisFacts, Experiment};
 pub use event::{
     Event, Failure, FlushEnd, Imported, JobEnd, Mismatch, Outcome, PathEnd, Phase, PlacementReason, RunEvent,
-    RunHeader, Stamp, StatedMemory, StepCpu, StepEnd, StepId, StepReason, Warning, WorkerPlacement,
+    RunHeader, Stamp, StatedMemory, StepCpu, StepEnd, StepReason, Warning, WorkerPlacement,
 };
 pub use gap::{Gap, GapKind, GapPlace, StepTimes};
 pub use host::{
@@ -39,4 +40,5 @@ pub use path::{
 };
 pub use setting::{JournalStep, NullCeiling, Price, Repetition, RunSetting};
 pub use stats::{AccessStats, Interval, OpStats, TurnStats};
+pub use step_id::StepId;
 pub use version::EVENT_VERSION;

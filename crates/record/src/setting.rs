@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::StepId;
+use crate::step_id::StepId;
 
 /// Codes of currencies have three letters; words like `dollars` are longer.
 const CURRENCY_CHARS_MAX: usize = 8;
