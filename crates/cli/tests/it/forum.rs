@@ -232,12 +232,15 @@ fn block_sizes_are_swept_and_drawn_in_one_file_without_script() {
 }
 
 #[test]
-fn the_report_has_iops_and_latency_over_time_and_the_distribution() {
+fn the_report_of_a_short_run_has_bars_and_the_distribution_and_no_lines_of_few_points() {
     let story = Story::new();
     forum(&story, "vmware", &["--only", "RealLife", "-o", "r.html", "--set", "run=2s"]);
     let page = String::from_utf8(story.read("r.html")).unwrap();
     check_self_contained(&page);
-    assert_eq!(page.matches("<svg").count(), 3);
+    for chart in ["IOPS", "MiB/s", "p99 latency", "Latency distribution"] {
+        assert!(page.contains(&format!("role=\"img\" aria-label=\"{chart}")), "{chart}");
+    }
+    assert_eq!(page.matches("<svg").count(), 4);
     for words in ["RealLife-60%Rand-65%Read", "IOPS", "p99.9", "Seed"] {
         assert!(page.contains(words), "{words}");
     }
