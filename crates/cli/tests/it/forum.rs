@@ -191,7 +191,13 @@ fn the_modern_suite_keeps_the_queue_full() {
     for test in tests(&document) {
         check_test(test);
         // Filling buffers takes time in which a slot is empty, and more of it without full optimisation.
-        let least = if cfg!(debug_assertions) { 58.0 } else { 63.5 };
+        // A host whose CPUs others use refills late too, and a finding says so.
+        let is_disturbed = ["busy-host", "steal", "late-timers"].iter().any(|id| rules(&document).contains(id));
+        let least = match (is_disturbed, cfg!(debug_assertions)) {
+            (true, _) => 32.0,
+            (false, true) => 58.0,
+            (false, false) => 63.5,
+        };
         assert!(number(test, "/outstanding_effective") >= least, "{test:#}");
     }
 }
