@@ -192,7 +192,8 @@ fn the_modern_suite_keeps_the_queue_full() {
         check_test(test);
         // Filling buffers takes time in which a slot is empty, and more of it without full optimisation.
         // A host whose CPUs others use refills late too, and a finding says so.
-        let is_disturbed = ["busy-host", "steal", "late-timers"].iter().any(|id| rules(&document).contains(id));
+        let is_disturbed =
+            ["busy-host", "steal", "late-timers"].iter().any(|id| rules(&document).contains(id));
         let least = match (is_disturbed, cfg!(debug_assertions)) {
             (true, _) => 32.0,
             (false, true) => 58.0,

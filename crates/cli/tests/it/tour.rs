@@ -49,7 +49,8 @@ fn shape(line: &str) -> String {
             is_outside
         })
         .collect();
-    let words = text.split_whitespace().map(|word| {
+    // Errors have a column where the numbers leave room for it.
+    let words = text.split_whitespace().filter(|word| *word != "±%").map(|word| {
         let is_run = word.len() >= 11
             && word.as_bytes()[6] == b'-'
             && word.as_bytes()[..6].iter().all(u8::is_ascii_digit);
@@ -73,6 +74,7 @@ fn is_finding(line: &str) -> bool {
         || line.contains("remark")
         || line.starts_with("No warnings")
         || line.starts_with("VERDICT")
+        || line.starts_with("Tester:")
 }
 
 /// Runs a command as a shell in an empty home would.
