@@ -130,7 +130,7 @@ fn what_the_server_does_not_allow_is_said_before_anything_is_done() {
     assert!(reported.err.contains("does not fit"), "{}", reported.err);
     assert_eq!(std::fs::read_dir(server.file("rw")).unwrap().count(), 0, "refusals leave nothing");
     story.assay(&["run", "write.toml", &at(&server, "/rw/t.dat", ""), "--size", "1MiB"]).ends(DONE);
-    refused("write.toml", at(&server, "/rw/t.dat", "&uid=4711"), &["denies uid 4711 write access"]);
+    refused("write.toml", at(&server, "/rw/t.dat", "&uid=4711"), &["denies uid 4711 gid 0 write access"]);
 }
 
 #[test]
@@ -511,7 +511,7 @@ fn a_silent_port_mapper_is_named_and_asked_once() {
     let _ports = [server.port, server.mount_port].map(at);
     let Some(asked) = mapper_of_one_word(&host, server.mount_port) else { return };
     let reported = story.assay(&["check", &format!("nfs://{host}:{}/rw", server.port)]).ends(BAD_INPUT);
-    let says = format!("port mapper of {host} does not answer; give port= and mountport=");
+    let says = format!("port mapper of {host} does not respond; add port= and mountport=");
     let reported = reported.says(&[says.as_str()]);
     assert_eq!(asked.load(Ordering::SeqCst), 1, "{}", reported.err);
 
