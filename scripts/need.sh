@@ -8,7 +8,7 @@ set -u
 package_of() {
     case $1 in
         losetup | mount | umount) echo mount ;;
-        chrt | taskset | unshare | wipefs | mkswap | swapon | partx | addpart | blockdev) echo util-linux ;;
+        chrt | fsfreeze | taskset | unshare | wipefs | mkswap | swapon | partx | addpart | blockdev) echo util-linux ;;
         mkfs.minix | mkfs.bfs | mkfs.cramfs) echo util-linux ;;
         sfdisk) echo fdisk ;;
         mkfs.ext4) echo e2fsprogs ;;
