@@ -1,7 +1,7 @@
 //! Odds: likelihoods of what was measured, hypothesis by hypothesis, and what an experiment is expected to tell.
 //!
 //! A hypothesis in one of its forms gives a log-normal density to each quantity, as wide as its range and the error of
-//! the measurement together. 3 % of the probability goes to the usual range instead: no table of ranges is
+//! the measurement together. A little of the probability goes to the usual range instead: no table of ranges is
 //! complete, and one odd number must not decide. Quantities of one load depend on each other; the exponent
 //! [`CAUTION`] takes that into account, fitted to the tuning half of the planted set-ups.
 
@@ -11,8 +11,6 @@ use super::hypotheses::ALL;
 use super::{Cause, Hypothesis, Observation, Quantity, Setting};
 use assay_record::Experiment;
 
-/// Share of the probability that a hypothesis leaves to numbers outside its ranges.
-const OUTSIDE: f64 = 0.03;
 /// Exponent on every likelihood.
 const CAUTION: f64 = 0.85;
 /// Points of the grid on which expected information is computed, and its ends as logarithms.
@@ -130,7 +128,10 @@ pub(crate) fn density(quantity: Quantity, expected: Option<super::Range>, log: f
     // A floor for what nobody expects.
     let floor = 1e-4;
     match expected {
-        Some(range) => (1.0 - OUTSIDE) * normal(range) + OUTSIDE * usual + floor,
+        Some(range) => {
+            let outside = quantity.outside();
+            (1.0 - outside) * normal(range) + outside * usual + floor
+        }
         None => usual + floor,
     }
 }
