@@ -1,14 +1,14 @@
-//! When the next I/O is due: a pure function of the clock, so that tests need none.
+//! Computes when the next I/O is due: a pure function of the time, so that tests need no clock.
 
 use assay_spec::{Arrivals, Pacing};
 
 use crate::rng::Rng;
 
-/// How far a throttled load may fall behind its own schedule and still catch up, ns: enough to even out a late
+/// How far a throttled load may fall behind its schedule and still catch up, ns: enough to compensate for a late
 /// wake-up, too little to turn a stall into a burst.
 const CATCH_UP_NS: u64 = 10_000_000;
 
-/// When one worker's next I/O is due.
+/// Schedule of one worker's I/Os.
 #[derive(Debug)]
 pub(crate) enum Pacer {
     /// At once.
@@ -20,10 +20,10 @@ pub(crate) enum Pacer {
 }
 
 impl Pacer {
-    /// The share of worker `index` of `count` in a job's rate, starting at `start_ns`.
+    /// Returns the schedule of worker `index` of `count`: its share of the job's rate, starting at `start_ns`.
     pub(crate) fn new(pacing: Pacing, index: u32, count: u32, start_ns: u64, seed: u64) -> Self {
         let gap = |rate: assay_spec::units::PerSecond| 1e9 * f64::from(count) / rate.0;
-        // Workers take turns: the first I/O of each is shifted by its share of the gap.
+        // Workers are staggered: the first I/O of each is shifted by its share of the gap.
         let first = |gap_ns: f64| start_ns as f64 + gap_ns * f64::from(index) / f64::from(count);
         match pacing {
             Pacing::Closed => Self::Closed,
@@ -39,7 +39,7 @@ impl Pacer {
         }
     }
 
-    /// When the next I/O is due, ns; `None`: at once.
+    /// Returns the time at which the next I/O is due, ns; `None` for at once.
     #[inline]
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a time below 2^63 ns")]
     pub(crate) fn due_ns(&self) -> Option<u64> {
@@ -49,7 +49,7 @@ impl Pacer {
         }
     }
 
-    /// Takes the I/O that is due: the next one's time follows.
+    /// Consumes the due I/O and schedules the next one.
     #[inline]
     pub(crate) fn take(&mut self, now_ns: u64) {
         match self {
@@ -66,7 +66,8 @@ impl Pacer {
         }
     }
 
-    /// How many I/Os more are due before `end_ns`; only an open loop owes any. Of random arrivals the expected number.
+    /// Returns the number of further I/Os due before `end_ns`; 0 except in an open loop. With random arrivals, the
+    /// expected number.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count of I/Os")]
     pub(crate) fn owed_before(&self, end_ns: u64) -> u64 {
         match self {
@@ -82,7 +83,7 @@ impl Pacer {
     }
 }
 
-/// An exponential gap with this mean, by inversion: -mean ln(u), u in (0, 1].
+/// Returns an exponential gap with this mean, by inversion: -mean ln(u), u in (0, 1].
 fn exponential(rng: &mut Rng, mean: f64) -> f64 {
     -mean * rng.unit().ln()
 }
@@ -143,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn an_open_loop_owes_what_it_could_not_issue() {
+    fn an_open_loop_counts_due_ios_that_were_not_issued() {
         let pacing = Pacing::Open { rate: PerSecond(1000.0), arrivals: Arrivals::Constant };
         assert_eq!(Pacer::new(pacing, 0, 1, 0, 1).owed_before(1_000_000_000), 1000);
         assert_eq!(Pacer::new(Pacing::Closed, 0, 1, 0, 1).owed_before(1_000_000_000), 0);
