@@ -1,6 +1,6 @@
 //! Files of other tools: job files, command lines, configurations, results.
 //!
-//! Besides not panicking: a plan that an importer writes is TOML, and a result that it accepts gives
+//! The property besides not panicking: a plan that an importer writes is valid TOML, and a result that it accepts gives
 //! events that have a JSON form.
 
 use assay_interop::fio::{self, Surroundings};
@@ -11,7 +11,7 @@ use assay_spec::PlanFile;
 fn each_strictness(import: impl Fn(&ImportOptions) -> Result<ImportedPlan, ImportError>) {
     for strictness in [Strictness::Strict, Strictness::Lenient] {
         let Ok(imported) = import(&ImportOptions { targets_given: Some(1), strictness }) else { continue };
-        // A plan may refuse a value, such as a size of 0; it is TOML all the same.
+        // A plan may refuse a value, such as a size of 0; it is still TOML.
         if let Err(error) = PlanFile::parse("imported", &imported.plan) {
             let read = toml::from_str::<toml::Table>(&imported.plan);
             assert!(read.is_ok(), "{error}: {:?}\n{}", read.err(), imported.plan);
@@ -26,7 +26,7 @@ pub(crate) fn icf(bytes: &[u8]) {
     each_strictness(|options| icf::import("fuzz", &text, options));
 }
 
-/// A file may include itself.
+/// Parses a job file that may include itself.
 pub(crate) fn fio_job(bytes: &[u8]) {
     let Ok(text) = decode("fuzz", bytes) else { return };
     let _ = fio::is_job_file(&text);
@@ -51,7 +51,7 @@ fn result(imported: Result<ImportedResult, ImportError>) {
     for event in &events {
         serde_json::to_string(event).expect("an event has a JSON form");
     }
-    // What was imported can be given to the other tools.
+    // An imported run can be exported to the other tools.
     for text in [fio_json::export(&header, &events), iometer_csv::export(&header, &events)] {
         assert!(!text.contains("NaN"), "{text}");
     }
