@@ -134,7 +134,7 @@ mod tests {
 
     /// Executed by the test below in the processes that it starts.
     #[test]
-    #[ignore = "run by a_skip_is_noted_outside_ci_and_fails_in_it"]
+    #[ignore = "run by a_skip_is_recorded_outside_ci_and_fails_in_it"]
     fn one_that_needs_what_nobody_has() {
         let _ = super::programs(&["no-such-program", "sh"]);
     }
