@@ -32,7 +32,7 @@ pub fn report(header: &RunHeader, summary: &RunSummary, findings: &[Finding], me
     let disturbed = assay_analysis::disturbed_steps(findings);
     page.push_str(&first::screen(header, summary, findings, &disturbed, meta));
     page.push_str("<h2>All tests</h2>\n");
-    page.push_str(&tables::summary(summary));
+    page.push_str(&tables::summary(header, summary));
     page.push_str(&findings_list(findings));
     if let Some(judgement) = meta.judgement {
         page.push_str(&crate::expected::html(judgement));
