@@ -142,6 +142,7 @@ pub(crate) fn nfs(bytes: &[u8]) {
         host: "127.0.0.1".into(),
         port: Some(server.port),
         mount_port: Some(server.port),
+        mapper_port: server.port,
         credentials: credentials.clone(),
         patience: Duration::from_millis(80),
     };

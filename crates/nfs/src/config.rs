@@ -15,6 +15,8 @@ pub struct ServerConfig {
     pub port: Option<u16>,
     /// Port of MOUNT; `None`: the port mapper is asked, and the port of NFS tried where there is none.
     pub mount_port: Option<u16>,
+    /// Port of the port mapper: [`portmap::PORT`](crate::portmap::PORT) on every real server.
+    pub mapper_port: u16,
     /// Who we are.
     pub credentials: Credentials,
     /// Longest wait for a connection, and for each answer.

@@ -46,7 +46,7 @@ impl Server {
         let mut is_mapper_silent = false;
         let port = match config.port {
             Some(port) => port,
-            None => match addresses(&config, portmap::PORT)
+            None => match addresses(&config, config.mapper_port)
                 .and_then(|all| ask_port(&config, &all, nfs3::PROGRAM, nfs3::VERSION))
             {
                 Ok(Some(port)) => port,
@@ -58,6 +58,8 @@ impl Server {
                         next,
                     });
                 }
+                // It is there and its answer makes no sense: a guess would fail with a message about something else.
+                Err(error @ CallError::Answer { .. }) => return Err(error),
                 // Servers without a port mapper listen on the known port.
                 Err(error) => {
                     is_mapper_silent = error.is_silence();
@@ -116,12 +118,14 @@ impl Server {
             None if self.is_mapper_silent => return Ok(guess),
             None => {}
         }
-        match ask_port(&self.config, &[self.beside(portmap::PORT)], mount::PROGRAM, mount::VERSION) {
+        match ask_port(&self.config, &[self.beside(self.config.mapper_port)], mount::PROGRAM, mount::VERSION)
+        {
             Ok(Some(port)) => Ok(port),
             Ok(None) => {
                 let (host, next) = (self.config.host.clone(), "give its port: mountport=PORT");
                 Err(CallError::NotServed { host, what: "MOUNT version 3 over TCP", next })
             }
+            Err(error @ CallError::Answer { .. }) => Err(error),
             Err(error) => {
                 self.is_mapper_silent = error.is_silence();
                 Ok(guess)

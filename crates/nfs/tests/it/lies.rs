@@ -7,7 +7,7 @@ use assay_nfs::nfs3::{Handle, Stable};
 use assay_nfs::rpc::Credentials;
 use assay_nfs::{CallError, File, FileConfig, Kind, Server, ServerConfig, Timeouts};
 use assay_testkit::lying::Kept;
-use assay_testkit::lying::nfs::{EXPORT, LyingNfs};
+use assay_testkit::lying::nfs::{EXPORT, LyingNfs, Procedure};
 use assay_testkit::lying::nfs_lies::{LIES, Lie};
 use assay_testkit::lying::story::{Ending, LIMIT, Story, all};
 
@@ -45,12 +45,21 @@ fn credentials() -> Credentials {
     Credentials { machine: "test".into(), uid: 0, gid: 0, groups: Vec::new() }
 }
 
+/// How the client finds NFS and MOUNT.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ports {
+    Given,
+    Mapped,
+}
+
 /// Everything that is asked before a run.
-fn look(port: u16) -> Result<(Server, Handle, Handle), CallError> {
+fn look(port: u16, ports: Ports) -> Result<(Server, Handle, Handle), CallError> {
+    let given = (ports == Ports::Given).then_some(port);
     let mut server = Server::connect(ServerConfig {
         host: "127.0.0.1".into(),
-        port: Some(port),
-        mount_port: Some(port),
+        port: given,
+        mount_port: given,
+        mapper_port: port,
         credentials: credentials(),
         patience: LOOK_LIMIT,
     })?;
@@ -72,7 +81,8 @@ fn look(port: u16) -> Result<(Server, Handle, Handle), CallError> {
 fn story(lie: &'static Lie) -> Ending {
     let server = LyingNfs::start(move |asked, honest| lie.tell(asked, honest));
     let mut ending = Ending::default();
-    let (mut asking, root, handle) = match look(server.port) {
+    let ports = if lie.of == Procedure::GetPort { Ports::Mapped } else { Ports::Given };
+    let (mut asking, root, handle) = match look(server.port, ports) {
         Ok(found) => found,
         Err(error) => {
             ending.errors.push(error.to_string());

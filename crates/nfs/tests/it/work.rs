@@ -13,6 +13,7 @@ pub fn server_config(server: &Ganesha) -> ServerConfig {
         host: "127.0.0.1".into(),
         port: Some(server.port),
         mount_port: Some(server.mount_port),
+        mapper_port: assay_nfs::portmap::PORT,
         credentials: Credentials::of_process(),
         patience: Duration::from_secs(5),
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use assay_nfs::mount::Export;
 use assay_nfs::nfs3::{Attributes, FileKind, FsInfo, FsStat, Handle, Rights};
 use assay_nfs::rpc::Credentials;
-use assay_nfs::{CallError, Server, ServerConfig};
+use assay_nfs::{CallError, Server, ServerConfig, portmap};
 use assay_spec::NfsAddress;
 
 use super::NfsMember;
@@ -128,6 +128,7 @@ fn server_config(address: &NfsAddress) -> ServerConfig {
         host: address.host.clone(),
         port: address.port,
         mount_port: address.mount_port,
+        mapper_port: portmap::PORT,
         credentials: credentials(address),
         patience: PATIENCE.min(Duration::from_secs(address.timeout_s.max(1).into())),
     }

@@ -121,6 +121,11 @@ impl Line {
         Self { stream, stop, is_mute: false }
     }
 
+    /// The port that the client connected to.
+    fn port(&self) -> u16 {
+        self.stream.local_addr().unwrap().port()
+    }
+
     fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::SeqCst)
     }

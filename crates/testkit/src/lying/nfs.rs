@@ -1,4 +1,4 @@
-//! An NFSv3 server with one export in memory, and MOUNT on the same port, which answers as the standard wants it, or as
+//! An NFSv3 server with one export in memory, with MOUNT and a port mapper on the same port, which answers as the standard wants it, or as
 //! a lie does.
 
 use std::collections::BTreeMap;
@@ -133,7 +133,7 @@ struct Shared {
 
 /// A running server. Ends when it is dropped.
 pub struct LyingNfs {
-    /// The port of NFS and MOUNT on loopback.
+    /// The port of NFS, MOUNT and the port mapper on loopback.
     pub port: u16,
     shared: Arc<Shared>,
     _listening: Listening,
@@ -192,7 +192,10 @@ fn serve(line: &mut Line, connection: u32, shared: &Shared) -> Result<(), Over> 
         let procedure = Procedure::of(program, number);
         let count = counted(shared, procedure);
         let asked = Asked { procedure, xid, arguments: head.0, connection, count };
-        let results = answer(procedure, Arguments(head.0), &mut shared.files.lock().unwrap());
+        let results = match procedure {
+            Procedure::GetPort => Message::default().words(&[line.port().into()]),
+            _ => answer(procedure, Arguments(head.0), &mut shared.files.lock().unwrap()),
+        };
         let honest = asked.accepted().raw(&results.0).0;
         for act in (shared.lie)(&asked, honest) {
             line.act(act)?;
@@ -242,7 +245,6 @@ fn answer(procedure: Procedure, mut asked: Arguments<'_>, files: &mut Files) -> 
             false => failed(NOENT, &[]),
         },
         Procedure::Exports => Message::default().words(&[1]).opaque(EXPORT.as_bytes()).words(&[0, 0]),
-        Procedure::GetPort => Message::default().words(&[2049]),
         Procedure::FsStat => {
             let space = good().raw(&post(ROOT, None).0);
             space
@@ -261,7 +263,7 @@ fn answer(procedure: Procedure, mut asked: Arguments<'_>, files: &mut Files) -> 
         }
         Procedure::PathConf => good().raw(&post(ROOT, None).0).words(&[1024, 255, 1, 1, 0, 1]),
         Procedure::Lookup | Procedure::Create | Procedure::Remove => names(procedure, asked, files),
-        Procedure::Other => Message::default(),
+        Procedure::GetPort | Procedure::Other => Message::default(),
         _ => {
             let id = handle(asked.opaque());
             of_file(procedure, id, asked, files)

@@ -6,7 +6,8 @@ use super::nfs::{Asked, HEAD_BYTES, LAST, Message, Procedure, record};
 use super::{Act, Kept};
 use Kept::{Either, Fails, Right, RightAndSaid};
 use Procedure::{
-    Access, Commit, Create, Exports, FsInfo, FsStat, GetAttr, Lookup, Mount, Null, Read, SetAttr, Write,
+    Access, Commit, Create, Exports, FsInfo, FsStat, GetAttr, GetPort, Lookup, Mount, Null, Read, SetAttr,
+    Write,
 };
 
 /// One lie.
@@ -105,7 +106,7 @@ fn other_verifier(mut honest: Vec<u8>, with: u32) -> Vec<Act> {
 }
 
 /// Every lie.
-pub const LIES: &[&[Lie]] = &[RPC, MOUNT, FILES, READ, WRITE];
+pub const LIES: &[&[Lie]] = &[RPC, MAPPER, MOUNT, FILES, READ, WRITE];
 
 const RPC: &[Lie] = &[
     lie("says nothing at all", Procedure::Other, Fails(&["in time"]), |_, _| vec![Act::Mute]),
@@ -210,6 +211,33 @@ const RPC: &[Lie] = &[
     }),
     lie("answers no ping", Null, Either, |_, _| Vec::new()),
     lie("is honest", Null, Right, |_, honest| good(&honest)),
+];
+
+/// What the client says when it found nobody by itself: the port mapper was silent, or the known port is not served.
+const NOT_FOUND: Kept =
+    Fails(&["the port mapper of 127.0.0.1 does not respond", "cannot connect to NFS", "refused to mount"]);
+
+const MAPPER: &[Lie] = &[
+    lie("maps nothing", GetPort, Fails(&["serves no NFS version 3"]), |asked, _| results(asked, &[0])),
+    lie("maps NFS without MOUNT", GetPort, Fails(&["serves no MOUNT version 3"]), |asked, honest| {
+        if asked.count == 1 { good(&honest) } else { results(asked, &[0]) }
+    }),
+    lie("maps a port above 65535", GetPort, Fails(&["is malformed"]), |asked, _| results(asked, &[70_000])),
+    lie("maps no port at all", GetPort, Fails(&["is malformed"]), |asked, _| results(asked, &[])),
+    lie("maps two ports at once", GetPort, Fails(&["is malformed"]), |asked, _| {
+        results(asked, &[2049, 2049])
+    }),
+    lie("maps MOUNT to nonsense", GetPort, Fails(&["is malformed"]), |asked, honest| {
+        if asked.count == 1 { good(&honest) } else { results(asked, &[u32::MAX]) }
+    }),
+    lie("maps a port where nobody listens", GetPort, Fails(&["cannot connect to NFS"]), |asked, _| {
+        results(asked, &[1])
+    }),
+    lie("maps nobody without credentials", GetPort, NOT_FOUND, |asked, _| denied(asked, &[1, 1, 5])),
+    lie("never maps", GetPort, NOT_FOUND, |_, _| vec![Act::Mute]),
+    lie("maps at a byte a second", GetPort, NOT_FOUND, |_, honest| vec![Act::Drip(record(&honest), SECOND)]),
+    lie("hangs up instead of mapping", GetPort, NOT_FOUND, |_, _| vec![Act::HangUp]),
+    lie("maps everything twice", GetPort, Right, |_, honest| vec![Act::Bytes(record(&honest).repeat(2))]),
 ];
 
 const MOUNT: &[Lie] = &[
