@@ -41,6 +41,8 @@ pub struct Collector {
     latest: Option<StepId>,
     warnings: Vec<Warning>,
     outcome: Option<Outcome>,
+    /// Time of the last event, ns since the run began.
+    last_ns: u64,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -112,11 +114,13 @@ impl Collector {
             latest: None,
             warnings: Vec::new(),
             outcome: None,
+            last_ns: 0,
         }
     }
 
     /// Takes in the next event.
     pub fn add(&mut self, event: &Event) {
+        self.last_ns = self.last_ns.max(event.at_ns);
         match &event.what {
             RunEvent::Started(_) => {}
             RunEvent::StepStarted(step) => {
@@ -149,6 +153,7 @@ impl Collector {
             order: self.order.clone(),
             steps_planned: self.header.plan.step_count(),
             warnings: self.warnings.clone(),
+            length_s: self.last_ns as f64 / 1e9,
         }
     }
 

@@ -495,6 +495,7 @@ fn measure(
 ) -> Measured {
     let enough = EnoughSignal::default();
     let collector = RefCell::new(Collector::new(header));
+    let mut steps_ended = 0;
     let mut take = |event: &Event| {
         let mut collector = collector.borrow_mut();
         collector.add(event);
@@ -503,6 +504,7 @@ fn measure(
         }
         progress.event(event, &collector);
         keeper.append(event);
+        keep_digest(&keeper, header, &collector, (event, &mut steps_ended));
     };
     let mut sink = |event: Event| {
         if matches!(event.what, RunEvent::Ended(_)) && terminal_is_closed() {
@@ -535,6 +537,30 @@ fn measure(
     let is_stored = unkept.is_none();
     let failures = failed.into_iter().chain(unkept).map(|error| Failed::new(Exit::Errors, error).into());
     Measured { collector, failures: failures.collect(), is_stored }
+}
+
+/// Keeps the run in short after steps 1, 2, 4, 8 and so on, so that a sweep of a thousand steps is not summarized a
+/// thousand times, and at the end of the run. No load is measured then. Only at the end it is compared with what its
+/// array should do: simulations take CPU time that the next step needs.
+fn keep_digest(keeper: &Keeper, header: &RunHeader, collector: &Collector, at: (&Event, &mut u32)) {
+    let (event, steps_ended) = at;
+    match event.what {
+        RunEvent::StepEnded(_) => {
+            *steps_ended += 1;
+            if steps_ended.is_power_of_two() {
+                let summary = collector.summary();
+                let findings = assay_analysis::findings(header, &summary);
+                keeper.keep_digest(&assay_analysis::digest(header, &summary, &findings, None));
+            }
+        }
+        RunEvent::Ended(_) => {
+            let summary = collector.summary();
+            // An array that is not understood is reported where the result is printed.
+            let (findings, judgement) = judged(header, &summary).unwrap_or_default();
+            keeper.keep_digest(&assay_analysis::digest(header, &summary, &findings, judgement.as_ref()));
+        }
+        _ => {}
+    }
 }
 
 /// Whether the step that an interval is of knows what its plan wants to know.
