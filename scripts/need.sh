@@ -32,6 +32,7 @@ package_of() {
         tgtd | tgtadm) echo tgt ;;
         ip | tc) echo iproute2 ;;
         ganesha.nfsd) echo nfs-ganesha nfs-ganesha-vfs ;;
+        iostat) echo sysstat ;;
         iscsi-inq) echo libiscsi-bin ;;
         git | fio | g++ | istgt | rpcbind | parted | genisoimage) echo "$1" ;;
         *) echo "" ;;

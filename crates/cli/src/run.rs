@@ -36,6 +36,7 @@ use crate::open_store::open_store;
 use crate::output::{Kept, Output};
 use crate::progress::Progress;
 use crate::render::{Page, Rendered as _};
+use crate::rounds::{Rounds, has_rounds};
 use crate::run_targets::run_targets;
 use crate::signals::{Stage, enter, stop_on_signals, terminal_is_closed};
 use crate::stored::judged;
@@ -46,8 +47,15 @@ use crate::truth;
 
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     let ForeignOrder { imported, targets } = crate::foreign::order(args)?;
+    let written = Written::of(args, imported.as_ref())?;
+    let search = written.file.search(&written.overrides)?;
+    // A plan that cannot be resolved is refused before anything else happens.
+    let plan = match &search {
+        Some(search) => search.clone(),
+        None => written.file.resolve(&written.overrides)?,
+    };
     let order = Order {
-        plan: plan(args, &args.plan, imported.as_ref())?,
+        plan,
         targets: &targets,
         label: args.label.as_deref(),
         note: args.note.as_deref(),
@@ -66,8 +74,18 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
         journal: journal_of(args, &targets, &store)?,
         ..RunSetting::default()
     };
-    let order = Order { array, setting, ..order };
-    let done = execute(order, &args.io, &store, &stop_on_signals()?)?;
+    let stop = stop_on_signals()?;
+    let mut order = Order { array, setting, ..order };
+    if search.is_some() {
+        let Some(found) = crate::maxima::find(of_search(&order), &args.io, &store, &stop)? else {
+            return Ok(Exit::Interrupted);
+        };
+        let mut overrides = written.overrides;
+        overrides.maxima = found.maxima;
+        order.plan = written.file.resolve(&overrides)?;
+        order.plan.notes.push(found.says);
+    }
+    let done = execute(order, &args.io, &store, &stop)?;
     let telling =
         Telling { note: args.note.as_deref(), form: args.view.form(), options: args.view.options() };
     let printed = tell(telling, &done, output.as_ref());
@@ -75,6 +93,35 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
         offer_diagnosis(args, &done);
     }
     done.end(printed)
+}
+
+/// The order of the run before a run, on the same targets.
+fn of_search<'o>(order: &Order<'o>) -> Order<'o> {
+    Order {
+        plan: order.plan.clone(),
+        targets: order.targets,
+        label: None,
+        note: Some(crate::maxima::SEARCH_NOTE),
+        array: order.array.clone(),
+        stated: order.stated,
+        too_small: order.too_small,
+        diagnosis: None,
+        setting: RunSetting::default(),
+        turn: None,
+    }
+}
+
+/// A plan as it is written, and what the command line changes in it.
+struct Written {
+    file: PlanFile,
+    overrides: Overrides,
+}
+
+impl Written {
+    fn of(args: &RunArgs, imported: Option<&ImportedPlan>) -> anyhow::Result<Self> {
+        let choice = choice(args, imported);
+        Ok(Self { file: file(&args.plan, &choice)?, overrides: overrides(&choice)? })
+    }
 }
 
 /// A size on the command line is binding; the default of a suite gives way to a smaller target.
@@ -284,8 +331,12 @@ fn simulated_arrays(addresses: &[Address]) -> anyhow::Result<SimulatedArrays> {
 
 /// Returns the plan of that name with everything that the command line changes in it.
 pub(crate) fn plan(args: &RunArgs, name: &str, imported: Option<&ImportedPlan>) -> anyhow::Result<Plan> {
+    resolve(name, &choice(args, imported))
+}
+
+fn choice<'c>(args: &'c RunArgs, imported: Option<&'c ImportedPlan>) -> Choice<'c> {
     let pace = if args.quick { StepLength::Quick } else { StepLength::AsWritten };
-    let choice = Choice {
+    Choice {
         set: &args.choice.set,
         rate: args.rate,
         only: &args.choice.only,
@@ -296,8 +347,7 @@ pub(crate) fn plan(args: &RunArgs, name: &str, imported: Option<&ImportedPlan>) 
         until: args.until,
         at_most: args.at_most,
         precondition: args.precondition.as_deref(),
-    };
-    resolve(name, &choice)
+    }
 }
 
 /// The plan comes first: a target in its place, or no target at all, is answered with the command that was meant.
@@ -345,11 +395,14 @@ pub(crate) enum StepLength {
 
 /// Returns the plan or suite of that name, with the changes of the command line.
 pub(crate) fn resolve(name: &str, choice: &Choice<'_>) -> anyhow::Result<Plan> {
-    let file = match choice.imported {
-        Some(imported) => PlanFile::parse(name, &imported.plan)?,
-        None => plan_file(name)?,
-    };
-    Ok(file.resolve(&overrides(choice)?)?)
+    Ok(file(name, choice)?.resolve(&overrides(choice)?)?)
+}
+
+fn file(name: &str, choice: &Choice<'_>) -> anyhow::Result<PlanFile> {
+    match choice.imported {
+        Some(imported) => Ok(PlanFile::parse(name, &imported.plan)?),
+        None => plan_file(name),
+    }
 }
 
 /// Returns the changes of the command line as a plan takes them.
@@ -518,15 +571,14 @@ fn measure(
     let cpus = io.cpus.as_ref().map(|cpus| cpus.0.clone()).unwrap_or_default();
     let enough = enough.clone();
     let mut chooser = Chooser::new(header, &collector, stop.clone());
+    let mut rounds = Rounds::new(&header.plan, &collector);
+    let mut next = || if header.diagnosis.is_some() { chooser.next() } else { rounds.next() };
+    let is_chosen = header.diagnosis.is_some() || has_rounds(&header.plan);
     let request = RunRequest { header: header.clone(), targets: ready, warnings, stop, enough, cpus };
     // Only runs that simulate pay for the choice between the two in every call.
-    let result = match (has_simulated, header.diagnosis.is_some()) {
-        (true, true) => {
-            assay_engine::run_ordered(request, &|r| simulated.open(r), &mut || chooser.next(), &mut sink)
-        }
-        (false, true) => {
-            assay_engine::run_ordered(request, &assay_target::open, &mut || chooser.next(), &mut sink)
-        }
+    let result = match (has_simulated, is_chosen) {
+        (true, true) => assay_engine::run_ordered(request, &|r| simulated.open(r), &mut next, &mut sink),
+        (false, true) => assay_engine::run_ordered(request, &assay_target::open, &mut next, &mut sink),
         (true, false) => assay_engine::run_with(request, &|r| simulated.open(r), &mut sink),
         (false, false) => assay_engine::run(request, &mut sink),
     };

@@ -26,6 +26,7 @@ mod options;
 pub mod prediction;
 pub mod reading;
 pub mod repeats;
+mod rounds;
 pub mod scale;
 pub mod series;
 pub mod sizing;

@@ -33,6 +33,7 @@ mod loop_device;
 mod lost_store;
 mod outputs;
 mod probe_cache;
+mod real_tools;
 mod releases;
 mod secrets;
 mod side_by_side;
