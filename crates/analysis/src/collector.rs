@@ -86,6 +86,8 @@ struct HostState {
     late_ns: f64,
     late_max_ns: u64,
     disks: BTreeMap<String, DiskState>,
+    /// Bytes of each interface in both directions, of the samples that lie wholly in the measured window.
+    link_bytes: BTreeMap<String, u64>,
     tcp: Vec<TcpSummary>,
     /// Of the samples that touch the measured window: an error in its first or last second must not be lost.
     links: Vec<LinkSample>,
@@ -355,6 +357,10 @@ impl HostState {
             sum.queued_ms = before.zip(disk.queued_ms).map(|(before, now)| before + now);
             sum.samples += 1;
         }
+        for link in &sample.links {
+            let bytes = link.counters.rx_bytes + link.counters.tx_bytes;
+            *self.link_bytes.entry(link.interface.clone()).or_default() += bytes;
+        }
     }
 
     fn add_links(&mut self, sample: &HostSample) {
@@ -542,6 +548,7 @@ fn host_view(state: &StepState) -> HostView {
         timer_late_mean_ns: host.late_ns / (host.length_ns as f64).max(1.0),
         timer_late_max_ns: host.late_max_ns,
         disks: disks.collect(),
+        link_bytes: host.link_bytes.clone(),
         tester_bytes: (!has_gaps).then(|| state.series.bytes_between(first - measure, last - measure)),
     }
 }

@@ -72,8 +72,7 @@ fn side(store: &anyhow::Result<Store>, typed: &str) -> anyhow::Result<Side> {
     }
     let name = match (label, &readings[..]) {
         (Some(label), _) => label,
-        (None, [one]) => one.id.clone(),
-        (None, _) => typed.to_owned(),
+        (None, readings) => name_of(readings),
     };
     Ok(Side { name, readings })
 }
@@ -109,12 +108,20 @@ pub(crate) fn stored_repetitions(store: &Store, sides: &[Side]) -> anyhow::Resul
     Ok(groups.into_iter().map(read).filter(|side| side.readings.len() > 1).collect())
 }
 
+/// Returns a name for repetitions that share no label; a list of many ids is longer than what is said of them.
+fn name_of(readings: &[ResultSet]) -> String {
+    match readings {
+        [first, .., _] if readings.len() > 2 => format!("{} and {} more", first.id, readings.len() - 1),
+        _ => readings.iter().map(|r| r.id.as_str()).collect::<Vec<_>>().join(","),
+    }
+}
+
 /// Names sides by their ids if they share a name.
 fn with_distinct_names(mut sides: Vec<Side>) -> Vec<Side> {
     let names: Vec<String> = sides.iter().map(|s| s.name.clone()).collect();
     for side in &mut sides {
         if names.iter().filter(|name| **name == side.name).count() > 1 {
-            side.name = side.readings.iter().map(|r| r.id.as_str()).collect::<Vec<_>>().join(",");
+            side.name = name_of(&side.readings);
         }
     }
     sides

@@ -47,6 +47,15 @@ pub fn run_with<T: Target>(
 }
 
 /// Returns every step of a plan, in its order.
+/// Time between two samples of the host: a second, or less where the shortest window would have none that lies wholly
+/// in it.
+fn sample_period(plan: &Plan) -> Duration {
+    const SAMPLES: u64 = 5;
+    let windows = plan.tests.iter().flat_map(|test| &test.steps).map(|step| step.stop.time.0);
+    let shortest = windows.filter(|ns| *ns > 0).min().unwrap_or(u64::MAX);
+    Duration::from_nanos(shortest / SAMPLES).clamp(Duration::from_millis(200), Duration::from_secs(1))
+}
+
 fn steps(plan: &Plan) -> VecDeque<StepId> {
     let mut ids = VecDeque::new();
     for (test, of) in (0..).zip(&plan.tests) {
@@ -65,7 +74,7 @@ pub fn run_ordered<T: Target>(
 ) -> Result<Outcome, RunError> {
     let clock = Clock::start();
     let plan = request.header.plan.clone();
-    let sampler = Sampler::start(request.targets.watched(), clock.epoch(), Duration::from_secs(1));
+    let sampler = Sampler::start(request.targets.watched(), clock.epoch(), sample_period(&plan));
     let mut emitter = Emitter::new(clock, sink, sampler);
     emitter.emit(RunEvent::Started(Box::new(request.header)))?;
     for warning in request.warnings {

@@ -37,7 +37,7 @@ pub fn report(header: &RunHeader, summary: &RunSummary, findings: &[Finding], me
     page.push_str(&first::screen(header, summary, findings, &disturbed, meta));
     page.push_str(&meta.baseline.map_or_else(String::new, crate::held::html));
     page.push_str("<h2>All tests</h2>\n");
-    page.push_str(&tables::summary(summary));
+    page.push_str(&tables::summary(header, summary));
     page.push_str(&findings_list(findings));
     if let Some(judgement) = meta.judgement {
         page.push_str(&crate::expected::html(judgement));

@@ -39,27 +39,25 @@ pub fn table_with(
         Some(block) => text.push_str(&format!("{}\n{block}", table())),
         None => text.push_str(&table()),
     }
-    text.push_str(&network_text(header, summary, options));
-    text.push_str(&crate::conduct::steady_text(summary, options.prose()));
-    text.push_str(&crate::conduct::tester_text(header, summary, options.prose()));
+    // The answer comes first: right after the numbers, before how they were made and what puts them in doubt.
+    text.push_str(&judgement.map_or_else(String::new, |j| match options.detail {
+        Detail::Full => crate::expected::text(j, options.prose()),
+        Detail::Brief => crate::expected::brief(j, options.prose()),
+    }));
+    text.push_str(&limits_text(header, summary, judgement, options));
     text.push_str(&crate::diagnosis::text(header, summary, options).unwrap_or_default());
     text.push_str(&crate::cache_probe::text(header, summary, options.width, options.prose()));
     text.push_str(&crate::curve::text(header, summary, options.width, options.prose()));
+    text.push_str(&crate::conduct::steady_text(summary, options.prose()));
+    text.push_str(&network_text(header, summary, options));
+    text.push_str(&crate::conduct::tester_text(header, summary, options.prose()));
     match options.detail {
         Detail::Full => {
             text.push_str(&self::findings(findings, options));
-            text.push_str(&judgement.map_or_else(String::new, |j| crate::expected::text(j, options.prose())));
-            text.push_str(&limits_text(header, summary, judgement, options));
             text.push_str(&queue_text(summary, options));
             text.push_str(&notes_text(header, summary, options));
         }
-        Detail::Brief => {
-            text.push_str(
-                &judgement.map_or_else(String::new, |j| crate::expected::brief(j, options.prose())),
-            );
-            text.push_str(&limits_text(header, summary, judgement, options));
-            text.push_str(&brief_findings(header, findings, options));
-        }
+        Detail::Brief => text.push_str(&brief_findings(header, findings, options)),
     }
     text
 }

@@ -146,6 +146,18 @@ pub struct Stop {
     pub goal: Option<Goal>,
 }
 
+impl Stop {
+    /// How long a window lasts that ends by a number of bytes or I/Os, and whose plan states no time, at most.
+    pub const TIME_BOUND: Nanos = Nanos::from_secs(24 * 3600);
+
+    /// Whether only a number of bytes or I/Os ends the window: nothing tells beforehand how long it lasts.
+    #[must_use]
+    pub fn is_by_count(&self) -> bool {
+        let has_count = self.bytes.is_some() || self.ops.is_some() || self.spans.is_some();
+        has_count && self.time >= Self::TIME_BOUND
+    }
+}
+
 /// A group of identical workers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Job {

@@ -15,7 +15,7 @@ use crate::units::{Bytes, Nanos, PerSecond};
 /// The measured window where a plan says nothing.
 const RUN_DEFAULT: Nanos = Nanos::from_secs(30);
 /// The longest measured window of a test that stops by bytes or operations.
-const RUN_BOUND: Nanos = Nanos::from_secs(24 * 3600);
+const RUN_BOUND: Nanos = Stop::TIME_BOUND;
 /// A window that lasts until a figure is known well enough lasts at most so many times the planned one.
 const UNTIL_TIMES: u64 = 10;
 const SECOND: Nanos = Nanos::from_secs(1);

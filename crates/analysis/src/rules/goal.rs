@@ -5,7 +5,7 @@ use assay_spec::{Goal, Tolerance};
 use super::shape::{Pattern, pattern};
 use super::{Fired, StepCase};
 use crate::finding::{Evidence, Severity};
-use crate::goal::SteadyState;
+use crate::goal::{SteadyState, memory_s, needed_s};
 use crate::precision::precision;
 
 /// A window that ended so much before its limit was ended by its goal, s.
@@ -67,6 +67,15 @@ fn why(case: StepCase<'_>, tolerance: Tolerance, reached: f64, limit_s: f64) -> 
             "The rate has two modes: its mean depends on how often each comes up.".to_owned()
         }
         None => {
+            let whole = case.step.series.iter().filter(|point| point.t_s.fract() < 1e-6).cloned();
+            let memory = memory_s(tolerance.figure, &whole.collect::<Vec<_>>()).unwrap_or(1.0);
+            if reached <= tolerance.share && needed_s(memory) > limit_s {
+                return format!(
+                    "The noise wanders: a second depends on the {memory:.0} s before it. Such an interval is believed \
+                     after 50 times as long, {:.0} s.",
+                    needed_s(memory)
+                );
+            }
             let times = (reached / tolerance.share).powi(2).max(1.1);
             format!(
                 "No drift and no levels show: it is noise, which about {:.0} s would average out.",

@@ -1,5 +1,5 @@
-//! An NFSv3 server with one export in memory, with MOUNT and a port mapper on the same port, which answers as the standard wants it, or as
-//! a lie does.
+//! An NFSv3 server with one export in memory, with MOUNT and a port mapper on the same port. It answers as the
+//! standard requires, or as a lie does.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
