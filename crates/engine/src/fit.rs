@@ -119,15 +119,21 @@ fn ability_misfit(job: &Job, place: &JobTargets) -> Option<String> {
     flush.or(trim).map(|(what, why)| format!("{} cannot {what} between reads and writes: {why}", place.name))
 }
 
+/// Returns the window of a job, for messages.
+fn window(job: &Job) -> String {
+    job.span.map_or_else(|| job.window.to_string(), |span| format!("the first {span}"))
+}
+
 /// Returns a sentence about a window, or zones of given sizes, beyond the end of a target.
 fn window_misfit(job: &Job, place: &JobTargets) -> Option<String> {
     let smallest = place.spans.iter().copied().min().unwrap_or(0);
     let used = job.window.of(smallest);
-    if used.end > smallest {
+    let end = job.span.map_or(used.end, |span| span.0);
+    if end > smallest {
         return Some(format!(
             "the window ({}) ends at {} of {}, which has {}; use a larger --size or a smaller `window`",
-            job.window,
-            Bytes(used.end),
+            window(job),
+            Bytes(end),
             place.name,
             Bytes(smallest)
         ));
@@ -145,15 +151,16 @@ fn window_misfit(job: &Job, place: &JobTargets) -> Option<String> {
 fn span_misfit(job: &Job, semantics: Semantics, place: &JobTargets) -> Option<String> {
     let least = least_span(job, semantics, place.block_bytes);
     let smallest = place.spans.iter().copied().min().unwrap_or(0);
-    let used = usable(job, semantics, place.block_bytes, smallest);
-    if smallest >= least && used < least {
+    let of_window = job.span.map_or(smallest, |span| span.0.min(smallest));
+    let used = usable(job, semantics, place.block_bytes, of_window);
+    if (smallest >= least || job.span.is_some()) && used < least {
         return Some(format!(
             "{} with I/Os of up to {} {} at least {}; the window ({}) of {} leaves {}; use a larger `window`",
             if job.workers == 1 { "one worker".to_owned() } else { format!("{} workers", job.workers) },
             job.size_max(),
             if job.workers == 1 { "needs" } else { "need" },
             Bytes(least),
-            job.window,
+            window(job),
             place.name,
             Bytes(used)
         ));
@@ -250,7 +257,7 @@ mod tests {
             beyond.unwrap().starts_with("the window (1MiB from 1MiB) ends at 2MiB of t.dat, which has 1MiB")
         );
         let narrow = misfit(&format!("{line}\nworkers = 4\nwindow = {{ size = \"8KiB\" }}"), 512, 1 << 20);
-        assert!(narrow.unwrap().contains("the window (8KiB from 0B) of t.dat leaves 8KiB"));
+        assert!(narrow.unwrap().contains("the window (the first 8KiB) of t.dat leaves 8KiB"));
         assert_eq!(misfit(&format!("{line}\nwindow = {{ offset = \"50%\" }}"), 512, 1 << 20), None);
         let zoned =
             "access = [{ size = 4096, distribution = { zones = [{ share = 100, size = \"2MiB\" }] } }]";

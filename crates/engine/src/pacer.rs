@@ -4,9 +4,10 @@ use assay_spec::{Arrivals, Pacing};
 
 use crate::rng::Rng;
 
-/// How far a throttled load may fall behind its schedule and still catch up, ns: enough to compensate for a late
-/// wake-up, too little to turn a stall into a burst.
-const CATCH_UP_NS: u64 = 10_000_000;
+/// How far a throttled load may fall behind its schedule and still catch up, ns. Flushes and busy hosts repeatedly delay
+/// I/Os by tens of milliseconds; without this the mean rate would be below the requested one, and below fio's. The queue
+/// depth bounds the bursts, as it bounds those of a closed loop.
+const CATCH_UP_NS: u64 = 1_000_000_000;
 
 /// Schedule of one worker's I/Os.
 #[derive(Debug)]
@@ -128,19 +129,19 @@ mod tests {
     }
 
     #[test]
-    fn a_throttled_load_is_never_early_and_does_not_make_up_for_a_stall() {
+    fn a_throttled_load_is_never_early_and_makes_up_for_a_second_at_most() {
         let pacing = Pacing::Throttled { rate: PerSecond(1000.0) };
         let mut pacer = Pacer::new(pacing, 0, 1, 0, 1);
         pacer.take(0);
         assert_eq!(pacer.due_ns(), Some(1_000_000));
-        // A stall of one second: at most 10 ms worth of I/Os are due at once afterwards.
-        pacer.take(1_001_000_000);
+        // A stall of three seconds: the I/Os of one second are due at once afterwards.
+        pacer.take(3_001_000_000);
         let mut at_once = 0;
-        while pacer.due_ns().is_some_and(|due| due <= 1_001_000_000) {
-            pacer.take(1_001_000_000);
+        while pacer.due_ns().is_some_and(|due| due <= 3_001_000_000) {
+            pacer.take(3_001_000_000);
             at_once += 1;
         }
-        assert!((9..=11).contains(&at_once), "{at_once}");
+        assert!((999..=1001).contains(&at_once), "{at_once}");
     }
 
     #[test]

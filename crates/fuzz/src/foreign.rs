@@ -4,8 +4,10 @@
 //! events that have a JSON form.
 
 use assay_interop::fio::{self, Surroundings};
-use assay_interop::results::{ImportedResult, fio_json, iometer_csv, table};
-use assay_interop::{ImportError, ImportOptions, ImportedPlan, Strictness, command, decode, icf};
+use assay_interop::results::{
+    ImportedResult, crystaldiskmark, dd, diskspd, fio_json, iometer_csv, iostat, sqlio, table,
+};
+use assay_interop::{ImportError, ImportOptions, ImportedPlan, Strictness, command, decode, icf, vdbench};
 use assay_spec::PlanFile;
 
 fn each_strictness(import: impl Fn(&ImportOptions) -> Result<ImportedPlan, ImportError>) {
@@ -45,6 +47,21 @@ pub(crate) fn command_line(bytes: &[u8]) {
     each_strictness(|options| command::import(&text, &surroundings, options));
 }
 
+pub(crate) fn profile(bytes: &[u8]) {
+    let Ok(text) = decode("fuzz", bytes) else { return };
+    let _ = command::is_profile(&text);
+    each_strictness(|options| command::import_profile("fuzz", &text, options));
+}
+
+/// A file may include itself.
+pub(crate) fn vdbench(bytes: &[u8]) {
+    let Ok(text) = decode("fuzz", bytes) else { return };
+    let _ = vdbench::is_parameter_file(&text);
+    let include = |_: &str| Ok(text.clone());
+    let surroundings = Surroundings { include: &include, variable: &|_| None };
+    each_strictness(|options| vdbench::import("fuzz", &text, &surroundings, options));
+}
+
 fn result(imported: Result<ImportedResult, ImportError>) {
     let Ok(imported) = imported else { return };
     let (header, events) = imported.into_events("fuzz".to_owned(), "0", 0);
@@ -77,4 +94,40 @@ pub(crate) fn table(bytes: &[u8]) {
     let Ok(text) = decode("fuzz", bytes) else { return };
     let _ = table::is_table(&text);
     result(table::import("fuzz", &text));
+}
+
+pub(crate) fn diskspd_xml(bytes: &[u8]) {
+    let Ok(text) = decode("fuzz", bytes) else { return };
+    let _ = diskspd::is_xml(&text);
+    result(diskspd::import_xml("fuzz", &text));
+}
+
+pub(crate) fn diskspd_text(bytes: &[u8]) {
+    let Ok(text) = decode("fuzz", bytes) else { return };
+    let _ = diskspd::is_text(&text);
+    result(diskspd::import_text("fuzz", &text));
+}
+
+pub(crate) fn sqlio(bytes: &[u8]) {
+    let Ok(text) = decode("fuzz", bytes) else { return };
+    let _ = sqlio::is_results(&text);
+    result(sqlio::import("fuzz", &text));
+}
+
+pub(crate) fn crystaldiskmark(bytes: &[u8]) {
+    let Ok(text) = decode("fuzz", bytes) else { return };
+    let _ = crystaldiskmark::is_results(&text);
+    result(crystaldiskmark::import("fuzz", &text));
+}
+
+pub(crate) fn dd(bytes: &[u8]) {
+    let Ok(text) = decode("fuzz", bytes) else { return };
+    let _ = dd::is_results(&text);
+    result(dd::import("fuzz", &text));
+}
+
+pub(crate) fn iostat(bytes: &[u8]) {
+    let Ok(text) = decode("fuzz", bytes) else { return };
+    let _ = iostat::is_results(&text);
+    result(iostat::import("fuzz", &text));
 }

@@ -9,6 +9,7 @@
 
 mod connection;
 mod diagnosis;
+mod digest;
 mod event;
 mod gap;
 mod host;
@@ -22,6 +23,7 @@ mod version;
 
 pub use connection::{Agreed, LunFacts, PathFacts, PingFacts, TcpPathFacts};
 pub use diagnosis::{DiagnosisFacts, Experiment};
+pub use digest::{FigureDigest, FindingDigest, RunDigest, Severity, TestDigest};
 pub use event::{
     Event, Failure, FlushEnd, Imported, JobEnd, Mismatch, Outcome, PathEnd, Phase, PlacementReason, RunEvent,
     RunHeader, Stamp, StatedMemory, StepCpu, StepEnd, StepReason, Warning, WorkerPlacement,

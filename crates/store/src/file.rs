@@ -131,7 +131,8 @@ fn tighten_one(path: &Path) -> Option<u32> {
         return None;
     }
     let tight = Mode::from_bits_truncate(mode & !OTHERS);
-    // By name, because closing a descriptor would drop SQLite's locks. Another user's store stays as that user wants it.
+    // By name, because closing a descriptor would drop SQLite's locks. Another user's store stays as that user wants
+    // it.
     fchmodat(AT_FDCWD, path, tight, FchmodatFlags::NoFollowSymlink).ok().map(|()| mode)
 }
 

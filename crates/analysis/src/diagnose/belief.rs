@@ -2,8 +2,7 @@
 //!
 //! A hypothesis in one of its forms gives a log-normal density to each quantity, as wide as its range and the error of
 //! the measurement together. A little of the probability goes to the usual range instead: no table of ranges is
-//! complete, and one odd number must not decide. Quantities of one load depend on each other; the exponent
-//! [`CAUTION`] takes that into account, fitted to the tuning half of the planted set-ups.
+//! complete, and one odd number must not decide.
 
 use serde::Serialize;
 
@@ -11,8 +10,6 @@ use super::hypotheses::ALL;
 use super::{Cause, Hypothesis, Observation, Quantity, Setting};
 use assay_record::Experiment;
 
-/// Exponent on every likelihood.
-const CAUTION: f64 = 0.85;
 /// Points of the grid on which expected information is computed, and its ends as logarithms.
 const GRID: u32 = 81;
 const GRID_ENDS: (f64, f64) = (-6.0, 5.5);
@@ -51,7 +48,7 @@ impl<'s> Belief<'s> {
                 let expected = hypothesis.expected(form, observation.quantity, self.setting);
                 let density =
                     density(observation.quantity, expected, observation.value.ln(), observation.error);
-                *log += CAUTION * density.ln();
+                *log += density.ln();
             }
         }
     }

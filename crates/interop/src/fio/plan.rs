@@ -164,6 +164,7 @@ fn test(
             workers: job.workers,
             outstanding: job.outstanding,
             pace: job.pace,
+            pace_max: None,
             reconnect_every: None,
             data: Some(job.data),
             mix: job.mix.clone(),

@@ -35,8 +35,8 @@ fn expects(quantity: Q, _: &Setting) -> Option<Range> {
     }
 }
 
-/// A control group lets the tester run for a part of each period and stops it for the rest: I/Os that end meanwhile wait,
-/// and the rate of a window depends on where it lies in the periods.
+/// A control group lets the tester run for a part of each period and stops it for the rest: I/Os that end meanwhile
+/// wait, and the rate of a window depends on where it lies in the periods.
 fn expects_with_quota(quantity: Q, s: &Setting) -> Option<Range> {
     if !s.has_cpu_quota {
         return expects(quantity, s);
