@@ -78,7 +78,7 @@ pub(crate) enum Verb {
     Report(ReportArgs),
     /// Compare results: runs side by side, and which differences are more than noise.
     Compare(CompareArgs),
-    /// Set what later runs of a plan on a target are held against, list and remove baselines.
+    /// Set what later runs of a plan on a target are compared with, list and remove baselines.
     Baseline(BaselineArgs),
     /// Set the label or the note of a stored run.
     Label(LabelArgs),

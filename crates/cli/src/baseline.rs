@@ -1,5 +1,6 @@
-//! `assay baseline`: what later runs of a plan on a target are held against, and how a run stands against it.
+//! `assay baseline`: what later runs of a plan on a target are compared with, and how a run stands against it.
 
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
@@ -9,14 +10,15 @@ use assay_report::held::{Held, THIS_RUN};
 use assay_store::{Baseline, BaselineOf, RunFilter, RunRow, RunSlice, Store, target_key};
 use serde_json::json;
 
-use crate::args::{BaselineArgs, BaselineVerb};
+use crate::args::{BaselineArgs, BaselineVerb, StoreArgs};
 use crate::compare::{of_stored, stored_repetitions};
 use crate::exit::Exit;
 use crate::open_store::{existing_store, store_if_any};
-use crate::stored::Stored;
+use crate::run_file::is_export;
+use crate::stored::{Stored, labelled};
 use crate::terminal::{note, say};
 
-/// Most repetitions of a baseline that a run is held against, the latest: reading each takes time.
+/// Most repetitions of a baseline that a run is compared with, the latest: reading each takes time.
 const REPETITIONS_MAX: usize = 8;
 
 pub(crate) fn baseline(args: &BaselineArgs) -> anyhow::Result<Exit> {
@@ -63,7 +65,7 @@ fn as_line(baseline: &Baseline) -> String {
 }
 
 fn set(store: &Store, name: &str, target: Option<&str>) -> anyhow::Result<()> {
-    let labelled = crate::runs::labelled(store, name)?;
+    let labelled = labelled(store, name)?;
     let (rows, of) = if labelled.is_empty() {
         let row = store.row(&store.find(name)?)?;
         let of = BaselineOf::Run(row.run.clone());
@@ -80,7 +82,7 @@ fn set(store: &Store, name: &str, target: Option<&str>) -> anyhow::Result<()> {
     let set_unix_ms = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
     let baseline = Baseline { address, plan: first.name.clone(), of, set_unix_ms };
     store.set_baseline(&baseline)?;
-    note!("later runs of {} on {} are held against {name}", baseline.plan, baseline.address);
+    note!("later runs of {} on {} are compared with {name}", baseline.plan, baseline.address);
     Ok(())
 }
 
@@ -203,4 +205,14 @@ fn runs_of(store: &Store, baseline: &Baseline) -> anyhow::Result<(String, Vec<St
 /// Reports every limit that is broken, and returns the exit code.
 pub(crate) fn judged_by(gates: &[Gate], held: Option<&Held>) -> Exit {
     held.map_or(Exit::Done, |held| crate::compare::judged_by(gates, &held.comparison))
+}
+
+/// Returns the run that a name means, compared with the baseline of its plan and target; a file has none.
+pub(crate) fn stored(args: &StoreArgs, name: &str) -> anyhow::Result<Stored> {
+    let mut stored = Stored::named(args, name)?;
+    if !is_export(Path::new(name)) {
+        let reading = of_stored(&stored);
+        stored.baseline = held(&existing_store(args)?, &stored.header, vec![reading])?;
+    }
+    Ok(stored)
 }

@@ -39,6 +39,7 @@ mod rounds;
 mod run;
 mod run_file;
 mod run_targets;
+mod run_verb;
 mod runs;
 mod scale;
 mod secret;

@@ -9,11 +9,12 @@ use assay_record::Outcome;
 use assay_report::RunListing;
 use assay_report::repeats::Repeats;
 use assay_report::table::Format;
-use assay_store::{RunFilter, RunPage, RunRow, RunSlice, RunState, Store, StoreError};
+use assay_store::{RunFilter, RunPage, RunRow, RunSlice, RunState, StoreError};
 
 use crate::args::{
     Findings, Form, LabelArgs, ReportArgs, RmArgs, RunsArgs, ShowArgs, Since, Status, StoreArgs,
 };
+use crate::baseline;
 use crate::compare::of_stored;
 use crate::exit::Exit;
 use crate::group::repeats_of;
@@ -21,7 +22,7 @@ use crate::open_store::{existing_store, store_path};
 use crate::output::{Kept, Output};
 use crate::render::Rendered as _;
 use crate::run_file::is_export;
-use crate::stored::{Stored, status};
+use crate::stored::{Stored, labelled, status};
 use crate::terminal::{note, say, text_options};
 
 pub(crate) fn runs(args: &RunsArgs) -> anyhow::Result<Exit> {
@@ -109,7 +110,7 @@ pub(crate) fn show(args: &ShowArgs) -> anyhow::Result<Exit> {
         say(&repeats.printed(args.view.form(), args.view.options()))?;
         return Ok(Exit::Done);
     }
-    let stored = Stored::named(&args.store, &args.run)?;
+    let stored = baseline::stored(&args.store, &args.run)?;
     if let Some(every) = args.series {
         return show_series(&stored, every, args);
     }
@@ -143,18 +144,10 @@ pub(crate) fn report(args: &ReportArgs) -> anyhow::Result<Exit> {
         repeats.write(&output, "report")?;
         return Ok(Exit::Done);
     }
-    let stored = Stored::named(&args.store, &args.run)?;
+    let stored = baseline::stored(&args.store, &args.run)?;
     let output = Output::check_named(&args.output, Kept::of(&args.store, &[]), Some(&stored.header.run))?;
     stored.page().write(&output, "report")?;
     Ok(Exit::Done)
-}
-
-/// Returns the repetitions that a label stands for; `None` where it stands for one run, or is no label.
-pub(crate) fn labelled(store: &Store, name: &str) -> anyhow::Result<Vec<String>> {
-    let rows = store.runs()?;
-    let of_label = rows.iter().filter(|row| row.label.as_deref() == Some(name) && !row.is_running);
-    // Repetitions are read in the order in which they were made.
-    Ok(of_label.rev().map(|row| row.run.clone()).collect())
 }
 
 fn repetitions(args: &StoreArgs, name: &str) -> anyhow::Result<Option<Repeats>> {

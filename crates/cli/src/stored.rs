@@ -42,11 +42,7 @@ impl Stored {
         if run_file::is_export(path) {
             return Self::of_file(path);
         }
-        let store = existing_store(store)?;
-        let mut stored = Self::read(&store, name)?;
-        let reading = crate::compare::of_stored(&stored);
-        stored.baseline = crate::baseline::held(&store, &stored.header, vec![reading])?;
-        Ok(stored)
+        Self::read(&existing_store(store)?, name)
     }
 
     pub(crate) fn of_file(path: &Path) -> anyhow::Result<Self> {
@@ -111,4 +107,12 @@ pub(crate) fn judged(
     all.extend(judgement.iter().flat_map(|j| j.findings.clone()));
     all.sort_by_key(|f| std::cmp::Reverse(f.severity));
     Ok((all, judgement))
+}
+
+/// Returns the repetitions that a label stands for; `None` where it stands for one run, or is no label.
+pub(crate) fn labelled(store: &Store, name: &str) -> anyhow::Result<Vec<String>> {
+    let rows = store.runs()?;
+    let of_label = rows.iter().filter(|row| row.label.as_deref() == Some(name) && !row.is_running);
+    // Repetitions are read in the order in which they were made.
+    Ok(of_label.rev().map(|row| row.run.clone()).collect())
 }

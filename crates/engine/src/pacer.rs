@@ -4,9 +4,9 @@ use assay_spec::{Arrivals, Pacing};
 
 use crate::rng::Rng;
 
-/// How far a throttled load may fall behind its schedule and still catch up, ns. Flushes and busy hosts repeatedly delay
-/// I/Os by tens of milliseconds; without this the mean rate would be below the requested one, and below fio's. The queue
-/// depth bounds the bursts, as it bounds those of a closed loop.
+/// How far a throttled load may fall behind its schedule and still catch up, ns. Flushes and busy hosts repeatedly
+/// delay I/Os by tens of milliseconds; without this the mean rate would be below the requested one, and below fio's.
+/// The queue depth bounds the bursts, as it bounds those of a closed loop.
 const CATCH_UP_NS: u64 = 1_000_000_000;
 
 /// Schedule of one worker's I/Os.

@@ -24,6 +24,7 @@ mod listing;
 pub mod network;
 mod number;
 mod options;
+mod painted;
 pub mod prediction;
 pub mod reading;
 pub mod repeats;

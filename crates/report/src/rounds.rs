@@ -6,8 +6,8 @@ use assay_record::RunHeader;
 use assay_spec::{Goal, Role, Swept, Test};
 
 use crate::options::TextOptions;
+use crate::painted::of_table;
 use crate::table::{Cell, Column, Decimals, Table};
-use crate::text::of_table;
 
 /// Returns a table for each such test; `None` if the plan has another test too, or fewer than five rounds are complete.
 pub(crate) fn block(header: &RunHeader, summary: &RunSummary, options: TextOptions) -> Option<String> {

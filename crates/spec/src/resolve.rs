@@ -84,8 +84,8 @@ impl PlanFile {
         })
     }
 
-    /// Returns the plan that finds the rates which `rate = "max"` means: each such load point as a closed loop, once for
-    /// all shares of its rate. `None` if the plan has none.
+    /// Returns the plan that finds the rates which `rate = "max"` means: each such load point as a closed loop, once
+    /// for all shares of its rate. `None` if the plan has none.
     ///
     /// # Errors
     /// As [`Self::resolve`]; and when such a test has several jobs.
@@ -307,6 +307,12 @@ fn unroll(sweep: &[&(SweepKey, Vec<String>)]) -> Vec<Vec<(SweepKey, String)>> {
     steps
 }
 
+/// Returns the swept values of a step but its load, as its name has them.
+fn swept_without_load(swept: &[(SweepKey, String)]) -> String {
+    let others = swept.iter().filter(|(key, _)| *key != SweepKey::Load);
+    others.map(|(key, value)| format!("{}={value}", key.name())).collect::<Vec<_>>().join(" ")
+}
+
 fn resolve_step(
     file: &TestFile,
     settings: &Settings,
@@ -316,12 +322,7 @@ fn resolve_step(
 ) -> Result<Step, PlanError> {
     let whole = [JobFile { name: None, settings: Settings::default() }];
     let job_files = if file.jobs.is_empty() { &whole[..] } else { &file.jobs[..] };
-    let others: Vec<String> = swept
-        .iter()
-        .filter(|(key, _)| *key != SweepKey::Load)
-        .map(|(key, value)| format!("{}={value}", key.name()))
-        .collect();
-    let maximum = over.maxima.of(&file.name, &others.join(" "));
+    let maximum = over.maxima.of(&file.name, &swept_without_load(swept));
     let (mut jobs, mut timing) = (Vec::new(), settings.clone());
     over.settings.lay_over(&mut timing);
     for (index, job_file) in job_files.iter().enumerate() {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::unistd::AccessFlags;
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 
 use crate::error::StoreError;
 use crate::file::{self, Access, FileId};
@@ -95,4 +95,10 @@ fn use_wal(connection: &Connection) -> rusqlite::Result<()> {
 
 fn is_busy(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+}
+
+/// Begins a transaction that has the right to write from the start. A statement that fires a trigger on the text of the
+/// search reads before it writes; where another process writes in between, it fails at once instead of waiting.
+pub(crate) fn write_transaction(connection: &Connection) -> rusqlite::Result<Transaction<'_>> {
+    Transaction::new_unchecked(connection, TransactionBehavior::Immediate)
 }

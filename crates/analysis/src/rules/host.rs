@@ -2,10 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use assay_record::{MemberFacts, MemberKind};
 use assay_spec::units::MIB;
 
-use super::neighbour::when;
+use super::neighbour::{FOREIGN_BYTES_PER_S, FOREIGN_SHARE, devices, when};
 use super::{Fired, StepCase};
 use crate::figures::whole;
 use crate::finding::{Evidence, Severity};
@@ -27,9 +26,6 @@ const OTHERS_MAX: f64 = 0.3;
 const CPU_PER_WORKER: f64 = 0.9;
 /// A rate above this share of the null ceiling is near it.
 const CEILING_SHARE_MAX: f64 = 0.7;
-/// Foreign I/O counts from both this share of the tester's own and this many bytes per second.
-pub(super) const FOREIGN_SHARE: f64 = 0.10;
-pub(super) const FOREIGN_BYTES_PER_S: f64 = MIB as f64;
 
 /// The hypervisor gave CPU time to others.
 pub(super) fn steal(case: StepCase<'_>) -> Option<Fired> {
@@ -261,19 +257,6 @@ pub(crate) fn busy_per_worker(case: StepCase<'_>) -> Option<f64> {
     // A step that was killed is judged over what its samples cover.
     let seconds = if case.step.reason.is_some() { case.step.whole_seconds } else { case.step.host.seconds };
     (seconds > 0.0 && workers > 0).then(|| used.tester_ns as f64 / 1e9 / seconds / f64::from(workers))
-}
-
-/// The devices directly under the step's members; `None` unless all of it is direct I/O to known devices.
-pub(super) fn devices(case: StepCase<'_>) -> Option<BTreeSet<&str>> {
-    let device = |member: &'_ MemberFacts| -> bool { member.direct && member.kind != MemberKind::Null };
-    let mut devices = BTreeSet::new();
-    for member in case.plan.jobs.iter().flat_map(|j| case.members(j)) {
-        if !device(member) {
-            return None;
-        }
-        devices.insert(member.device.as_ref()?.name.as_str());
-    }
-    (!devices.is_empty()).then_some(devices)
 }
 
 fn in_flight_bytes(case: StepCase<'_>) -> f64 {

@@ -3,12 +3,16 @@
 use std::collections::BTreeSet;
 
 use super::StepCase;
-use super::host::{FOREIGN_BYTES_PER_S, FOREIGN_SHARE, devices};
 use crate::estimate::mean;
 use crate::series::Point;
 use crate::shape::{Change, HINT_REACH, levels};
 use crate::timeline::TimelineSample;
+use assay_record::{MemberFacts, MemberKind};
 use assay_spec::units::MIB;
+
+/// Foreign I/O counts from both this share of the tester's own and this many bytes per second.
+pub(super) const FOREIGN_SHARE: f64 = 0.10;
+pub(super) const FOREIGN_BYTES_PER_S: f64 = MIB as f64;
 
 /// Returns the moments at which the I/O of other programs on the same disks changed its level, with the levels in
 /// MiB/s; none where the record does not say, or the levels are too small to matter.
@@ -66,4 +70,17 @@ pub(super) fn when(case: StepCase<'_>) -> String {
         }
         [first, ..] => format!(", and changed its rate at second {} and later", first.at),
     }
+}
+
+/// The devices directly under the step's members; `None` unless all of it is direct I/O to known devices.
+pub(super) fn devices(case: StepCase<'_>) -> Option<BTreeSet<&str>> {
+    let device = |member: &'_ MemberFacts| -> bool { member.direct && member.kind != MemberKind::Null };
+    let mut devices = BTreeSet::new();
+    for member in case.plan.jobs.iter().flat_map(|j| case.members(j)) {
+        if !device(member) {
+            return None;
+        }
+        devices.insert(member.device.as_ref()?.name.as_str());
+    }
+    (!devices.is_empty()).then_some(devices)
 }

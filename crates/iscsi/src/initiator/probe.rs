@@ -183,7 +183,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
     }
 
     fn ids_answer(&mut self, at: usize, is_good: bool, data: &[u8]) -> ProbeStep {
-        // A unit without page 83 has no name; two paths cannot be told apart then, and none is refused.
+        // A unit without page 83 has no name; two paths cannot be distinguished then, and none is refused.
         let ids = if is_good { DeviceIds::parse(data).unwrap_or_default() } else { DeviceIds::default() };
         self.paths[at].port_group = ids.target_port_group();
         let wwid = ids.wwid();

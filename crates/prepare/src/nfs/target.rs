@@ -129,7 +129,7 @@ impl InspectedNfs {
         Some(marker)
     }
 
-    /// Creates the file. Two targets that are the same file can only be told apart once it exists.
+    /// Creates the file. Two targets that are the same file can only be distinguished once it exists.
     fn create(&mut self, context: &OpenContext<'_>) -> Result<(), PrepareError> {
         if let Some(Some(id)) = self.place.appeared()?
             && let Some((_, earlier)) = context.nfs_marks.iter().find(|(known, _)| *known == id)

@@ -1,5 +1,5 @@
-//! An NFSv3 server with one export in memory, with MOUNT and a port mapper on the same port. It answers according to the
-//! standard, or to a lie.
+//! An NFSv3 server with one export in memory, with MOUNT and a port mapper on the same port. It answers according to
+//! the standard, or to a lie.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
