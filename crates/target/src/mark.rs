@@ -65,7 +65,7 @@ const BORN_WITHIN_NS: i128 = 2_000_000_000;
 pub struct FileLook {
     /// `st_ino`, or the file's number on its server.
     pub inode: u64,
-    /// Birth time, ns since 1970; `None` where it is not reported.
+    /// Birth time, ns since 1970; `None` if it is not reported.
     pub born_ns: Option<i128>,
     /// Length, bytes.
     pub length_bytes: u64,
