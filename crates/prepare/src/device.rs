@@ -168,7 +168,7 @@ impl DeviceTarget {
         }
         context.write(&self.member(), &whole(context))?;
         if let (Some(binding), Caching::Direct) = (&mut self.member.binding, self.member.caching) {
-            // Through the page cache a write may be shorter than the recognizable unit.
+            // Through the page cache a write may be shorter than the recognisable unit.
             binding.head = content::head_check(context.plan);
         }
         self.facts.member.content = Content::Prepared;

@@ -1,4 +1,4 @@
-//! The mark by which Assay recognizes a file that it created.
+//! The mark by which Assay recognises a file that it created.
 //!
 //! A [`Marker`] records what the file was filled with and its properties when Assay last marked it. It belongs to one
 //! file, identified by its inode and birth time, so the mark of a copy proves nothing. A closed mark is void once the

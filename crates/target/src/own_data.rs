@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fill_is_recognized_under_every_mask_and_shift() {
+    fn a_fill_is_recognised_under_every_mask_and_shift() {
         let data = filled(64 << 10);
         assert!(authors(&data).iter().all(|by| *by == Author::Assay));
         let mask = 0x0123_4567_89AB_CDEF_u64.to_le_bytes();
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn stamped_and_compressible_data_is_recognized() {
+    fn stamped_and_compressible_data_is_recognised() {
         let mut unit = vec![0; UNIT_BYTES];
         write_stamp(&mut unit, &Header { offset_bytes: 512, run: 1, sequence: 2 });
         assert_eq!(author(&unit), Author::Assay);
