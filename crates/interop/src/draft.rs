@@ -53,6 +53,8 @@ pub(crate) struct DraftJob {
     /// An open loop at the highest rate of the closed one, of which the sweep offers shares.
     pub(crate) pace_max: Option<Arrivals>,
     pub(crate) reconnect_every: Option<u32>,
+    /// Whether each write waits until it is durable.
+    pub(crate) is_durable: bool,
     pub(crate) data: Option<Data>,
     pub(crate) mix: Vec<Access>,
     pub(crate) window: Window,
@@ -70,6 +72,7 @@ impl Default for DraftJob {
             pace: None,
             pace_max: None,
             reconnect_every: None,
+            is_durable: false,
             data: None,
             mix: Vec::new(),
             window: Window::WHOLE,
@@ -192,6 +195,9 @@ fn job_fields(job: &DraftJob) -> Vec<Field> {
     fields.extend(job.data.map(|data| ("data", data_value(data))));
     if !job.window.is_whole() {
         fields.push(("window", window(job.window)));
+    }
+    if job.is_durable {
+        fields.push(("sync", "true".to_owned()));
     }
     fields.extend(job.flush.map(|flush| ("flush", flushes(flush))));
     if job.start_delay.0 > 0 {
@@ -380,6 +386,9 @@ fn outlined_job(job: &DraftJob) -> String {
     );
     if !job.window.is_whole() {
         let _ = write!(text, ", in {}", job.window);
+    }
+    if job.is_durable {
+        text.push_str(", each write durable");
     }
     if let Some(flush) = job.flush {
         let _ = write!(text, ", a flush after every {}", crate::counted(flush.every as usize, "write"));

@@ -166,6 +166,7 @@ fn test(
             pace: job.pace,
             pace_max: None,
             reconnect_every: None,
+            is_durable: job.is_durable && job.mix.iter().any(Access::writes),
             data: Some(job.data),
             mix: job.mix.clone(),
             window: window(job, span),
