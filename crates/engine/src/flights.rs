@@ -166,7 +166,7 @@ impl Flights {
         }
     }
 
-    /// Returns a slot that was taken and not used.
+    /// Frees a slot that was taken and not used.
     pub(crate) fn put_back(&mut self, tag: u32, buf: IoBuf) {
         self.buffers[tag as usize] = Some(buf);
         self.free.push_front(tag);

@@ -1,7 +1,7 @@
 //! Data that Assay wrote and others may have changed: events of a store or an exported run, JSON documents, marks,
 //! stamps.
 //!
-//! Events that are read back print the same, and any run that they form is summarized, judged and printed in every
+//! Events that are read back print the same, and any run that they form is summarised, judged and printed in every
 //! format.
 
 use std::fs::File;

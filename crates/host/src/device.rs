@@ -92,7 +92,7 @@ fn number_under(machine: &Machine, existing: &Path) -> io::Result<Option<DevNo>>
     Ok(source.and_then(|source| block_number(Path::new(&source))))
 }
 
-/// Returns the number of a device node, where the path is one.
+/// Returns the number of a device node; `None` if the path is no device node.
 pub(crate) fn block_number(path: &Path) -> Option<DevNo> {
     let metadata = fs::metadata(path).ok()?;
     metadata.file_type().is_block_device().then(|| metadata.rdev().into())

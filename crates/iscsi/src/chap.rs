@@ -58,7 +58,7 @@ impl ChapAlgorithm {
     }
 }
 
-/// A CHAP secret. It has no `Display` and cannot be serialized, `Debug` hides it, and its memory is overwritten on
+/// A CHAP secret. It has no `Display` and cannot be serialised, `Debug` hides it, and its memory is overwritten on
 /// drop.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(Vec<u8>);

@@ -24,7 +24,7 @@ pub struct PathStatus {
     pub command_window: Option<u32>,
     /// Local and remote address, while connected.
     pub addresses: Option<(std::net::SocketAddr, std::net::SocketAddr)>,
-    /// TCP facts, while connected and where the kernel reports them.
+    /// TCP facts, while connected and if the kernel reports them.
     pub tcp: Option<TcpFacts>,
     /// Counters and distributions.
     pub stats: PathStats,

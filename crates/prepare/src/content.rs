@@ -210,12 +210,12 @@ pub(crate) enum Seals {
     Some,
 }
 
-/// Returns true if a file with that mark holds nothing but stamped data.
+/// Returns true if a file with that mark holds only stamped data.
 pub(crate) fn is_stamped(marker: &Marker) -> bool {
     !marker.kinds.is_empty() && marker.kinds.iter().all(|name| DataKind::parse(name) == DataKind::Stamped)
 }
 
-/// Notes in a mark that a fill begins.
+/// Records in a mark that a fill begins.
 pub(crate) fn begin_fill(marker: &mut Marker, fill: &Fill) {
     if fill.from_bytes == 0 {
         marker.kinds = vec![fill.content.kind().name()];
@@ -223,7 +223,7 @@ pub(crate) fn begin_fill(marker: &mut Marker, fill: &Fill) {
     marker.filled_bytes = fill.from_bytes;
 }
 
-/// Notes in a mark the kinds of data that the run is about to write.
+/// Records in a mark the kinds of data that the run is about to write.
 pub(crate) fn begin_run(marker: &mut Marker, plan: &Plan) {
     let written = plan.jobs().filter(|job| job.writes()).map(|job| match FillContent::of(plan) {
         FillContent::Stamped => DataKind::Stamped,
@@ -234,7 +234,7 @@ pub(crate) fn begin_run(marker: &mut Marker, plan: &Plan) {
     marker.kinds.dedup();
 }
 
-/// Returns what a record says of a file after its fill.
+/// Returns the recorded content of a file after its fill.
 pub(crate) fn recorded(fill: &Fill, span_bytes: u64) -> Content {
     if fill.from_bytes >= span_bytes { Content::Reused } else { Content::Prepared }
 }
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_with_the_right_data_is_kept_and_only_lengthened() {
+    fn a_file_with_the_right_data_is_kept_and_only_extended() {
         assert_eq!(refill(&plan(""), &["unique"], Holes::None), (8192, None));
         assert_eq!(refill(&plan(""), &["stamped", "unique"], Holes::None), (8192, None));
         assert_eq!(refill(&plan("verify = true"), &["stamped"], Holes::None), (8192, None));
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_read_back_from_their_names() {
+    fn kinds_are_parsed_from_their_names() {
         let reducible = DataKind::Written(Data::Reducible { compress: 2.0, dedupe: 1.5 });
         for kind in [DataKind::Unique, DataKind::Stamped, DataKind::of(Data::IometerFullRandom), reducible] {
             assert_eq!(DataKind::parse(&kind.name()), kind);

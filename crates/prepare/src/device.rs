@@ -20,7 +20,7 @@ use crate::permission::{Nameable, WriteRequest};
 use crate::placement::placement;
 use crate::span;
 
-/// A device that may be used.
+/// A device that can be used.
 pub(crate) struct InspectedDevice {
     pub(crate) span_bytes: u64,
     address: String,
@@ -28,7 +28,7 @@ pub(crate) struct InspectedDevice {
     path: PathBuf,
     capacity_bytes: u64,
     access: AccessMode,
-    /// The device as it was looked at, open for reading.
+    /// The inspected device, open for reading.
     held: Held,
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct InspectedDevice {
 pub(crate) struct DeviceTarget {
     pub(crate) facts: TargetFacts,
     pub(crate) member: FileMember,
-    /// Opened exclusively for writers: nobody can mount the device or use it meanwhile.
+    /// Opened exclusively for writers: no other process can mount or use the device meanwhile.
     held: Held,
 }
 
@@ -45,15 +45,15 @@ pub(crate) fn is_device(path: &Path) -> Result<bool, PrepareError> {
     Ok(file::kind_of(path).map_err(io_error("look at", path))? == PathKind::BlockDevice)
 }
 
-/// Looks at a device. `writer`: the first test that writes to it.
+/// Inspects a device. `writer`: the first test that writes to it.
 pub(crate) fn inspect(
     context: &InspectContext<'_>,
     address: &Address,
     path: &Path,
     writer: Option<&str>,
 ) -> Result<InspectedDevice, PrepareError> {
-    // Resolved once: a link such as /dev/disk/by-id/… that leads elsewhere later leads nowhere for this run. What is
-    // held open from now on cannot be detached, nor its number given to another device.
+    // Resolved once, so that a later change of a link such as /dev/disk/by-id/… has no effect on this run. A device
+    // that is held open from now on cannot be detached, nor its number be given to another device.
     let real = path.canonicalize().map_err(io_error("look at", path))?;
     let file = file::open(&real, AccessMode::ReadOnly).map_err(io_error("open", path))?;
     let capacity_bytes = (&file).seek(SeekFrom::End(0)).map_err(io_error("look at", path))?;
@@ -78,7 +78,7 @@ pub(crate) fn inspect(
     Ok(InspectedDevice { address, path, span_bytes, capacity_bytes, access, device, held })
 }
 
-/// Returns what makes a device not blank; what has a signature is the probe's.
+/// Returns the data because of which a device is not blank; signatures are the probe's task.
 pub(crate) fn foreign_data(
     path: &Path,
     device: &File,
@@ -168,7 +168,7 @@ impl DeviceTarget {
         }
         context.write(&self.member(), &whole(context))?;
         if let (Some(binding), Caching::Direct) = (&mut self.member.binding, self.member.caching) {
-            // Through the page cache a write may be shorter than the recognizable unit.
+            // Through the page cache a write may be shorter than the recognisable unit.
             binding.head = content::head_check(context.plan);
         }
         self.facts.member.content = Content::Prepared;

@@ -1,7 +1,7 @@
 //! Before and after a run: turns addresses into targets that are safe to use and filled with real data.
 //!
 //! Each kind of target has its own module (`file`, `device`, `lun`, `nfs`, `null`, `sim`) with the same four steps:
-//! *inspect* examines without changes, *open* creates, locks and marks, *fill* writes real data where it is missing,
+//! *inspect* examines without changes, *open* creates, locks and marks, *fill* writes missing data,
 //! *close* marks the target as left in order. [`open()`] inspects all targets before it opens the first, so a refusal
 //! leaves everything unchanged; [`OpenTargets::fill`] turns them into [`PreparedTargets`], whose members any worker can
 //! open.

@@ -7,7 +7,7 @@ use assay_target::stamp;
 
 use crate::error::PrepareError;
 
-/// Memory assumed where the system does not report any, bytes.
+/// Memory assumed if the system does not report any, bytes.
 const UNKNOWN_BYTES: u64 = 1 << 30;
 
 /// Returns the memory for I/O buffers, bytes: half of what this process may use, less the stamps of verify mode.

@@ -75,8 +75,8 @@ impl InterfaceFacts {
     /// The `kind` of an interface in another network namespace, of which this process sees nothing else.
     pub const ELSEWHERE: &'static str = "elsewhere";
 
-    /// Returns the physical links that carry its packets: itself where it has no lower interface. Of a bond, only
-    /// members that are up count; of an active-backup bond, only the active one.
+    /// Returns the physical links that carry its packets: the interface itself if it has no lower one. For a bond, only
+    /// members that are up; for an active-backup bond, only the active one.
     #[must_use]
     pub fn carriers(&self) -> Vec<&InterfaceFacts> {
         self.carriers_within(STACK_MAX)

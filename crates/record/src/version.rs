@@ -28,7 +28,7 @@ impl<'de> Deserialize<'de> for KnownVersion {
     }
 }
 
-/// Writes the version first, so that an unknown form is recognized before it is misread.
+/// Writes the version first, so that an unknown form is recognised before it is misread.
 impl Serialize for Event {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut event = serializer.serialize_struct("Event", 3)?;

@@ -82,8 +82,7 @@ impl Placed {
     }
 }
 
-/// Returns the extents of the first `span` bytes; an error of kind `Unsupported` where the file system does not report
-/// them.
+/// Returns the extents of the first `span` bytes. Fails with `Unsupported` if the file system does not report them.
 pub(crate) fn extents(file: &File, span: u64) -> io::Result<Extents> {
     let mut request = Box::new(Request {
         start: 0,

@@ -69,7 +69,7 @@ pub fn allocate(file: &File, bytes: u64) -> io::Result<()> {
     }
 }
 
-/// Returns the extents of the first `span_bytes` of a file; `None` where the file system does not report them.
+/// Returns the extents of the first `span_bytes` of a file; `None` if the file system does not report them.
 pub fn extents(file: &File, span_bytes: u64) -> io::Result<Option<Extents>> {
     match fiemap::extents(file, span_bytes) {
         Ok(extents) => Ok(Some(extents)),

@@ -71,7 +71,7 @@ pub(crate) fn drop_pages(file: &File, offset_bytes: u64, bytes: usize) {
 /// Required content at the start of a device or LUN when a worker opens it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HeadCheck {
-    /// Any: the target is only read, was not filled, or is written with data that cannot be recognized.
+    /// Any: the target is only read, was not filled, or is written with data that cannot be recognised.
     Nothing,
     /// Data written by Assay: this run has filled the target.
     OwnData,

@@ -60,7 +60,7 @@ pub enum InputError {
 }
 
 impl InputError {
-    /// Returns true if there is no such file.
+    /// Returns true if the file does not exist.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)

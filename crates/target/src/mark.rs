@@ -1,4 +1,4 @@
-//! The mark by which Assay recognizes a file that it created.
+//! The mark by which Assay recognises a file that it created.
 //!
 //! A [`Marker`] records what the file was filled with and its properties when Assay last marked it. It belongs to one
 //! file, identified by its inode and birth time, so the mark of a copy proves nothing. A closed mark is void once the
@@ -65,7 +65,7 @@ const BORN_WITHIN_NS: i128 = 2_000_000_000;
 pub struct FileLook {
     /// `st_ino`, or the file's number on its server.
     pub inode: u64,
-    /// Birth time, ns since 1970; `None` where it is not reported.
+    /// Birth time, ns since 1970; `None` if it is not reported.
     pub born_ns: Option<i128>,
     /// Length, bytes.
     pub length_bytes: u64,

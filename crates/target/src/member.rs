@@ -95,7 +95,7 @@ impl Member {
         }
     }
 
-    /// Returns why it cannot be flushed between writes; `None` where it can.
+    /// Returns why it cannot be flushed between writes; `None` if it can.
     #[must_use]
     pub fn flush_refusal(&self) -> Option<&'static str> {
         match self {
@@ -106,7 +106,7 @@ impl Member {
         }
     }
 
-    /// Returns why its blocks cannot be trimmed; `None` where they can, or only the kernel knows.
+    /// Returns why its blocks cannot be trimmed; `None` if they can, or only the kernel knows.
     #[must_use]
     pub fn trim_refusal(&self) -> Option<&'static str> {
         match self {

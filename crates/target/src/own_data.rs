@@ -42,17 +42,17 @@ pub enum Author {
     Foreign,
 }
 
-/// Returns who wrote a sector, by its bytes alone.
+/// Returns the origin of a sector, determined by its bytes alone.
 #[must_use]
 pub fn author(sector: &[u8]) -> Author {
-    // A comparison with itself, one byte later: a single pass of the machine's own routine.
+    // A comparison of the sector with itself, shifted by one byte, is one fast pass of memcmp.
     if sector.is_empty() || sector[1..] == sector[..sector.len() - 1] {
         return Author::Nobody;
     }
     if has_sealed_line(sector) || has_valid_stamp(sector) { Author::Assay } else { Author::Foreign }
 }
 
-/// Looks at every alignment of a line; that of fresh and unique data comes first.
+/// Checks every alignment of a line; that of fresh and unique data comes first.
 fn has_sealed_line(sector: &[u8]) -> bool {
     (0..LINE_BYTES).any(|shift| sector[shift.min(sector.len())..].chunks_exact(LINE_BYTES).any(is_sealed))
 }
@@ -65,7 +65,7 @@ fn is_sealed(line: &[u8]) -> bool {
     words[7] == seal(&words)
 }
 
-/// The place in a stamp does not count: a write that was misplaced is Assay's all the same.
+/// Returns true if the sector carries a valid stamp. Its offset is ignored: a misplaced write is still Assay's data.
 fn has_valid_stamp(sector: &[u8]) -> bool {
     let Ok(mut unit) = <[u8; UNIT_BYTES]>::try_from(sector) else { return false };
     read_stamp(&mut unit).is_some_and(|stamp| stamp.checksum == stamp.checksum_right)
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fill_is_recognised_under_every_mask_and_at_every_shift() {
+    fn a_fill_is_recognised_under_every_mask_and_shift() {
         let data = filled(64 << 10);
         assert!(authors(&data).iter().all(|by| *by == Author::Assay));
         let mask = 0x0123_4567_89AB_CDEF_u64.to_le_bytes();
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn stamped_and_compressible_data_are_recognised() {
+    fn stamped_and_compressible_data_is_recognised() {
         let mut unit = vec![0; UNIT_BYTES];
         write_stamp(&mut unit, &Header { offset_bytes: 512, run: 1, sequence: 2 });
         assert_eq!(author(&unit), Author::Assay);
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn foreign_data_are_foreign_and_a_repeated_byte_is_nobodys() {
+    fn foreign_data_is_foreign_and_a_repeated_byte_has_no_author() {
         let mut at = 5;
         let random: Vec<u8> = (0..1 << 17).flat_map(|_| split_mix(&mut at).to_le_bytes()).collect();
         assert!(authors(&random).iter().all(|by| *by == Author::Foreign));

@@ -1,4 +1,4 @@
-//! What targets over a network share: paths, and completions on their way from the client to the engine.
+//! Types shared by targets over a network: paths, and completions between the client and the engine.
 
 use std::collections::VecDeque;
 use std::fmt::Display;
@@ -13,12 +13,12 @@ use crate::{AccessMode, BATCH_MAX, Completion, IoBuf, IoFailure, Op, TargetLost,
 pub use assay_iscsi::{PathStats, TcpFacts};
 pub use assay_nfs::WriteStats;
 
-/// When a target on another machine is asked for its report.
+/// Moment at which a remote target is asked for its report.
 #[derive(Clone, Copy)]
 pub enum Moment<'m> {
-    /// The measured window is about to begin: the target reports and does nothing.
+    /// The measured window is about to begin: the target only reports.
     Begin,
-    /// It is over: writes that the server may still hold in memory are made durable first.
+    /// The measured window is over: the target first makes writes in the server's memory durable.
     End {
         /// Called at intervals during the COMMIT; if it returns true, writes that are not durable yet are reported as
         /// such.
@@ -69,7 +69,7 @@ pub struct PathReport {
     pub command_window: Option<u32>,
     /// Local and remote address, while connected.
     pub addresses: Option<(SocketAddr, SocketAddr)>,
-    /// TCP facts, while connected and where the kernel reports them.
+    /// TCP facts, while connected and if the kernel reports them.
     pub tcp: Option<TcpFacts>,
     /// Counters and distributions.
     pub stats: PathStats,

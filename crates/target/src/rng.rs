@@ -22,7 +22,7 @@ pub fn derive(seed: u64, parts: &[u64]) -> u64 {
 }
 
 /// Random bytes in bulk: eight parallel xoroshiro128+ streams, which compilers turn into vector code. The last of eight
-/// numbers is a checksum of the others, by which Assay recognizes its [own data](crate::own_data).
+/// numbers is a checksum of the others, by which Assay recognises its [own data](crate::own_data).
 #[derive(Debug, Clone)]
 pub struct BulkRng {
     a: [u64; 8],

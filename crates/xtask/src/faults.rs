@@ -135,8 +135,8 @@ fn kills(count: u32, program: &str) -> usize {
     broken
 }
 
-/// Returns the matrix in Markdown: a line for each fault and kind, a column for each phase. A cell that was kept has
-/// the exit code of the run and of the one afterwards.
+/// Returns the matrix in Markdown: a line for each fault and kind, a column for each phase. A cell without failures
+/// contains the exit codes of the run and of the later one.
 fn table(ended: &BTreeMap<String, Ending>) -> String {
     let heads: Vec<String> = PHASES.iter().map(|phase| format!("{phase:?}").to_lowercase()).collect();
     let mut text =

@@ -105,7 +105,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> Initiator<B> {
         self.ask("INQUIRY page 00", cdb::inquiry_page(0x00, 255), 255, parse_supported_pages)
     }
 
-    /// Returns the unit serial number (VPD page 80); `None` where the target has only a filler for it.
+    /// Returns the unit serial number (VPD page 80); `None` if the target only has a filler for it.
     pub fn serial(&mut self) -> Result<Option<String>, CommandError> {
         self.ask("INQUIRY page 80", cdb::inquiry_page(0x80, 255), 255, parse_serial)
     }

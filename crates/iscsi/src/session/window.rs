@@ -132,7 +132,7 @@ impl Window {
     }
 }
 
-/// Returns the number of commands from one number to another, both included; none where the second is before the first.
+/// Returns the number of commands from one number to another, both included; 0 if the second precedes the first.
 fn count_between(from: u32, to: u32) -> u32 {
     if at_or_before(from, to) { to.wrapping_sub(from).wrapping_add(1) } else { 0 }
 }

@@ -61,13 +61,13 @@ pub struct Completion<B> {
     pub tag: u64,
     /// The buffer.
     pub buf: B,
-    /// Bytes moved (fewer than asked for only where the file ends), or why not.
+    /// Number of bytes transferred (fewer than requested only at the end of the file), or the error.
     pub result: Result<u32, IoError>,
-    /// Connection the last call took.
+    /// Connection of the last call.
     pub path: Option<u8>,
 }
 
-/// The calls there are, whole but for what changes with each.
+/// Templates of the calls, complete except for the fields that change with each.
 #[derive(Debug)]
 struct Templates {
     read: Template,
@@ -76,7 +76,7 @@ struct Templates {
     null: Template,
 }
 
-/// One file on an NFSv3 server. It has no threads: everything happens in `submit`, `poll` and `commit`.
+/// One file on an NFSv3 server. It has no threads: all work happens in `submit`, `poll` and `commit`.
 #[derive(Debug)]
 pub struct File<B: AsRef<[u8]> + AsMut<[u8]>> {
     config: FileConfig,
@@ -86,12 +86,12 @@ pub struct File<B: AsRef<[u8]> + AsMut<[u8]>> {
     paths: Vec<Path>,
     /// Connection that gets the next command.
     next_path: usize,
-    /// Commands that have not been given all their calls, oldest first.
+    /// Commands without all their calls, oldest first.
     waiting: VecDeque<u32>,
-    /// Calls for any connection.
+    /// Calls not assigned to a connection.
     homeless: VecDeque<u32>,
     paused_count: u32,
-    /// Commands at the end of `waiting` that were submitted since the last turn: it stamps them.
+    /// Number of commands at the end of `waiting` that were submitted since the last turn, which sets their time.
     unstamped_count: usize,
     completions: Completions<Completion<B>>,
     answers: Vec<(u32, Answer)>,
@@ -100,10 +100,10 @@ pub struct File<B: AsRef<[u8]> + AsMut<[u8]>> {
 
     writes: WriteStats,
     verifier: Option<Verifier>,
-    /// Writes, and their bytes, that were answered UNSTABLE and not committed.
+    /// Number of writes answered UNSTABLE and not committed, and their bytes.
     uncommitted: (u64, u64),
     commit_answer: Option<Result<Verifier, IoError>>,
-    /// A COMMIT is awaited; I/O that ends is not.
+    /// True while a COMMIT is awaited, but not I/O.
     is_committing: bool,
 
     stall: StallWatch,

@@ -167,7 +167,7 @@ impl<B: AsRef<[u8]> + AsMut<[u8]>> File<B> {
         }
     }
 
-    /// Handles a failed connection or attempt. Its calls stay bound to it, because a duplicate request cache recognizes
+    /// Handles a failed connection or attempt. Its calls stay bound to it, because a duplicate request cache recognises
     /// them only from the same port; they move only if it does not recover at once.
     pub(super) fn fail_path(&mut self, at: usize, cause: &str, now: Instant) {
         let path = &mut self.paths[at];

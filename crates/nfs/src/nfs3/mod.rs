@@ -72,7 +72,7 @@ pub struct Handle {
 }
 
 impl Handle {
-    /// Returns a handle of these bytes; `None` where they are too few or too many.
+    /// Returns a handle of these bytes; `None` if there are too few or too many.
     #[must_use]
     pub fn new(bytes: &[u8]) -> Option<Self> {
         let length = u8::try_from(bytes.len()).ok()?;

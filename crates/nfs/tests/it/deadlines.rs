@@ -30,7 +30,7 @@ fn all_end(file: &mut File<Vec<u8>>, what: &str) -> Vec<Completion<Vec<u8>>> {
     done
 }
 
-/// Returns a reply to a call that nobody made.
+/// Returns a reply to a call that was never made.
 fn stray() -> Vec<u8> {
     let words = [24_u32 | 1 << 31, 0x0bad_cafe, 1, 0, 0, 0, 0];
     words.iter().flat_map(|word| word.to_be_bytes()).collect()

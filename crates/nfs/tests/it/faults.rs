@@ -113,7 +113,7 @@ fn jukebox_is_retried_later_with_a_new_xid() {
 }
 
 /// A call without an answer is sent again on a new connection, with the same xid and from the same port, so that the
-/// server's duplicate request cache recognizes it.
+/// server's duplicate request cache recognises it.
 #[test]
 fn a_call_is_resent_unchanged_after_silence_and_closed_connections() {
     for answer in [Answer::Never, Answer::Hang] {

@@ -7,7 +7,7 @@ use assay_testkit::need;
 
 use crate::{own_file, prepare};
 
-/// A mounted tmpfs; gone at the end.
+/// A mounted tmpfs; removed at the end.
 struct Tmpfs(tempfile::TempDir);
 
 impl Tmpfs {

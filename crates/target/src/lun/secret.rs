@@ -26,7 +26,7 @@ const SECRET: Input = Input { name: "a CHAP secret", bytes_max: 4096 };
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Credentials(pub(super) ChapConfig);
 
-/// Why there are no credentials.
+/// Why the credentials are not available.
 #[derive(Debug, Error)]
 pub enum SecretError {
     /// A name was given without a secret.

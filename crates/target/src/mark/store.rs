@@ -12,7 +12,7 @@ use super::MARKER_BYTES_MAX;
 
 const MARKER_ATTRIBUTE: &str = "user.assay";
 
-/// Returns the text of a file's mark; `None` where the file has none. `inode` is the file's.
+/// Returns the text of a file's mark; `None` if the file has none. `inode` is the file's.
 pub(super) fn read(path: &Path, file: &File, inode: u64) -> io::Result<Option<Vec<u8>>> {
     let mut text = vec![0; MARKER_BYTES_MAX];
     if let Ok(length) = rustix::fs::fgetxattr(file, MARKER_ATTRIBUTE, text.as_mut_slice()) {

@@ -80,7 +80,7 @@ impl NfsLocation {
     }
 
     /// Creates the file, which must not exist yet. The mark is written first: a run interrupted in between leaves an
-    /// empty file that is still recognized as ours.
+    /// empty file that is still recognised as ours.
     pub fn create(&mut self) -> Result<(), OpenError> {
         let (directory, name) = (self.directory, self.name.clone());
         if self.server.lookup(&directory, &name).map_err(|e| self.failed(&e))?.is_none() {

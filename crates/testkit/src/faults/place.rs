@@ -104,7 +104,7 @@ fn noise(mib: u64) -> Vec<u8> {
     bytes
 }
 
-/// Returns a checksum of a file from an offset on; `None` where there is none.
+/// Returns a checksum of a file from an offset; `None` if the file does not exist.
 fn digest(path: &Path, from: u64) -> Option<u32> {
     let mut file = File::open(path).ok()?;
     file.seek(SeekFrom::Start(from)).ok()?;
@@ -364,8 +364,7 @@ impl Place {
     }
 }
 
-/// Returns a loop device over memory: a matrix of an hour writes a hundred gigabytes, and none to the disk of this
-/// machine.
+/// Returns a loop device over memory, because an hour of the matrix writes a hundred gigabytes.
 fn device(mib: u64) -> Option<LoopDevice> {
     let folder = tempfile::tempdir_in("/dev/shm").unwrap();
     let file = folder.path().join("backing");

@@ -197,7 +197,7 @@ fn plain_data() -> Vec<Entry> {
     ]
 }
 
-/// Returns random bytes from splitmix64, not from Assay's own generator, whose data is recognized.
+/// Returns random bytes from splitmix64, not from Assay's own generator, whose data is recognised.
 fn noise(bytes: usize) -> Vec<u8> {
     let mut at: u64 = 42;
     let mut next = || {
