@@ -204,12 +204,13 @@ lun_cases() {
     wanted four-paths && row four-paths link -- "${I[@]}" "$four" "$SEQ"
     if wanted slow-path; then
         shape 2 10mbit
-        row slow-path path-policy link -- "${I[@]}" "$four" "$SEQ"
+        row slow-path slow-path -- "${I[@]}" "$four" "$SEQ"
         shape 2 100mbit
     fi
     if wanted mtu; then
         ip -n "ap-i-$$" link set pi1 mtu 9000
-        row mtu network-fault -- "${I[@]}" "$one" "$SEQ"
+        # Both ends agree on segments that fit: frames that are too long are lost, and do not limit.
+        row mtu link -- "${I[@]}" "$one" "$SEQ"
         ip -n "ap-i-$$" link set pi1 mtu 1500
     fi
     for n in 1 2 3 4; do shape $n 10gbit; done

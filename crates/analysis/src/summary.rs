@@ -28,6 +28,8 @@ pub struct RunSummary {
     pub steps_planned: usize,
     /// What whoever ran it was warned of, in order.
     pub warnings: Vec<Warning>,
+    /// From the start of the run to its last event, s.
+    pub length_s: f64,
 }
 
 /// How a run stands.

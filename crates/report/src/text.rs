@@ -10,6 +10,7 @@ use crate::escape::{self, Style};
 use crate::forum::{self, Reader};
 use crate::network::LinkUse;
 use crate::number;
+use crate::rounds;
 use crate::table::{Format, Table};
 
 pub use crate::forum::step_line;
@@ -33,7 +34,8 @@ pub fn table_with(
 ) -> String {
     let mut text = heading(header, summary, options.width);
     let table = || of_table(&forum::priced(&summary.steps, Reader::Person, price(header)), options);
-    match crystaldiskmark::block(&summary.steps) {
+    let block = crystaldiskmark::block(&summary.steps).or_else(|| rounds::block(header, summary, options));
+    match block {
         // The table has a row for each of many runs; the block says the same in the form that is known.
         Some(block) if options.detail == Detail::Brief => text.push_str(&block),
         Some(block) => text.push_str(&format!("{}\n{block}", table())),
@@ -79,13 +81,19 @@ fn limits_text(
     limits(header, summary).map_or_else(String::new, says)
 }
 
+/// The run against its baseline; nothing where none is set.
+#[must_use]
+pub fn held(baseline: Option<&crate::held::Held>, options: TextOptions) -> String {
+    baseline.map_or_else(String::new, |held| crate::held::text(held, options))
+}
+
 /// The table of some steps alone: also for a run that is going on.
 #[must_use]
 pub fn rows(steps: &[StepSummary], options: TextOptions) -> String {
     of_table(&forum::table(steps, Reader::Person), options)
 }
 
-fn of_table(table: &Table, options: TextOptions) -> String {
+pub(crate) fn of_table(table: &Table, options: TextOptions) -> String {
     let table = table.text(options.width);
     let mut text = match table.text.split_once('\n') {
         Some((titles, rows)) => format!("{}\n{rows}", paint(titles, Style::Title, options.color)),
