@@ -164,6 +164,8 @@ fn file(
     }
     let (iops, cpu, latency) = match medium {
         Medium::Memory => (Goal::RatioAtLeast(1.05), Goal::RatioAtMost(0.9), Goal::None),
+        // One I/O at a time, wherever each tester runs: what a wake-up costs is in every I/O.
+        Medium::Disk if load.depth == 1 => (Goal::RatioAtLeast(1.0), Goal::None, Goal::None),
         // With memory in small pages, fio's large I/Os are different requests for the device; ours must not be slower.
         Medium::Disk if load.block > 4096 && !load.has_like_memory() => {
             (Goal::None, Goal::None, Goal::RatioAtMost(1.03))
