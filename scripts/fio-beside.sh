@@ -135,13 +135,17 @@ difference() {
 
 median() { sort -g | awk '{ v[NR] = $1 } END { print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'; }
 
-# Parts of the I/Os of a job file: all, or those before and from the first write.
+# Parts of the I/Os of a job file: all, or those of its first group and those after. The groups are apart by the longest
+# pause before the first write.
 part() {
-    case $1 in
-        all) cat ;;
-        alone) awk '$2 == "W" { exit } { print }' ;;
-        beside) awk '$2 == "W" { on = 1 } on { print }' ;;
-    esac
+    [ "$1" = all ] && { cat; return; }
+    cat >"$folder/both"
+    awk -v of="$1" '
+        FNR == 1 { pass++ }
+        pass == 1 && !cut { if (FNR > 1 && $1 - last > pause) { pause = $1 - last; at = FNR }
+                            if ($2 == "W") { cut = pause > 0.05 ? at : FNR }
+                            last = $1 }
+        pass == 2 && (of == "alone") == (FNR < cut) { print }' "$folder/both" "$folder/both"
 }
 
 failed=0

@@ -256,7 +256,7 @@ impl Row {
         Some(Self {
             test: step.test.clone(),
             step: step.step.clone(),
-            facets: load_facets(plan),
+            facets: known(header, load_facets(plan)),
             is_paced: !matches!(step.load, Load::Closed | Load::Mixed),
             iops: step.total.iops,
             mib_per_s: step.total.mib_per_s,
@@ -346,6 +346,14 @@ fn content(content: Content) -> &'static str {
         Content::Foreign => "written by another program",
         Content::None => "none",
     }
+}
+
+/// What is known of the load: another tool's results say nothing of the rest, which has defaults in their plan.
+fn known(header: &RunHeader, facets: Vec<Facet>) -> Vec<Facet> {
+    const UNSAID: [&str; 4] = ["pace", "reconnect every", "write data", "verify"];
+    let is_unsaid = |facet: &Facet| UNSAID.iter().any(|name| facet.name.ends_with(name));
+    let is_imported = header.imported.is_some();
+    facets.into_iter().filter(|facet| !(is_imported && is_unsaid(facet))).collect()
 }
 
 /// Returns the load of a step.
