@@ -173,7 +173,7 @@ fn word_of(prediction: &Prediction) -> Option<LimitWord> {
     }
     match prediction.limit {
         ResourceKind::Host => Some(LimitWord::Host),
-        ResourceKind::Members => Some(LimitWord::Members),
+        ResourceKind::Members | ResourceKind::Tier | ResourceKind::Log => Some(LimitWord::Members),
         ResourceKind::Latency => Some(LimitWord::Latency),
         ResourceKind::LinkRead | ResourceKind::LinkWrite => Some(LimitWord::Link),
         ResourceKind::TargetCpu | ResourceKind::SerialWrites | ResourceKind::Workers => Some(LimitWord::Cpu),
