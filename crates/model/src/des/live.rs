@@ -13,7 +13,7 @@ use crate::quantity::Corner;
 use crate::raid::Kind;
 use crate::resolved::{ResolvedArray, Tables};
 use crate::rng::Rng;
-use crate::workload::Region;
+use crate::workload::{Region, Skew};
 
 /// Ends of recent I/Os per member: an I/O that starts at one of them is sequential.
 const STREAMS: usize = 64;
@@ -211,7 +211,8 @@ impl Simulation {
         }
         let mut below = 0.0;
         let mut known = Vec::new();
-        for case in self.resolved.cases(1.0, &io_cost) {
+        let in_tier = self.resolved.in_tier(&io_cost, Skew::None);
+        for case in self.resolved.tiered(1.0, &io_cost, in_tier) {
             below += case.share;
             known.push((whole(below * (1_u64 << 32) as f64), self.core.add_recipe(&case.io_cost)));
         }
