@@ -10,6 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 mod curve;
 mod diagnose;
+mod lab;
 mod model;
 mod probe;
 mod results;
@@ -17,6 +18,7 @@ mod series;
 
 pub(crate) use curve::*;
 pub(crate) use diagnose::*;
+pub(crate) use lab::*;
 pub(crate) use model::*;
 pub(crate) use probe::*;
 pub(crate) use results::*;
@@ -91,6 +93,8 @@ pub(crate) enum Verb {
     Size(SizeArgs),
     /// List the array descriptions that ship with Assay, or print one.
     Arrays(ArraysArgs),
+    /// Build a lab: a simulated array, served over iSCSI or NFS on this machine, to try and to check measuring tools.
+    Lab(LabArgs),
     /// Record which array a target is on, so that every run on it shows expected beside measured.
     Target(TargetArgs),
     /// Measure the software cost of a target, which no data sheet has, and write an array file with it.

@@ -5,11 +5,14 @@
 //! as a prediction of the step does. What the array itself saw is kept ([`Truth`]), for comparison with the
 //! measurement.
 //!
+//! The same array stands behind files that real servers can serve ([`fuse`]): that is the lab.
+//!
 //! Unlike targets of files and devices this one takes a lock for each call: it demonstrates and checks the tool, and
 //! an array of the sizes that are simulated completes thousands of I/Os per second, not millions.
 
 #![forbid(unsafe_code)]
 
+pub mod fuse;
 mod truth;
 
 use std::collections::{HashMap, VecDeque};
