@@ -13,7 +13,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         number of I/Os in flight, so twice as many give twice the rate.",
     source: "Little 1961; docs/design/040-model.md, bounds.",
     applies: |s| !s.is_paced,
-    forms: &[expects, expects_otherwise],
+    forms: &[expects, expects_otherwise, expects_third],
     helps: "Ask for more at the same time: more outstanding I/Os, more threads in the application, a larger queue.",
     gain: Some(E::MoreOutstanding),
     look: "Latency is the sum of all that an I/O passes; a single number does not show which part is the largest.",
@@ -49,5 +49,13 @@ fn expects_otherwise(quantity: Q, s: &Setting) -> Option<Range> {
         Q::Rate(E::Random) => range(0.02, 1.05),
         Q::LatencyOne => range(100.0, 20000.0),
         _ => None,
+    }
+}
+
+/// Four times as many meet the next limit: the gain is real, but smaller.
+fn expects_third(quantity: Q, s: &Setting) -> Option<Range> {
+    match quantity {
+        Q::Rate(E::MoreOutstanding) => range(1.4, 2.9),
+        _ => expects(quantity, s),
     }
 }

@@ -13,7 +13,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         to minute, and the devices of this host may move more bytes than the tester asked for.",
     source: "Repetitions of the load itself during the diagnosis; block counters of the kernel.",
     applies: |s| s.has_medium(),
-    forms: &[expects, expects_otherwise, expects_third],
+    forms: &[expects, expects_otherwise, expects_third, expects_fourth],
     helps: "Repeat when the others rest, or separate them.",
     gain: None,
     look: "Who else uses the target, and how much.",
@@ -97,6 +97,30 @@ fn expects_third(quantity: Q, _: &Setting) -> Option<Range> {
         Q::PacedLatency => range(0.07, 1.4),
         Q::MedianToMean => range(0.3, 1.06),
         Q::Trend => range(0.5, 2.0),
+        _ => None,
+    }
+}
+
+/// A steady one, which the block counters of this host show: with more outstanding I/Os the tester gets a larger share,
+/// with one it gets little, and the rest is as without a neighbour.
+fn expects_fourth(quantity: Q, s: &Setting) -> Option<Range> {
+    if !s.is_local() {
+        return expects(quantity, s);
+    }
+    match quantity {
+        Q::DeviceBytes => range(1.3, 100.0),
+        Q::Rate(E::MoreOutstanding) => range(1.1, 4.0),
+        Q::Rate(E::OneOutstanding) => range(0.02, 0.5),
+        Q::Rate(E::LargerIo) => range(0.12, 1.0),
+        Q::Rate(E::SmallerIo) => range(0.95, 4.0),
+        Q::PacedLatency => range(0.2, 1.1),
+        Q::MedianToMean => range(0.5, 1.08),
+        Q::Rate(E::HotSpan)
+        | Q::Rate(E::TenthSpan)
+        | Q::Rate(E::Sequential)
+        | Q::Rate(E::Random)
+        | Q::Rate(E::MoreWorkers)
+        | Q::Rate(E::AfterIdle) => range(0.85, 1.3),
         _ => None,
     }
 }

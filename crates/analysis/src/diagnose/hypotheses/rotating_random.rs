@@ -14,7 +14,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         seeks, and sequential I/O needs none.",
     source: "Ruemmler and Wilkes 1994; Lee and Katz; docs/design/040-model.md (X = N/(N+m-1) x m/S).",
     applies: |s| s.has_medium() && s.is_random(),
-    forms: &[expects, expects_otherwise],
+    forms: &[expects, expects_otherwise, expects_third],
     helps: "More disks, a shorter span, or flash; a RAID level with a smaller write penalty for writes.",
     gain: Some(E::Sequential),
     look: "How many disks work on it, and the RAID level.",
@@ -55,5 +55,19 @@ fn expects_otherwise(quantity: Q, s: &Setting) -> Option<Range> {
         Q::Rate(E::WritesOnly) => range(0.15, 1.0),
         Q::Rate(E::Misaligned) => range(0.6, 1.05),
         _ => None,
+    }
+}
+
+/// A span so short that the arm hardly moves, or a disk that sorts by place alone: rotation remains, so a shorter span
+/// gains little, and a queue shortens the wait by a half at most.
+fn expects_third(quantity: Q, s: &Setting) -> Option<Range> {
+    match quantity {
+        Q::Rate(E::HotSpan) => range(1.0, 1.5),
+        Q::Rate(E::TenthSpan) => range(0.98, 1.15),
+        Q::Rate(E::OneOutstanding) => range(0.3, 0.82),
+        Q::Rate(E::MoreOutstanding) => range(0.98, 1.3),
+        Q::Rate(E::LargerIo) => range(0.6, 1.0),
+        Q::LatencyOne => range(2500.0, 12_000.0),
+        _ => expects(quantity, s),
     }
 }
