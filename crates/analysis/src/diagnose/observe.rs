@@ -159,8 +159,8 @@ fn measurement(header: &RunHeader, experiment: Experiment, step: &StepSummary) -
     Measurement { experiment, iops: step.total.iops, error, facts: facts(header, experiment, step) }
 }
 
-/// How uncertain a rate is by what this host did meanwhile, as a share: CPU time that the hypervisor took, time in which
-/// the tester did not run, and threads that were woken late, which counts as far as the workers sleep at all and half
+/// How uncertain a rate is by what this host did meanwhile, as a share: CPU time that the hypervisor took, time in
+/// which the tester did not run, and threads that were woken late, which counts as far as the workers sleep at all and half
 /// of which is taken to change from one window to the next.
 fn disturbance(header: &RunHeader, step: &StepSummary) -> f64 {
     let stolen = step.cpu.used.map_or(0.0, |used| used.steal);

@@ -77,7 +77,7 @@ impl Quantity {
     pub fn unchanged(self) -> Option<Range> {
         use Experiment as E;
         let experiment = match self {
-            // A load on a target that rests but for it repeats within a few percent; virtual machines do so within 15 %.
+            // A load on a target that rests but for it repeats within a few percent, on virtual machines within 15 %.
             Self::Rate(E::Base) => return Some(Range { lo: 0.87, hi: 1.15 }),
             Self::Rate(experiment) => experiment,
             Self::MedianToMean => return Some(Range { lo: 0.82, hi: 1.08 }),

@@ -27,8 +27,8 @@ pub(super) fn far_end(link: u32) -> String {
     format!("link{link}")
 }
 
-/// Limits both ends of a link to a rate. The burst and the queue are so large that nothing is lost at full rate: with the
-/// defaults retransmissions cost 5 to 60 % of it.
+/// Limits both ends of a link to a rate. The burst and the queue are so large that nothing is lost at full rate: with
+/// the defaults retransmissions cost 5 to 60 % of it.
 pub(super) fn shape(lab: &Lab, link: u32, mbit: u32) -> anyhow::Result<()> {
     let names = lab.names();
     let here = (String::new(), names.interface(link));

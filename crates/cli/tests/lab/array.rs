@@ -39,7 +39,7 @@ impl SimulatedLab {
         serde_json::from_str(&output.out).unwrap_or_else(|_| panic!("{}{}", output.out, output.err))
     }
 
-    /// What of it there is: processes, interfaces, namespaces, mounts and files that have its name.
+    /// Processes, interfaces, namespaces, mounts and files that have the name of the lab.
     fn left(&self) -> Vec<String> {
         let said = |program: &str, args: &[&str]| {
             let output = Command::new(program).args(args).output().unwrap();

@@ -1,9 +1,9 @@
-//! Tells streams from random I/Os where I/Os do not arrive in the order in which they were issued: behind several paths,
-//! or behind a target that has several threads.
+//! Tells streams from random I/Os where I/Os do not arrive in the order in which they were issued: behind several
+//! paths, or behind a target that has several threads.
 
 use std::collections::VecDeque;
 
-use super::live::VirtualOp;
+use super::op::VirtualOp;
 
 /// I/Os that are remembered: those of a deep queue on a few paths.
 const RECENT: usize = 64;

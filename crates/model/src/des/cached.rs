@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::live::VirtualOp;
+use super::op::VirtualOp;
 
 /// Unit of the cache, bytes: a page of a server's memory.
 const BLOCK: u64 = 4096;

@@ -9,6 +9,7 @@ use super::arrival::Recent;
 use super::cached::Cached;
 use super::core::{Core, Step};
 use super::heap::{INDEX_LIMIT, TIME_LIMIT_NS};
+use super::op::VirtualOp;
 use crate::array::Array;
 use crate::num::{share, whole};
 use crate::quantity::Corner;
@@ -19,19 +20,6 @@ use crate::workload::Region;
 
 /// Ends of recent I/Os per member: an I/O that starts at one of them is sequential.
 const STREAMS: usize = 64;
-
-/// An I/O for the simulated array.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct VirtualOp {
-    /// Which file or LUN of the target, from 0.
-    pub member: u32,
-    /// Read or write.
-    pub kind: Kind,
-    /// Byte offset.
-    pub offset_bytes: u64,
-    /// Bytes.
-    pub size_bytes: u64,
-}
 
 /// An I/O that completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

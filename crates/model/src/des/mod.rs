@@ -10,7 +10,9 @@ mod core;
 mod disks;
 mod heap;
 mod live;
+mod op;
 mod run;
 
-pub use live::{Arrival, Simulation, SubmitError, VirtualCompletion, VirtualOp};
+pub use live::{Arrival, Simulation, SubmitError, VirtualCompletion};
+pub use op::VirtualOp;
 pub use run::{ClientOutcome, SimOptions, simulate};

@@ -28,8 +28,8 @@ const TTL: Duration = Duration::from_secs(1);
 const FIRST: u64 = 2;
 /// Files at most: a mistake must not fill the table.
 const FILES_MAX: usize = 1024;
-/// Requests that the kernel may have in flight on behalf of asynchronous I/O. Its default of 12 would be the queue depth
-/// of the array.
+/// Requests that the kernel may have in flight on behalf of asynchronous I/O. Its default of 12 would be the queue
+/// depth of the array.
 const BACKGROUND_MAX: u16 = 1024;
 /// The kernel reads without caching, and several writes to one file run at once.
 const OPENED: FopenFlags = FopenFlags::FOPEN_DIRECT_IO.union(FopenFlags::FOPEN_PARALLEL_DIRECT_WRITES);

@@ -5,8 +5,8 @@
 //!                                                             └──────> [`clock`]: the model says when to answer
 //! ```
 //! Real servers put these files on a real network; so the array is simulated without its own links and protocol
-//! ([`assay_model::array::Array::without_network`]). The kernel caches nothing of the files. Each answer is late by what
-//! the host takes to wake a thread, which [`Served::late`] counts.
+//! ([`assay_model::array::Array::without_network`]). The kernel caches nothing of the files. Each answer is late by
+//! what the host takes to wake a thread, which [`Served::late`] counts.
 
 mod clock;
 mod files;
@@ -59,8 +59,8 @@ impl Service {
         Ok(service)
     }
 
-    /// Lets another array answer what comes from now on, as after a disk has failed. What is in flight is answered by the
-    /// old one.
+    /// Lets another array answer what comes from now on, as after a disk has failed. What is in flight is answered by
+    /// the old one.
     pub fn change_array(&self, array: &Array) {
         self.clock.change_array(array);
     }

@@ -2,7 +2,7 @@
 
 use hdrhistogram::Histogram;
 
-/// The longest lateness that is told apart, ns: a minute.
+/// The longest lateness that is counted as it is, ns: a minute.
 const LATE_MAX_NS: u64 = 60_000_000_000;
 
 /// What the files of a simulated array have served since they were mounted.

@@ -10,8 +10,8 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::TargetPerIo,
     name: "the target's software, which costs time for each I/O",
     physics: "A command passes through the target's CPU at a cost of its own, whatever its size. The rate stays \
-        when I/Os grow, until the bytes count; neither span nor order matters. A target whose own CPU time is limited (a container, a \
-        small virtual machine) answers at once until its share of a period is used, and then not until the next one.",
+        when I/Os grow, until the bytes count; neither span nor order matters. A target whose own CPU time is limited (a \
+        container, a small virtual machine) answers at once until its share of a period is used, and then not until the next one.",
     source: "T = a + b x size, fitted to 15 sizes within 3 % (docs/design/040-model.md, target CPU).",
     applies: |s| s.is_remote() || s.is_local(),
     forms: &[expects, expects_otherwise, expects_third],
@@ -49,7 +49,7 @@ fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
     }
 }
 
-/// A limit of the target's CPU time: most I/Os are fast, the rest waits for the next period (100 ms by default in Linux).
+/// A limit of the target's CPU time: most I/Os are fast, the rest waits for the next period (100 ms by default).
 fn expects_third(quantity: Q, _: &Setting) -> Option<Range> {
     match quantity {
         Q::MedianToMean => range(0.03, 0.6),

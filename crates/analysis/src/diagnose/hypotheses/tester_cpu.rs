@@ -17,8 +17,8 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         overhead` measures the cost of an I/O.",
     applies: |_| true,
     forms: &[expects, expects_otherwise],
-    helps: "Use more workers, or faster CPUs, or a polled engine, or lift the CPU limit of the control group; the target \
-        can do more.",
+    helps: "Use more workers, or faster CPUs, or a polled engine, or lift the CPU limit of the control group; the \
+        target can do more.",
     gain: Some(E::MoreWorkers),
     look: "Nothing on the target: it waits for the tester.",
 };
