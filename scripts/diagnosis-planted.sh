@@ -209,7 +209,7 @@ lun_cases() {
     wanted four-paths && row four-paths link -- "${I[@]}" "$four" "$SEQ"
     if wanted slow-path; then
         shape 2 10mbit
-        row slow-path path-policy link -- "${I[@]}" "$four" "$SEQ"
+        row slow-path slow-path -- "${I[@]}" "$four" "$SEQ"
         shape 2 100mbit
     fi
     if wanted mtu; then

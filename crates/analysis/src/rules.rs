@@ -17,6 +17,7 @@ mod identity;
 mod link;
 mod load;
 mod memory;
+mod neighbour;
 mod network;
 mod nfs;
 mod pairs;

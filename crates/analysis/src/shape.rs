@@ -19,6 +19,11 @@ const PENALTY: f64 = 3.0;
 /// A change has to be this many standard errors of the difference of its levels. The largest of many positions is
 /// looked for, so the usual two would be passed by noise.
 const ERRORS_MIN: f64 = 6.0;
+/// A change at a moment at which something else says that the load on the target changed: its position was not looked
+/// for, so that it needs little more than the usual two.
+const ERRORS_MIN_AT_HINT: f64 = 3.0;
+/// A change and what explains it lie at most this many values apart.
+pub(crate) const HINT_REACH: usize = 2;
 /// A change smaller than this share of the higher level does not matter.
 const CHANGE_MIN: f64 = 0.1;
 /// As many changes in alternating directions are a saw-tooth.
@@ -72,13 +77,26 @@ pub(crate) enum Shape {
 }
 
 /// Returns the shape of a series of equally spaced values; `None` where it is too short to tell.
+#[cfg(test)]
 pub(crate) fn shape(values: &[f64]) -> Option<Shape> {
+    shape_with(values, &[])
+}
+
+/// Returns the changes between levels, in order; none where the series is too short to tell.
+pub(crate) fn levels(values: &[f64]) -> Vec<Change> {
+    let is_judged = (SERIES_MIN..=VALUES_MAX).contains(&values.len()) && mean(values) > 0.0;
+    if is_judged { changes(values, &[]) } else { Vec::new() }
+}
+
+/// The shape of a series, with the indices at which something else than the values says that the target changed.
+pub(crate) fn shape_with(values: &[f64], hints: &[usize]) -> Option<Shape> {
     if values.len() < SERIES_MIN || mean(values) <= 0.0 {
         return None;
     }
     let per = values.len().div_ceil(VALUES_MAX);
     let coarse: Vec<f64> = values.chunks(per).map(mean).collect();
-    let changes = changes(&coarse);
+    let hints: Vec<usize> = hints.iter().map(|at| at / per).collect();
+    let changes = changes(&coarse, &hints);
     let scaled = |change: &Change| Change { at: change.at * per, ..*change };
     if let Some(change) = ramp(&coarse) {
         return Some(Shape::Ramp(scaled(&change)));
@@ -126,12 +144,24 @@ pub(crate) fn modes(values: &[f64]) -> Option<Modes> {
 }
 
 /// Every change between levels, in order.
-fn changes(values: &[f64]) -> Vec<Change> {
+fn changes(values: &[f64], hints: &[usize]) -> Vec<Change> {
     let mut bounds = partition(values);
+    for hint in hints {
+        // Where the partition has a change near the hint, it knows the place better.
+        let is_far = bounds.iter().all(|bound| bound.abs_diff(*hint) > HINT_REACH.max(LEVEL_MIN - 1));
+        if is_far {
+            bounds.push(*hint);
+            bounds.sort_unstable();
+        }
+    }
+    let errors_min = |bound: usize| {
+        let is_hinted = hints.iter().any(|hint| hint.abs_diff(bound) <= HINT_REACH);
+        if is_hinted { ERRORS_MIN_AT_HINT } else { ERRORS_MIN }
+    };
     loop {
         let levels = levels_of(values, &bounds);
         let weakest = (1..bounds.len() - 1)
-            .map(|i| (i, strength(values, &bounds, i, &levels)))
+            .map(|i| (i, strength(values, &bounds, i, &levels, errors_min(bounds[i]))))
             .min_by(|a, b| a.1.total_cmp(&b.1));
         match weakest {
             Some((i, strength)) if strength < 1.0 => {
@@ -150,7 +180,7 @@ fn levels_of(values: &[f64], bounds: &[usize]) -> Vec<f64> {
 }
 
 /// How many times over the change at bound `i` passes the test; below 1 it does not.
-fn strength(values: &[f64], bounds: &[usize], i: usize, levels: &[f64]) -> f64 {
+fn strength(values: &[f64], bounds: &[usize], i: usize, levels: &[f64], errors_min: f64) -> f64 {
     let (from, at, to) = (bounds[i - 1], bounds[i], bounds[i + 1]);
     let (before, after) = (levels[i - 1], levels[i]);
     let left = values[from..at].iter().map(|v| v - before);
@@ -160,7 +190,7 @@ fn strength(values: &[f64], bounds: &[usize], i: usize, levels: &[f64]) -> f64 {
     let n = [at - from, to - at].map(|n| n as f64 / correlation_time(&rest));
     let error = noise * (1.0 / n[0].max(1.0) + 1.0 / n[1].max(1.0)).sqrt();
     let size = (after - before).abs();
-    let by_error = if error > 0.0 { size / error / ERRORS_MIN } else { f64::INFINITY };
+    let by_error = if error > 0.0 { size / error / errors_min } else { f64::INFINITY };
     by_error.min(size / before.max(after) / CHANGE_MIN)
 }
 
@@ -333,6 +363,26 @@ mod tests {
             assert!(steps[0].at.abs_diff(37) <= 1, "{seed}: {steps:?}");
             assert!((steps[0].before - 1000.0).abs() < 40.0 && (steps[0].after - 700.0).abs() < 40.0);
         }
+    }
+
+    /// A reader that competes for a disk whose rate wanders: too small a step for its noise, but for the hint.
+    #[test]
+    fn a_step_that_something_else_shows_too_needs_less_evidence_and_a_hint_alone_makes_none() {
+        let step = |i: usize| if i < 30 { 1000.0 } else { 800.0 };
+        let values = |seed: u64, step: &dyn Fn(usize) -> f64| -> Vec<f64> {
+            noise_of(seed, 60, 0.5).iter().enumerate().map(|(i, x)| step(i) * (1.0 + 0.12 * x)).collect()
+        };
+        let count = |step: &dyn Fn(usize) -> f64, hints: &[usize]| {
+            let found = |seed: u64| match shape_with(&values(seed, step), hints) {
+                Some(Shape::Steps(steps)) => steps.iter().any(|change| change.at.abs_diff(30) <= 2),
+                _ => false,
+            };
+            (1..=200).filter(|seed| found(*seed)).count()
+        };
+        let (alone, hinted) = (count(&step, &[]), count(&step, &[30]));
+        let nothing = count(&|_| 1000.0, &[30]);
+        println!("of 200: {alone} without a hint, {hinted} with one, {nothing} where nothing changed");
+        assert!(hinted >= 170 && hinted > alone + 30 && nothing <= 6, "{alone} {hinted} {nothing}");
     }
 
     #[test]

@@ -2,12 +2,14 @@
 
 use std::path::PathBuf;
 
+use assay_analysis::compare::Gate;
 use assay_record::Price;
 use assay_spec::Tolerance;
 use assay_spec::units::{Nanos, PerSecond, SizeSpec};
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+mod baseline;
 mod curve;
 mod diagnose;
 mod lab;
@@ -16,6 +18,7 @@ mod probe;
 mod results;
 mod series;
 
+pub(crate) use baseline::*;
 pub(crate) use curve::*;
 pub(crate) use diagnose::*;
 pub(crate) use lab::*;
@@ -77,6 +80,8 @@ pub(crate) enum Verb {
     Report(ReportArgs),
     /// Compare results: runs side by side, and which differences are more than noise.
     Compare(CompareArgs),
+    /// Set what later runs of a plan on a target are held against, list and remove baselines.
+    Baseline(BaselineArgs),
     /// Set the label or the note of a stored run.
     Label(LabelArgs),
     /// Remove stored runs.
@@ -261,6 +266,10 @@ pub(crate) struct RunArgs {
     pub(crate) io: IoArgs,
     #[command(flatten)]
     pub(crate) view: ViewArgs,
+    /// Exit with 3 if a test is worse than the baseline (see assay baseline) by more than this: p99 +10%, or iops -5%;
+    /// changes that noise explains do not count.
+    #[arg(long, value_name = "FIGURE CHANGE")]
+    pub(crate) fail_if: Vec<Gate>,
     /// Also write a report here, by its ending: .html (with charts), .csv, .md, .bbcode, .json or .txt; `-` writes
     /// HTML to standard output and the table to standard error.
     #[arg(short, long, value_name = "FILE")]
@@ -398,6 +407,8 @@ pub(crate) struct CheckArgs {
     pub(crate) targets: Vec<String>,
     #[command(flatten)]
     pub(crate) form: JsonArgs,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
 }
 
 const CONVERT_EXAMPLES: &str = "\

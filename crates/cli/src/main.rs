@@ -6,6 +6,7 @@
 
 mod args;
 mod arrays;
+mod baseline;
 mod calibrate;
 mod ceiling;
 mod check;
@@ -25,6 +26,7 @@ mod journals;
 mod keep;
 mod lab;
 mod look;
+mod maxima;
 mod open_store;
 mod output;
 mod overhead;
@@ -34,6 +36,7 @@ mod program;
 mod progress;
 mod published;
 mod render;
+mod rounds;
 mod run;
 mod run_file;
 mod run_targets;
@@ -104,6 +107,7 @@ fn verb(verb: &Verb) -> anyhow::Result<Exit> {
         Verb::Show(args) => runs::show(args),
         Verb::Report(args) => runs::report(args),
         Verb::Compare(args) => compare::compare(args),
+        Verb::Baseline(args) => baseline::baseline(args),
         Verb::Label(args) => runs::label(args),
         Verb::Rm(args) => runs::rm(args),
         Verb::Export(args) => export::export(args),

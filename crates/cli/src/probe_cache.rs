@@ -21,6 +21,9 @@ use crate::terminal::note;
 
 /// The largest working set where nothing says how much memory there may be, bytes.
 const SIZE_DEFAULT: u64 = 4 << 30;
+/// I/Os in flight while a working set is read at random: past the page cache, and through it.
+const OUTSTANDING: u32 = 4;
+const OUTSTANDING_CACHED: u32 = 1;
 /// Working sets grow to this many times the memory that may answer: at twice its size half of the reads miss it.
 const TIMES_MEMORY: u64 = 2;
 
@@ -53,8 +56,12 @@ pub(crate) fn probe_cache(args: &ProbeCacheArgs) -> anyhow::Result<Exit> {
         }
         done => done?,
     };
-    let telling =
-        Telling { note: args.kept.note.as_deref(), form: args.view.form(), options: args.view.options() };
+    let telling = Telling {
+        note: args.kept.note.as_deref(),
+        form: args.view.form(),
+        options: args.view.options(),
+        baseline: None,
+    };
     let printed = tell(telling, &done, output.as_ref());
     done.end(printed)
 }
@@ -75,6 +82,7 @@ fn plan(args: &ProbeCacheArgs, writes: Writes) -> anyhow::Result<Plan> {
         size,
         bytes: size.resolve(Bytes(host.memory_bytes)).0.min(held),
         run: args.run,
+        outstanding: if args.io.cached { OUTSTANDING_CACHED } else { OUTSTANDING },
         absorb: Some(args.absorb).filter(|_| writes == Writes::AsAllowed && !args.read_only),
     };
     Ok(PlanFile::parse("probe-cache", &probe.text())?.resolve(&Overrides::default())?)

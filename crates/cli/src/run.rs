@@ -7,6 +7,7 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
+use assay_analysis::compare::ResultSet;
 use assay_analysis::{Certainty, Collector, RunStatus, RunSummary, StepLimit, gap_in_fill, limits};
 use assay_engine::{EnoughSignal, RunRequest, RunTargets, StopSignal};
 use assay_host::{AwakeGuard, Sampler, Watched};
@@ -18,6 +19,7 @@ use assay_record::{
     Event, JournalStep, MemberKind, Repetition, RunEvent, RunHeader, RunSetting, StatedMemory, StepId,
     Warning,
 };
+use assay_report::held::Held;
 use assay_report::text::TextOptions;
 use assay_sim::{SimulatedArrays, Truth};
 use assay_spec::units::{Nanos, PerSecond, SizeSpec};
@@ -26,6 +28,7 @@ use assay_store::Store;
 use assay_target::{Caching, Durability, STOP_LIMIT, StopPatience};
 
 use crate::args::{Form, Io, IoArgs, RunArgs, StoreArgs};
+use crate::baseline;
 use crate::ceiling::null_ceilings;
 use crate::diagnose::{Budget, Chooser};
 use crate::exit::{Exit, Failed};
@@ -36,6 +39,7 @@ use crate::open_store::open_store;
 use crate::output::{Kept, Output};
 use crate::progress::Progress;
 use crate::render::{Page, Rendered as _};
+use crate::rounds::{Rounds, has_rounds};
 use crate::run_targets::run_targets;
 use crate::signals::{Stage, enter, stop_on_signals, terminal_is_closed};
 use crate::stored::judged;
@@ -46,8 +50,15 @@ use crate::truth;
 
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     let ForeignOrder { imported, targets } = crate::foreign::order(args)?;
+    let written = Written::of(args, imported.as_ref())?;
+    let search = written.file.search(&written.overrides)?;
+    // A plan that cannot be resolved is refused before anything else happens.
+    let plan = match &search {
+        Some(search) => search.clone(),
+        None => written.file.resolve(&written.overrides)?,
+    };
     let order = Order {
-        plan: plan(args, &args.plan, imported.as_ref())?,
+        plan,
         targets: &targets,
         label: args.label.as_deref(),
         note: args.note.as_deref(),
@@ -66,15 +77,73 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
         journal: journal_of(args, &targets, &store)?,
         ..RunSetting::default()
     };
-    let order = Order { array, setting, ..order };
-    let done = execute(order, &args.io, &store, &stop_on_signals()?)?;
-    let telling =
-        Telling { note: args.note.as_deref(), form: args.view.form(), options: args.view.options() };
-    let printed = tell(telling, &done, output.as_ref());
+    let stop = stop_on_signals()?;
+    let mut order = Order { array, setting, ..order };
+    baseline::check_gates(&args.fail_if, &store, &order.plan.name, &targets)?;
+    if search.is_some() {
+        let Some(found) = crate::maxima::find(of_search(&order), &args.io, &store, &stop)? else {
+            return Ok(Exit::Interrupted);
+        };
+        let mut overrides = written.overrides;
+        overrides.maxima = found.maxima;
+        order.plan = written.file.resolve(&overrides)?;
+        order.plan.notes.push(found.says);
+    }
+    let done = execute(order, &args.io, &store, &stop)?;
+    let held = held(&store, &done);
+    let telling = Telling {
+        note: args.note.as_deref(),
+        form: args.view.form(),
+        options: args.view.options(),
+        baseline: held.as_ref(),
+    };
+    let printed = tell(telling, &done, output.as_ref()).map(|exit| {
+        if exit == Exit::Done { baseline::judged_by(&args.fail_if, held.as_ref()) } else { exit }
+    });
     if telling.form != Form::Json {
         offer_diagnosis(args, &done);
     }
     done.end(printed)
+}
+
+/// The order of the run before a run, on the same targets.
+fn of_search<'o>(order: &Order<'o>) -> Order<'o> {
+    Order {
+        plan: order.plan.clone(),
+        targets: order.targets,
+        label: None,
+        note: Some(crate::maxima::SEARCH_NOTE),
+        array: order.array.clone(),
+        stated: order.stated,
+        too_small: order.too_small,
+        diagnosis: None,
+        setting: RunSetting::default(),
+        turn: None,
+    }
+}
+
+/// A plan as it is written, and what the command line changes in it.
+struct Written {
+    file: PlanFile,
+    overrides: Overrides,
+}
+
+impl Written {
+    fn of(args: &RunArgs, imported: Option<&ImportedPlan>) -> anyhow::Result<Self> {
+        let choice = choice(args, imported);
+        Ok(Self { file: file(&args.plan, &choice)?, overrides: overrides(&choice)? })
+    }
+}
+
+/// Returns the run against its baseline. A baseline that cannot be read must not cost the result.
+fn held(store: &Store, done: &Done) -> Option<Held> {
+    let summary = done.collector.summary();
+    let (findings, judgement) = judged(&done.header, &summary).ok()?;
+    let reading = ResultSet::of_run(&done.header, &summary, &findings, judgement.as_ref());
+    baseline::held(store, &done.header, vec![reading]).unwrap_or_else(|error| {
+        note!("warning: the baseline cannot be read: {}", crate::message(&error));
+        None
+    })
 }
 
 /// A size on the command line is binding; the default of a suite gives way to a smaller target.
@@ -284,8 +353,12 @@ fn simulated_arrays(addresses: &[Address]) -> anyhow::Result<SimulatedArrays> {
 
 /// Returns the plan of that name with everything that the command line changes in it.
 pub(crate) fn plan(args: &RunArgs, name: &str, imported: Option<&ImportedPlan>) -> anyhow::Result<Plan> {
+    resolve(name, &choice(args, imported))
+}
+
+fn choice<'c>(args: &'c RunArgs, imported: Option<&'c ImportedPlan>) -> Choice<'c> {
     let pace = if args.quick { StepLength::Quick } else { StepLength::AsWritten };
-    let choice = Choice {
+    Choice {
         set: &args.choice.set,
         rate: args.rate,
         only: &args.choice.only,
@@ -296,8 +369,7 @@ pub(crate) fn plan(args: &RunArgs, name: &str, imported: Option<&ImportedPlan>) 
         until: args.until,
         at_most: args.at_most,
         precondition: args.precondition.as_deref(),
-    };
-    resolve(name, &choice)
+    }
 }
 
 /// The plan comes first: a target in its place, or no target at all, is answered with the command that was meant.
@@ -345,11 +417,14 @@ pub(crate) enum StepLength {
 
 /// Returns the plan or suite of that name, with the changes of the command line.
 pub(crate) fn resolve(name: &str, choice: &Choice<'_>) -> anyhow::Result<Plan> {
-    let file = match choice.imported {
-        Some(imported) => PlanFile::parse(name, &imported.plan)?,
-        None => plan_file(name)?,
-    };
-    Ok(file.resolve(&overrides(choice)?)?)
+    Ok(file(name, choice)?.resolve(&overrides(choice)?)?)
+}
+
+fn file(name: &str, choice: &Choice<'_>) -> anyhow::Result<PlanFile> {
+    match choice.imported {
+        Some(imported) => Ok(PlanFile::parse(name, &imported.plan)?),
+        None => plan_file(name),
+    }
 }
 
 /// Returns the changes of the command line as a plan takes them.
@@ -495,6 +570,7 @@ fn measure(
 ) -> Measured {
     let enough = EnoughSignal::default();
     let collector = RefCell::new(Collector::new(header));
+    let mut steps_ended = 0;
     let mut take = |event: &Event| {
         let mut collector = collector.borrow_mut();
         collector.add(event);
@@ -503,6 +579,7 @@ fn measure(
         }
         progress.event(event, &collector);
         keeper.append(event);
+        keep_digest(&keeper, header, &collector, (event, &mut steps_ended));
     };
     let mut sink = |event: Event| {
         if matches!(event.what, RunEvent::Ended(_)) && terminal_is_closed() {
@@ -516,15 +593,14 @@ fn measure(
     let cpus = io.cpus.as_ref().map(|cpus| cpus.0.clone()).unwrap_or_default();
     let enough = enough.clone();
     let mut chooser = Chooser::new(header, &collector, stop.clone());
+    let mut rounds = Rounds::new(&header.plan, &collector);
+    let mut next = || if header.diagnosis.is_some() { chooser.next() } else { rounds.next() };
+    let is_chosen = header.diagnosis.is_some() || has_rounds(&header.plan);
     let request = RunRequest { header: header.clone(), targets: ready, warnings, stop, enough, cpus };
     // Only runs that simulate pay for the choice between the two in every call.
-    let result = match (has_simulated, header.diagnosis.is_some()) {
-        (true, true) => {
-            assay_engine::run_ordered(request, &|r| simulated.open(r), &mut || chooser.next(), &mut sink)
-        }
-        (false, true) => {
-            assay_engine::run_ordered(request, &assay_target::open, &mut || chooser.next(), &mut sink)
-        }
+    let result = match (has_simulated, is_chosen) {
+        (true, true) => assay_engine::run_ordered(request, &|r| simulated.open(r), &mut next, &mut sink),
+        (false, true) => assay_engine::run_ordered(request, &assay_target::open, &mut next, &mut sink),
         (true, false) => assay_engine::run_with(request, &|r| simulated.open(r), &mut sink),
         (false, false) => assay_engine::run(request, &mut sink),
     };
@@ -535,6 +611,30 @@ fn measure(
     let is_stored = unkept.is_none();
     let failures = failed.into_iter().chain(unkept).map(|error| Failed::new(Exit::Errors, error).into());
     Measured { collector, failures: failures.collect(), is_stored }
+}
+
+/// Keeps the run in short after steps 1, 2, 4, 8 and so on, so that a sweep of a thousand steps is not summarized a
+/// thousand times, and at the end of the run. No load is measured then. Only at the end it is compared with what its
+/// array should do: simulations take CPU time that the next step needs.
+fn keep_digest(keeper: &Keeper, header: &RunHeader, collector: &Collector, at: (&Event, &mut u32)) {
+    let (event, steps_ended) = at;
+    match event.what {
+        RunEvent::StepEnded(_) => {
+            *steps_ended += 1;
+            if steps_ended.is_power_of_two() {
+                let summary = collector.summary();
+                let findings = assay_analysis::findings(header, &summary);
+                keeper.keep_digest(&assay_analysis::digest(header, &summary, &findings, None));
+            }
+        }
+        RunEvent::Ended(_) => {
+            let summary = collector.summary();
+            // An array that is not understood is reported where the result is printed.
+            let (findings, judgement) = judged(header, &summary).unwrap_or_default();
+            keeper.keep_digest(&assay_analysis::digest(header, &summary, &findings, judgement.as_ref()));
+        }
+        _ => {}
+    }
 }
 
 /// Whether the step that an interval is of knows what its plan wants to know.
@@ -557,6 +657,8 @@ pub(crate) struct Telling<'t> {
     pub(crate) note: Option<&'t str>,
     pub(crate) form: Form,
     pub(crate) options: TextOptions,
+    /// The run against the baseline of its plan and target.
+    pub(crate) baseline: Option<&'t Held>,
 }
 
 /// Writes the report, then prints the result: a closed terminal must not cost the report.
@@ -569,6 +671,7 @@ pub(crate) fn tell(telling: Telling<'_>, done: &Done, output: Option<&Output>) -
         note: telling.note,
         lost: None,
         judgement: judgement.as_ref(),
+        baseline: telling.baseline,
     };
     let page = Page { header, summary: &summary, findings: &findings, meta };
     // A report that cannot be written must not cost the result on the terminal.

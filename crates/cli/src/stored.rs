@@ -5,6 +5,7 @@ use std::path::Path;
 use assay_analysis::{Collector, Finding, Judgement, RunStatus, RunSummary, findings};
 use assay_record::{Event, RunHeader};
 use assay_report::Meta;
+use assay_report::held::Held;
 use assay_store::{RunRow, Store};
 
 use crate::args::StoreArgs;
@@ -23,6 +24,8 @@ pub(crate) struct Stored {
     pub(crate) summary: RunSummary,
     pub(crate) findings: Vec<Finding>,
     pub(crate) judgement: Option<Judgement>,
+    /// Against the baseline of its plan and target, where that was asked for.
+    pub(crate) baseline: Option<Held>,
 }
 
 /// What is kept with a run beside its events.
@@ -39,7 +42,11 @@ impl Stored {
         if run_file::is_export(path) {
             return Self::of_file(path);
         }
-        Self::read(&existing_store(store)?, name)
+        let store = existing_store(store)?;
+        let mut stored = Self::read(&store, name)?;
+        let reading = crate::compare::of_stored(&stored);
+        stored.baseline = crate::baseline::held(&store, &stored.header, vec![reading])?;
+        Ok(stored)
     }
 
     pub(crate) fn of_file(path: &Path) -> anyhow::Result<Self> {
@@ -68,7 +75,7 @@ impl Stored {
             note!("warning: run {} is incomplete, its last events could not be stored: {why}", header.run);
         }
         let (findings, judgement) = judged(&header, &summary)?;
-        Ok(Self { label, note, lost, header, summary, findings, judgement })
+        Ok(Self { label, note, lost, header, summary, findings, judgement, baseline: None })
     }
 
     pub(crate) fn page(&self) -> Page<'_> {
@@ -77,6 +84,7 @@ impl Stored {
             note: self.note.as_deref(),
             lost: self.lost.as_deref(),
             judgement: self.judgement.as_ref(),
+            baseline: self.baseline.as_ref(),
         };
         Page { header: &self.header, summary: &self.summary, findings: &self.findings, meta }
     }

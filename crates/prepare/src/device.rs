@@ -93,12 +93,12 @@ pub(crate) fn foreign_data(
 }
 
 impl InspectedDevice {
-    /// How `--overwrite` names it.
+    /// Returns how `--overwrite` names it.
     pub(crate) fn nameable(&self) -> Nameable<'_> {
         Nameable::by_identity(&self.device, &self.address)
     }
 
-    /// Refuses a device that is not as it was looked at.
+    /// Fails if a device has changed since its inspection.
     pub(crate) fn confirm(&self) -> Result<(), PrepareError> {
         let device = assay_host::device_of(&self.held.real).map_err(io_error("look at", &self.path))?;
         let identities = |device: &DeviceFacts| (assay_host::identities(device), device.size_bytes);
@@ -159,7 +159,7 @@ impl DeviceTarget {
         Member::File(self.member.clone())
     }
 
-    /// Writes all of it, where it may be written.
+    /// Writes all of it, if it may be written.
     pub(crate) fn fill(&mut self, context: &mut FillContext<'_>) -> Result<(), PrepareError> {
         self.held.confirm()?;
         if self.member.access == AccessMode::ReadOnly || context.options.fill == FillChoice::Never {
@@ -168,7 +168,7 @@ impl DeviceTarget {
         }
         context.write(&self.member(), &whole(context))?;
         if let (Some(binding), Caching::Direct) = (&mut self.member.binding, self.member.caching) {
-            // Through the page cache a write may be shorter than what can be recognised.
+            // Through the page cache a write may be shorter than the recognizable unit.
             binding.head = content::head_check(context.plan);
         }
         self.facts.member.content = Content::Prepared;
@@ -176,12 +176,12 @@ impl DeviceTarget {
     }
 }
 
-/// The fill of a device or LUN, which remembers nothing of earlier ones.
+/// Returns the fill of a device or LUN, which has no record of earlier fills.
 pub(crate) fn whole(context: &FillContext<'_>) -> Fill {
     Fill { from_bytes: 0, content: FillContent::of(context.plan), refill: None }
 }
 
-/// What the records of files and devices have in common.
+/// Returns the facts that files and devices share.
 pub(crate) fn member_facts(context: &OpenContext<'_>, span_bytes: u64, block_bytes: u32) -> MemberFacts {
     MemberFacts {
         span_bytes,
@@ -192,7 +192,7 @@ pub(crate) fn member_facts(context: &OpenContext<'_>, span_bytes: u64, block_byt
     }
 }
 
-/// The page cache takes any size; direct I/O does not.
+/// Returns the unit of I/O sizes, bytes: any size through the page cache, but not for direct I/O.
 pub(crate) fn block_bytes(context: &OpenContext<'_>, path: &Path) -> Result<u32, PrepareError> {
     if context.options.caching == Caching::Cached {
         return Ok(1);
@@ -203,7 +203,8 @@ pub(crate) fn block_bytes(context: &OpenContext<'_>, path: &Path) -> Result<u32,
     }
 }
 
-/// Direct I/O to a loop device reaches the file behind it directly only where the device was attached so.
+/// Warns if direct I/O to a loop device is cached: it reaches the backing file directly only if the device was attached
+/// with direct I/O.
 pub(crate) fn warn_cached_loops(context: &mut OpenContext<'_>, address: &str, device: Option<&DeviceFacts>) {
     for name in device.map(|d| assay_host::cached_loops(&d.stack)).unwrap_or_default() {
         context.warnings.push(Warning {

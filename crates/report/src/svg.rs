@@ -10,6 +10,7 @@ mod heat;
 mod lanes;
 mod lines;
 mod rows;
+mod trend;
 mod whiskers;
 
 pub(crate) use axis::Axis;
@@ -18,6 +19,7 @@ pub(crate) use heat::{Heat, HeatColumn};
 pub(crate) use lanes::{Band, Counts, Lane, Lanes};
 pub(crate) use lines::{Line, Lines, Mark};
 pub(crate) use rows::{BarRow, Rows};
+pub(crate) use trend::{Point, Step, TrendChart};
 pub(crate) use whiskers::{Whisker, WhiskerSeries, Whiskers};
 
 /// Size of a chart in user units; the page scales it.

@@ -7,11 +7,13 @@
 
 use std::fs::{File, Metadata};
 use std::io::Read as _;
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use nix::fcntl::AT_FDCWD;
 use nix::libc;
+use nix::sys::stat::{FchmodatFlags, Mode, fchmodat};
 
 use crate::error::StoreError;
 use crate::live::live_path;
@@ -114,21 +116,24 @@ fn check_header(path: &Path, file: &File) -> Result<(), StoreError> {
 
 /// Takes the rights of the group and of others from a store and the files beside it. Returns the rights that the store
 /// had, if there was something to take.
+///
+/// The store's own name may be a link, as it was given; a link under one of the names beside it is somebody's trap.
 pub(crate) fn tighten(path: &Path) -> Option<u32> {
-    let files = [path.to_owned(), beside(path, "-wal"), beside(path, "-shm"), live_path(path)];
+    let files = [beside(path, ""), beside(path, "-wal"), beside(path, "-shm"), live_path(path)];
     let had = files.map(|file| tighten_one(&file));
     had.into_iter().flatten().next()
 }
 
 fn tighten_one(path: &Path) -> Option<u32> {
-    let metadata = std::fs::metadata(path).ok().filter(Metadata::is_file)?;
+    let metadata = std::fs::symlink_metadata(path).ok().filter(Metadata::is_file)?;
     let mode = metadata.mode() & 0o7777;
     if mode & OTHERS == 0 {
         return None;
     }
-    let tight = std::fs::Permissions::from_mode(mode & !OTHERS);
-    // Another user's store stays as that user wants it.
-    std::fs::set_permissions(path, tight).ok().map(|()| mode)
+    let tight = Mode::from_bits_truncate(mode & !OTHERS);
+    // By name, because closing a descriptor would drop SQLite's locks. Another user's store stays as that user wants
+    // it.
+    fchmodat(AT_FDCWD, path, tight, FchmodatFlags::NoFollowSymlink).ok().map(|()| mode)
 }
 
 /// Returns the path of a file beside the store, as SQLite names it: links of the store's own name are followed.

@@ -36,6 +36,7 @@ impl LiveLock {
             .create(true)
             .truncate(false)
             .mode(0o600)
+            .custom_flags(libc::O_NOFOLLOW)
             .open(live_path(path))?;
         match fcntl(&file, FcntlArg::F_OFD_SETLK(&byte(run_id, libc::F_WRLCK))) {
             Ok(_) | Err(Errno::ENOLCK | Errno::EOPNOTSUPP | Errno::EINVAL | Errno::ENOSYS) => {}

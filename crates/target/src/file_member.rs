@@ -1,4 +1,4 @@
-//! A file or block device of a run, and what must be true of it when it is opened.
+//! A file or block device of a run, and the conditions checked when it is opened.
 
 use std::fs::File;
 use std::io;
@@ -17,11 +17,11 @@ use crate::open_error::OpenError;
 pub struct FileMember {
     /// The file or device node, as it was given.
     pub path: PathBuf,
-    /// Which file it must be, however the path is understood later; `None`: whichever it is.
+    /// The file that it must be, whatever the path leads to later; `None` for any.
     pub binding: Option<Binding>,
     /// Whether writes are allowed.
     pub access: AccessMode,
-    /// Past the page cache or through it.
+    /// Whether I/O uses the page cache.
     pub caching: Caching,
     /// Whether each write waits until it is durable.
     pub durability: Durability,
@@ -31,7 +31,7 @@ pub struct FileMember {
     pub block_bytes: u32,
 }
 
-/// Which file or device a path led to when it was looked at.
+/// The file or device that a path led to when it was inspected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Binding {
     /// The path with all links resolved.
@@ -114,7 +114,7 @@ impl FileMember {
 pub(crate) mod tests {
     use super::*;
 
-    /// A file of `size` bytes that is gone when the first value is dropped.
+    /// Returns a file of `size` bytes that is gone when the first value is dropped.
     pub(crate) fn temporary_member(size: u64) -> (tempfile::NamedTempFile, FileMember) {
         let file = tempfile::NamedTempFile::new().unwrap();
         file.as_file().set_len(size).unwrap();

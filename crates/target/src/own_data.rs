@@ -1,28 +1,28 @@
-//! How Assay recognises what it wrote itself, on a device that has no place for a mark.
+//! Recognition of data written by Assay on a device that has no place for a mark.
 //!
-//! All random data come in lines of 64 bytes, and the last eight bytes of a line are a checksum of the others, its
+//! All random data consists of lines of 64 bytes, and the last eight bytes of a line are a checksum of the others, its
 //! *seal*:
 //!
 //! ```text
 //! byte 0    8    16   24   32   40   48   56           64
 //!      w0   w1   w2   w3   w4   w5   w6   w0 ^ f(w1 ^ w2, w3 ^ w4, w5 ^ w6)
 //! ```
-//! A seal compresses no better than random bytes and repeats no more often. It survives the mask that the engine lays
-//! over unique data (one number, XORed to every word: each XOR above has two of them) and any shift (Iometer's
-//! full-random data begin at any multiple of four bytes). A line that Assay did not write has a valid seal once in
-//! 2^64 times.
+//! A seal compresses no better than random bytes and repeats no more often. It survives the mask that the engine
+//! applies to unique data (one number, XORed with every word: each XOR above contains two of them) and any shift
+//! (Iometer's full-random data starts at any multiple of four bytes). A line that Assay did not write has a valid seal
+//! once in 2^64 cases.
 
 use crate::stamp::{UNIT_BYTES, read_stamp};
 
-/// What is judged at a time, bytes: no device writes less.
+/// Unit of recognition, bytes: no device writes less.
 pub const SECTOR_BYTES: usize = UNIT_BYTES;
-/// Bytes of one sealed line.
+/// Length of a sealed line, bytes.
 const LINE_BYTES: usize = 64;
 
-/// Odd numbers of SplitMix64, which mix all bits upwards.
+/// Multipliers of SplitMix64, which mix all bits upwards.
 const MIX: [u64; 3] = [0xBF58_476D_1CE4_E5B9, 0x94D0_49BB_1331_11EB, 0x9E37_79B9_7F4A_7C15];
 
-/// Returns what the last word of a line must be.
+/// Returns the required last word of a line.
 #[inline]
 pub(crate) fn seal(line: &[u64; 8]) -> u64 {
     let [a, b, c] = [line[1] ^ line[2], line[3] ^ line[4], line[5] ^ line[6]];
@@ -31,10 +31,10 @@ pub(crate) fn seal(line: &[u64; 8]) -> u64 {
     line[0] ^ mixed ^ (mixed >> 32)
 }
 
-/// What the bytes of a sector show about who wrote them.
+/// Origin of a sector according to its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Author {
-    /// One byte, repeated: never written, erased, or Iometer's repeating data. Nothing is lost with it.
+    /// One byte, repeated: never written, erased, or Iometer's repeating data. Nothing is lost by overwriting it.
     Nobody,
     /// It carries a seal or a stamp of Assay.
     Assay,

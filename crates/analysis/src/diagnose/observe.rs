@@ -11,8 +11,6 @@ use crate::summary::{RunSummary, StepSummary};
 const ERROR_LEAST: f64 = 0.02;
 /// Error of a number that is read and not estimated.
 const ERROR_READ: f64 = 0.05;
-/// How uncertain a disturbed host can make a rate.
-const DISTURBANCE_MOST: f64 = 0.35;
 /// Fewer seconds than this do not show a trend.
 const TREND_POINTS: usize = 3;
 /// Throughput that interfaces and buses carry, MB/s: USB 2; SATA 1.5, 3 and 6 Gbit/s; USB 3.0; SAS 12 and 24 Gbit/s;
@@ -103,11 +101,7 @@ impl Observed {
                 experiment: m.experiment,
                 quantity: *quantity,
                 value: value.max(LEAST),
-                error: match quantity {
-                    // Each third has the error of the whole times the root of 3, and there are two.
-                    Quantity::Trend => ERROR_READ.max(m.error * 6.0_f64.sqrt()),
-                    _ => ERROR_READ,
-                },
+                error: ERROR_READ,
             }));
         }
         // Of all repetitions the one that is furthest from the first: a change is a change once.
@@ -131,20 +125,17 @@ impl Observed {
 pub(crate) fn observed(header: &RunHeader, summary: &RunSummary) -> Option<Observed> {
     let experiments = &header.diagnosis.as_ref()?.experiments;
     let base = base_step(header).and_then(|id| summary.steps.iter().find(|step| step.id == id));
-    let device = device_bytes(header, summary).map(|share| (Quantity::DeviceBytes, share));
     let measured = summary.order.iter().filter_map(|id| {
         let step = summary.steps.iter().find(|step| step.id == *id)?;
         let experiment = *experiments.get(id.test as usize)?;
         // A step that was cut off is as good as one that was not, if it is long enough to be a result.
         (step.total.ops > 0 && step.total.iops > 0.0 && step.unmeasured.is_none())
             .then(|| measurement(header, experiment, step))
-            .map(|mut measured| {
-                match (experiment, base) {
-                    (Experiment::HalfRate, Some(base)) => measured.facts.extend(paced_latency(step, base)),
-                    (Experiment::Base, _) => measured.facts.extend(device),
-                    _ => {}
+            .map(|measured| match (experiment, base) {
+                (Experiment::HalfRate, Some(base)) => {
+                    Measurement { facts: paced_latency(step, base).into_iter().collect(), ..measured }
                 }
-                measured
+                _ => measured,
             })
     });
     let made: Vec<Measurement> = measured.collect();
@@ -155,20 +146,8 @@ fn measurement(header: &RunHeader, experiment: Experiment, step: &StepSummary) -
     let seconds: Vec<f64> = step.series.iter().map(|point| point.iops).collect();
     let by_seconds = Spread::of_seconds(&seconds).map_or(0.0, |spread| spread.error);
     let by_count = 0.7 / (step.total.ops as f64).sqrt();
-    let error = ERROR_LEAST.hypot(by_seconds.max(by_count)).hypot(disturbance(header, step)).min(0.5);
+    let error = ERROR_LEAST.hypot(by_seconds.max(by_count)).min(0.5);
     Measurement { experiment, iops: step.total.iops, error, facts: facts(header, experiment, step) }
-}
-
-/// How uncertain a rate is by what this host did meanwhile, as a share: CPU time that the hypervisor took, time in
-/// which the tester did not run, and threads that were woken late, which counts as far as the workers sleep at all and half
-/// of which is taken to change from one window to the next.
-fn disturbance(header: &RunHeader, step: &StepSummary) -> f64 {
-    let stolen = step.cpu.used.map_or(0.0, |used| used.steal);
-    let gap = if step.seconds > 0.0 { step.gap_s() / step.seconds } else { 0.0 };
-    let asleep = (1.0 - tester_busy(header, step).unwrap_or(0.0)).max(0.0);
-    let mean_ns = step.total.service.mean_ns().unwrap_or(f64::INFINITY).max(1.0);
-    let late = 0.5 * asleep * step.host.timer_late_mean_ns / mean_ns;
-    stolen.hypot(gap).hypot(late).min(DISTURBANCE_MOST)
 }
 
 fn facts(header: &RunHeader, experiment: Experiment, step: &StepSummary) -> Vec<(Quantity, f64)> {
@@ -191,7 +170,8 @@ fn of_base(header: &RunHeader, step: &StepSummary, mean_us: Option<f64>) -> Vec<
         others_busy(header, step).map(|busy| (Quantity::OthersBusy, busy)),
         trend(step).map(|trend| (Quantity::Trend, trend)),
         path_share(step).map(|share| (Quantity::PathShare, share)),
-        slowest_path(step).map(|ratio| (Quantity::SlowestPath, ratio)),
+        path_delays(step).map(|ratio| (Quantity::PathDelays, ratio)),
+        device_bytes(header, step).map(|share| (Quantity::DeviceBytes, share)),
     ]
     .into_iter()
     .flatten()
@@ -248,25 +228,20 @@ fn path_share(step: &StepSummary) -> Option<f64> {
     (ios.len() > 1 && mean > 0.0).then(|| ios.iter().copied().fold(0.0, f64::max) / mean)
 }
 
-/// Mean latency of the slowest path over that of the others.
-fn slowest_path(step: &StepSummary) -> Option<f64> {
-    let mut means: Vec<f64> = step.paths.iter().filter_map(|path| path.latency.mean_ns()).collect();
-    means.sort_unstable_by(f64::total_cmp);
-    let slowest = means.pop()?;
-    let others = means.iter().sum::<f64>() / means.len() as f64;
-    (!means.is_empty() && others > 0.0).then(|| slowest / others)
+/// Median round trip of the portal with the longest over that of the one with the shortest.
+fn path_delays(step: &StepSummary) -> Option<f64> {
+    let delays = || step.tcp.iter().filter_map(|tcp| tcp.rtt_us_median).map(|us| f64::from(us.max(1)));
+    let (longest, shortest) = (delays().fold(0.0, f64::max), delays().fold(f64::MAX, f64::min));
+    (step.tcp.len() > 1 && longest > 0.0).then(|| longest / shortest)
 }
 
-/// Bytes that the device moved for everybody over those of the tester, over all steps: the samples of a short one may
-/// not cover it.
-fn device_bytes(header: &RunHeader, summary: &RunSummary) -> Option<f64> {
-    let device = header.targets.first()?.member.device.as_ref()?;
-    let counts = summary.steps.iter().filter_map(|step| {
-        let moved = step.host.disks.iter().find(|disk| disk.device == device.name)?;
-        Some((moved.bytes as f64, step.host.tester_bytes?))
-    });
-    let (moved, own) = counts.fold((0.0, 0.0), |sum, count| (sum.0 + count.0, sum.1 + count.1));
-    (own > 0.0).then(|| moved / own)
+/// Bytes that the device moved for everybody over those of the tester.
+fn device_bytes(header: &RunHeader, step: &StepSummary) -> Option<f64> {
+    let member = &header.targets.first()?.member;
+    let device = member.device.as_ref()?;
+    let moved = step.host.disks.iter().find(|disk| disk.device == device.name)?;
+    let own = step.host.tester_bytes.filter(|bytes| *bytes > 0.0)?;
+    Some(moved.bytes as f64 / own)
 }
 
 fn network_facts(header: &RunHeader, step: &StepSummary) -> Vec<(Quantity, f64)> {

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use assay_record::{MemberFacts, MemberKind};
 use assay_spec::units::MIB;
 
+use super::neighbour::when;
 use super::{Fired, StepCase};
 use crate::figures::whole;
 use crate::finding::{Evidence, Severity};
@@ -27,8 +28,8 @@ const CPU_PER_WORKER: f64 = 0.9;
 /// A rate above this share of the null ceiling is near it.
 const CEILING_SHARE_MAX: f64 = 0.7;
 /// Foreign I/O counts from both this share of the tester's own and this many bytes per second.
-const FOREIGN_SHARE: f64 = 0.10;
-const FOREIGN_BYTES_PER_S: f64 = MIB as f64;
+pub(super) const FOREIGN_SHARE: f64 = 0.10;
+pub(super) const FOREIGN_BYTES_PER_S: f64 = MIB as f64;
 
 /// The hypervisor gave CPU time to others.
 pub(super) fn steal(case: StepCase<'_>) -> Option<Fired> {
@@ -175,10 +176,11 @@ pub(super) fn foreign_io(case: StepCase<'_>) -> Option<Fired> {
     Some(Fired {
         severity: Severity::Warning,
         says: format!(
-            "{} moved {:.1} MiB/s while the tester moved {:.1} MiB/s: another program used it during the test.",
+            "{} moved {:.1} MiB/s while the tester moved {:.1} MiB/s: another program used it during the test{}.",
             devices.iter().copied().collect::<Vec<_>>().join(", "),
             rate(moved),
-            rate(own)
+            rate(own),
+            when(case)
         ),
         evidence: vec![
             Evidence::new("device", rate(moved), "MiB/s"),
@@ -262,7 +264,7 @@ pub(crate) fn busy_per_worker(case: StepCase<'_>) -> Option<f64> {
 }
 
 /// The devices directly under the step's members; `None` unless all of it is direct I/O to known devices.
-fn devices(case: StepCase<'_>) -> Option<BTreeSet<&str>> {
+pub(super) fn devices(case: StepCase<'_>) -> Option<BTreeSet<&str>> {
     let device = |member: &'_ MemberFacts| -> bool { member.direct && member.kind != MemberKind::Null };
     let mut devices = BTreeSet::new();
     for member in case.plan.jobs.iter().flat_map(|j| case.members(j)) {

@@ -1,4 +1,4 @@
-//! Making, marking and filling a local file, and leaving it as it should be found.
+//! Creates, marks and fills a local file, and leaves it in order.
 
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
@@ -18,7 +18,7 @@ use crate::marked::{self, MarkedFile};
 use crate::placement::placement;
 use crate::span::FileState;
 
-/// Least length of a file in which the smallest direct I/O can be found by reading, bytes.
+/// Smallest length of a file in which the smallest direct I/O can be found by reading, bytes.
 const PROBE_BYTES: usize = 16 << 10;
 
 /// A file that is open and locked.
@@ -31,7 +31,7 @@ pub(crate) struct FileTarget {
     making: Making,
 }
 
-/// Whether this run made the file.
+/// Whether this run created the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Making {
     New,
@@ -39,13 +39,13 @@ enum Making {
 }
 
 impl InspectedFile {
-    /// Refuses a file that is not as it was looked at.
+    /// Fails if the file has changed since its inspection.
     pub(crate) fn confirm(&self) -> Result<(), PrepareError> {
-        // A file that has appeared since is not opened: it would have to be created.
+        // A file that was created meanwhile is not opened.
         self.held.as_ref().map_or(Ok(()), Held::confirm)
     }
 
-    /// Creates it where it is not there, and marks it.
+    /// Creates it if it does not exist, and marks it.
     pub(crate) fn open(mut self, context: &mut OpenContext<'_>) -> Result<FileTarget, PrepareError> {
         let path = self.path.as_path();
         let (mut held, making) = match self.held.take() {
@@ -63,7 +63,7 @@ impl InspectedFile {
             Ok(block_bytes) => block_bytes,
             Err(error) => {
                 if making == Making::New {
-                    // Made a moment ago, and nothing is in it; the error is what is reported.
+                    // It was just created and is empty; the original error is reported.
                     let _ = file::discard(&held.real, &held.file);
                 }
                 return Err(error);
@@ -115,7 +115,7 @@ impl InspectedFile {
         Err(failed)
     }
 
-    /// Marks it, and returns the smallest I/O that it takes, bytes.
+    /// Marks it, and returns the smallest I/O that it accepts, bytes.
     fn mark(
         &self,
         held: &mut Held,
@@ -125,7 +125,7 @@ impl InspectedFile {
         let path = self.path.as_path();
         let length = held.file.metadata().map_err(io_error("look at", path))?.len();
         if length < PROBE_BYTES as u64 && marker.is_some() {
-            // Reads of holes, and behind the end of a file, succeed at any size: the probe needs something to read.
+            // Reads of holes and beyond the end of a file succeed at any size, so the probe needs data to read.
             let written =
                 held.file.write_all_at(&[0x5A; PROBE_BYTES], 0).and_then(|()| held.file.sync_data());
             written.map_err(io_error("write to", path))?;
@@ -145,7 +145,7 @@ impl FileTarget {
         Member::File(self.member.clone())
     }
 
-    /// Writes what is missing, and looks for what was never written.
+    /// Writes the missing data, and searches for unwritten parts.
     pub(crate) fn fill(&mut self, context: &mut FillContext<'_>) -> Result<(), PrepareError> {
         let path = self.member.path.clone();
         if let Some(mut marker) = self.marker.take() {
@@ -181,7 +181,7 @@ impl FileTarget {
         marker.write(real, &self.held.file, false).map_err(io_error("mark", &path))
     }
 
-    /// Removes it if it was created and holds nothing.
+    /// Removes it if it was created and is empty.
     pub(crate) fn discard(self) {
         let is_empty = self.marker.is_some_and(|marker| marker.created && marker.filled_bytes == 0);
         let _ = match self.making {
@@ -201,7 +201,7 @@ impl MarkedFile for FileTarget {
         Ok(self.held.file.metadata().map_err(io_error("look at", self.path()))?.len())
     }
 
-    /// Somebody may have cut it, or punched holes into it, since.
+    /// Returns the state of the filled region, which another program may have truncated or punched holes into.
     fn holes(&self, filled_bytes: u64) -> Result<Holes, PrepareError> {
         let extents = file::extents(&self.held.file, filled_bytes).map_err(io_error("map", self.path()))?;
         Ok(if extents.is_none_or(|e| e.unwritten_bytes == 0) { Holes::None } else { Holes::Some })

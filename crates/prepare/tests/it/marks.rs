@@ -1,4 +1,4 @@
-//! A mark vouches for one file, for one time, and for nothing that somebody put into the file since.
+//! A mark is valid for one file, for a limited time, and not for data that others wrote since.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -8,7 +8,7 @@ use assay_testkit::need;
 
 use crate::{own_file, prepare};
 
-/// A run that is killed leaves the mark of its file open, and the file with the time of its last write.
+/// Simulates a killed run: the mark of its file is open, and the file has the time of its last write.
 fn killed(path: &Path, last_write: SystemTime) {
     let text = path.to_str().unwrap();
     own_file(path);
@@ -16,9 +16,9 @@ fn killed(path: &Path, last_write: SystemTime) {
     File::options().write(true).open(path).unwrap().set_modified(last_write).unwrap();
 }
 
-/// The mark stayed open for ever after a killed run, so that the next run wrote over whatever was there.
+/// The mark stayed open for ever after a killed run, so that the next run overwrote whatever was there.
 #[test]
-fn a_file_that_was_used_long_after_a_killed_run_is_no_longer_assay_s() {
+fn a_file_used_long_after_a_killed_run_is_no_longer_assays() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.dat");
     killed(&path, SystemTime::now() + Duration::from_secs(60));

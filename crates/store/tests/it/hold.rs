@@ -93,6 +93,26 @@ fn only_its_owner_can_read_a_store() {
     assert_eq!(Store::open(&run.path).unwrap().tightened_from(), None, "once");
 }
 
+/// Somebody who may write to the folder of a store put links there: a store of root in `/tmp` took the rights from any
+/// file of the system.
+#[test]
+fn links_beside_a_store_are_not_followed() {
+    for end in ["-live", "-wal", "-shm"] {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, victim) = (folder.path().join("runs.sqlite"), folder.path().join("victim"));
+        std::fs::write(&victim, "of somebody else").unwrap();
+        std::fs::set_permissions(&victim, std::fs::Permissions::from_mode(0o644)).unwrap();
+        std::os::unix::fs::symlink(&victim, beside(&path, end)).unwrap();
+        let begun = Store::open(&path).and_then(|store| store.begin_run(&header("261121-aaaa"), None, None));
+        if end == "-live" {
+            assert!(matches!(begun.unwrap_err(), StoreError::Live { .. }));
+        }
+        assert_eq!(std::fs::read_to_string(&victim).unwrap(), "of somebody else", "{end}");
+        let mode = std::fs::metadata(&victim).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, 0o644, "{end}");
+    }
+}
+
 #[test]
 fn a_store_on_a_full_file_system_can_be_read() {
     let Some(filesystem) = SmallFilesystem::new("size=2m") else { return };

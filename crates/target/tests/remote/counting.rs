@@ -1,5 +1,5 @@
-//! An allocator that counts, for tests of what allocates nothing (design invariant 1). Shared by path, as only this
-//! room may hold unsafe code.
+//! A counting allocator, for tests of code that must not allocate (design invariant 1). Shared by path, because only
+//! this room may contain unsafe code.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -12,7 +12,7 @@ thread_local! {
 }
 
 fn count() {
-    // Allocations while a thread is torn down belong to nobody.
+    // Allocations during the teardown of a thread are not attributed.
     let _ = ALLOCATIONS.try_with(|n| n.set(n.get() + 1));
 }
 

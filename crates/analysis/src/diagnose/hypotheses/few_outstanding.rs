@@ -13,7 +13,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         number of I/Os in flight, so twice as many give twice the rate.",
     source: "Little 1961; docs/design/040-model.md, bounds.",
     applies: |s| !s.is_paced,
-    forms: &[expects, expects_otherwise, expects_third],
+    forms: &[expects, expects_otherwise, expects_near_the_end],
     helps: "Ask for more at the same time: more outstanding I/Os, more threads in the application, a larger queue.",
     gain: Some(E::MoreOutstanding),
     look: "Latency is the sum of all that an I/O passes; a single number does not show which part is the largest.",
@@ -52,10 +52,14 @@ fn expects_otherwise(quantity: Q, s: &Setting) -> Option<Range> {
     }
 }
 
-/// Four times as many meet the next limit: the gain is real, but smaller.
-fn expects_third(quantity: Q, s: &Setting) -> Option<Range> {
+/// So few that one or two more still help, until the next limit is reached.
+fn expects_near_the_end(quantity: Q, s: &Setting) -> Option<Range> {
     match quantity {
-        Q::Rate(E::MoreOutstanding) => range(1.4, 2.9),
+        Q::Rate(E::MoreOutstanding) if s.outstanding <= 4.0 => range(1.3, 2.7),
+        Q::Rate(E::OneOutstanding) if s.outstanding <= 4.0 => {
+            range(0.8 / s.outstanding, (1.6 / s.outstanding).min(1.1))
+        }
+        Q::TesterBusy => range(0.02, 0.6),
         _ => expects(quantity, s),
     }
 }

@@ -10,13 +10,11 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::Link,
     name: "the link",
     physics: "A link carries so many bytes per second in each direction; the rate times the size is constant, and \
-        everything behind it is idle part of the time. Reads and writes together get more than either alone. Of \
-        several links one slow one holds all back where the policy gives each the same number of I/Os.",
+        everything behind it is idle part of the time. Reads and writes together get more than either alone.",
     source: "Frame arithmetic of `assay check` (docs/design/040-model.md, Ethernet and iSCSI).",
     applies: |s| s.is_remote() && s.paths > 0,
-    forms: &[expects, expects_otherwise],
-    helps: "A faster link, or another path over a link of its own; where one path is slow, mend it, or choose the path \
-        with the fewest I/Os outstanding (policy=lo).",
+    forms: &[expects],
+    helps: "A faster link, or another path over a link of its own.",
     gain: None,
     look: "Nothing: the ceiling follows from the facts of the link.",
 };
@@ -32,24 +30,6 @@ fn expects(quantity: Q, s: &Setting) -> Option<Range> {
         Q::MedianToMean => range(0.88, 1.08),
         Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.5, 1.1),
         Q::Rate(E::Random) => range(0.7, 1.05),
-        _ => None,
-    }
-}
-
-/// One of several paths is slow: it holds nearly all I/Os, the others wait for it, and any other alone is faster.
-fn expects_otherwise(quantity: Q, s: &Setting) -> Option<Range> {
-    if s.paths < 2 {
-        return expects(quantity, s);
-    }
-    match quantity {
-        Q::SlowestPath => range(3.0, 1000.0),
-        Q::LinkShare => range(0.01, 0.8),
-        Q::MedianToMean => range(0.005, 0.9),
-        Q::Rate(E::LargerIo) => range(0.12, 0.131),
-        Q::Rate(E::SmallerIo) => range(4.0, 8.3),
-        Q::Rate(E::OneOutstanding) => range(0.1, 1.0),
-        Q::Rate(E::OnePath) => range(0.2, 30.0),
-        Q::PacedLatency => range(0.002, 0.5),
         _ => None,
     }
 }

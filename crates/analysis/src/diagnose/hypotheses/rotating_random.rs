@@ -14,7 +14,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         seeks, and sequential I/O needs none.",
     source: "Ruemmler and Wilkes 1994; Lee and Katz; docs/design/040-model.md (X = N/(N+m-1) x m/S).",
     applies: |s| s.has_medium() && s.is_random(),
-    forms: &[expects, expects_otherwise, expects_third],
+    forms: &[expects, expects_otherwise],
     helps: "More disks, a shorter span, or flash; a RAID level with a smaller write penalty for writes.",
     gain: Some(E::Sequential),
     look: "How many disks work on it, and the RAID level.",
@@ -25,13 +25,13 @@ fn expects(quantity: Q, s: &Setting) -> Option<Range> {
         Q::LatencyOne => range(2500.0, 20000.0),
         Q::Rate(E::LargerIo) => range(0.42, 1.0),
         Q::Rate(E::SmallerIo) => range(1.0, 1.12),
-        Q::Rate(E::HotSpan) => range(1.4, 60.0),
-        Q::Rate(E::TenthSpan) => range(1.12, 1.6),
+        Q::Rate(E::HotSpan) => range(1.05, 60.0),
+        Q::Rate(E::TenthSpan) => range(1.0, 1.6),
         Q::Rate(E::Sequential) => range(4.0, 300.0),
         Q::MedianToMean => range(0.72, 1.05),
         Q::PacedLatency => range(0.06, 0.9),
         Q::Rate(E::Base) => range(0.92, 1.09),
-        Q::Rate(E::OneOutstanding) => range((0.5 / s.outstanding).max(0.04), 0.6),
+        Q::Rate(E::OneOutstanding) => range((0.5 / s.outstanding).max(0.04), 0.8),
         Q::Rate(E::MoreOutstanding) => range(0.98, 1.9),
         Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.95, 1.06),
         _ => None,
@@ -43,31 +43,17 @@ fn expects_otherwise(quantity: Q, s: &Setting) -> Option<Range> {
         Q::LatencyOne => range(2500.0, 20000.0),
         Q::Rate(E::LargerIo) => range(0.42, 1.0),
         Q::Rate(E::SmallerIo) => range(1.0, 1.12),
-        Q::Rate(E::HotSpan) => range(1.4, 60.0),
-        Q::Rate(E::TenthSpan) => range(1.12, 1.6),
+        Q::Rate(E::HotSpan) => range(1.05, 60.0),
+        Q::Rate(E::TenthSpan) => range(1.0, 1.6),
         Q::Rate(E::Sequential) => range(4.0, 300.0),
         Q::MedianToMean => range(0.72, 1.05),
         Q::PacedLatency => range(0.06, 0.9),
         Q::Rate(E::Base) => range(0.92, 1.09),
-        Q::Rate(E::OneOutstanding) => range((0.5 / s.outstanding).max(0.04), 0.6),
+        Q::Rate(E::OneOutstanding) => range((0.5 / s.outstanding).max(0.04), 0.8),
         Q::Rate(E::MoreOutstanding) => range(0.98, 1.9),
         Q::Rate(E::ReadsOnly) => range(1.05, 6.0),
         Q::Rate(E::WritesOnly) => range(0.15, 1.0),
         Q::Rate(E::Misaligned) => range(0.6, 1.05),
         _ => None,
-    }
-}
-
-/// A span so short that the arm hardly moves, or a disk that sorts by place alone: rotation remains, so a shorter span
-/// gains little, and a queue shortens the wait by a half at most.
-fn expects_third(quantity: Q, s: &Setting) -> Option<Range> {
-    match quantity {
-        Q::Rate(E::HotSpan) => range(1.0, 1.5),
-        Q::Rate(E::TenthSpan) => range(0.98, 1.15),
-        Q::Rate(E::OneOutstanding) => range(0.3, 0.82),
-        Q::Rate(E::MoreOutstanding) => range(0.98, 1.3),
-        Q::Rate(E::LargerIo) => range(0.6, 1.0),
-        Q::LatencyOne => range(2500.0, 12_000.0),
-        _ => expects(quantity, s),
     }
 }

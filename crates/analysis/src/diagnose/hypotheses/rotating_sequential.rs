@@ -13,7 +13,7 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
         outer edge as at the inner one. Random I/O on the same disks is a hundred times slower in bytes.",
     source: "Zoned recording (docs/design/040-model.md).",
     applies: |s| s.has_medium() && s.random < 0.05,
-    forms: &[expects, expects_otherwise, expects_third],
+    forms: &[expects, expects_otherwise, expects_bytes_only],
     helps: "More disks to stripe over; the outer tracks are the fastest.",
     gain: None,
     look: "Number of disks and the RAID level.",
@@ -48,14 +48,13 @@ fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
     }
 }
 
-/// Read-ahead and a write cache join small I/Os: the same bytes per second at any size, and with one outstanding.
-fn expects_third(quantity: Q, s: &Setting) -> Option<Range> {
+/// Nothing but bytes counts: the disk reads ahead, or the queue is deep.
+fn expects_bytes_only(quantity: Q, s: &Setting) -> Option<Range> {
     match quantity {
-        Q::Rate(E::SmallerIo) => range(6.8, 8.4),
         Q::Rate(E::LargerIo) => range(0.121, 0.129),
-        Q::Rate(E::OneOutstanding) => range(0.8, 1.05),
-        Q::PacedLatency => range(0.01, 0.65),
-        Q::MedianToMean => range(0.85, 1.08),
+        Q::Rate(E::SmallerIo) => range(7.0, 8.4),
+        Q::Rate(E::OneOutstanding) => range(0.6, 1.05),
+        Q::PacedLatency => range(0.008, 0.65),
         _ => expects(quantity, s),
     }
 }

@@ -10,11 +10,10 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     cause: Cause::TargetPerIo,
     name: "the target's software, which costs time for each I/O",
     physics: "A command passes through the target's CPU at a cost of its own, whatever its size. The rate stays \
-        when I/Os grow, until the bytes count; neither span nor order matters. A target whose own CPU time is limited (a \
-        container, a small virtual machine) answers at once until its share of a period is used, and then not until the next one.",
+        when I/Os grow, until the bytes count; neither span nor order matters.",
     source: "T = a + b x size, fitted to 15 sizes within 3 % (docs/design/040-model.md, target CPU).",
     applies: |s| s.is_remote() || s.is_local(),
-    forms: &[expects, expects_otherwise, expects_third],
+    forms: &[expects, expects_otherwise, expects_throttled],
     helps: "Larger I/Os, more threads in the target's software, or a faster CPU in the target.",
     gain: Some(E::LargerIo),
     look: "CPU use of the target, core by core, while the load runs.",
@@ -49,26 +48,18 @@ fn expects_otherwise(quantity: Q, _: &Setting) -> Option<Range> {
     }
 }
 
-/// A limit of the target's CPU time: most I/Os are fast, the rest waits for the next period (100 ms by default).
-fn expects_third(quantity: Q, _: &Setting) -> Option<Range> {
+/// The target's CPU time is limited, as a container's or a virtual machine's is: it answers for a part of each period.
+fn expects_throttled(quantity: Q, s: &Setting) -> Option<Range> {
     match quantity {
-        Q::MedianToMean => range(0.03, 0.6),
-        Q::Rate(E::LargerIo) => range(0.4, 0.96),
-        Q::Rate(E::SmallerIo) => range(1.0, 1.25),
-        Q::Rate(E::OneOutstanding) => range(0.25, 1.0),
-        Q::PacedLatency => range(0.01, 0.9),
-        Q::LatencyOne => range(100.0, 20_000.0),
-        Q::LinkShare => range(0.003, 0.4),
-        Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.7, 1.5),
-        Q::Rate(E::HotSpan)
+        Q::MedianToMean => range(0.02, 0.9),
+        Q::LatencyOne => range(25.0, 15_000.0),
+        Q::PacedLatency => range(0.01, 1.0),
+        Q::Rate(E::OneOutstanding) => range(0.05, 1.0),
+        Q::Rate(E::LargerIo) => range(0.3, 1.0),
+        Q::Rate(E::MoreOutstanding)
+        | Q::Rate(E::HotSpan)
         | Q::Rate(E::TenthSpan)
-        | Q::Rate(E::Sequential)
-        | Q::Rate(E::Random)
-        | Q::Rate(E::MoreOutstanding)
-        | Q::Rate(E::MoreWorkers)
-        | Q::Rate(E::MoreConnections)
-        | Q::Rate(E::AfterIdle) => range(0.8, 1.25),
-        Q::Rate(E::Base) => range(0.7, 1.4),
-        _ => None,
+        | Q::Rate(E::Sequential) => range(0.85, 1.2),
+        _ => expects(quantity, s),
     }
 }

@@ -60,8 +60,7 @@ fn expects_third(quantity: Q, s: &Setting) -> Option<Range> {
         Q::Rate(E::Sequential) => range(0.95, 300.0),
         Q::Rate(E::Random) => range(0.01, 1.03),
         Q::Rate(E::SmallerIo) => range(0.98, 1.35),
-        // A serialised write of a RAID level with parity is seven disk accesses (52 ms on an ix4-200d).
-        Q::LatencyOne => range(40.0, 100_000.0),
+        Q::LatencyOne => range(40.0, 16000.0),
         Q::PacedLatency => range(0.01, 0.5),
         Q::MedianToMean => range(0.03, 1.1),
         _ => None,

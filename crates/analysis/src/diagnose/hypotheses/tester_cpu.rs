@@ -11,14 +11,12 @@ pub(super) const HYPOTHESIS: Hypothesis = Hypothesis {
     name: "the CPU time of the tester",
     physics: "A worker issues and completes every I/O itself, so its rate ends at one CPU over its cost per I/O. \
         More outstanding I/Os do not help; another worker on another CPU does. The target answers sooner \
-        than the worker asks. A control group that limits the CPU time stops the worker until the next period, so some \
-        I/Os take that long.",
+        than the worker asks.",
     source: "CPU time of the tester's process (getrusage) over the measured window, shared by its workers; `assay \
         overhead` measures the cost of an I/O.",
     applies: |_| true,
-    forms: &[expects, expects_otherwise],
-    helps: "Use more workers, or faster CPUs, or a polled engine, or lift the CPU limit of the control group; the \
-        target can do more.",
+    forms: &[expects, expects_with_quota],
+    helps: "Use more workers, or faster CPUs, or a polled engine; the target can do more.",
     gain: Some(E::MoreWorkers),
     look: "Nothing on the target: it waits for the tester.",
 };
@@ -37,13 +35,26 @@ fn expects(quantity: Q, _: &Setting) -> Option<Range> {
     }
 }
 
-/// A control group's limit: the worker runs until its share of a period is used (100 ms by default in Linux).
-fn expects_otherwise(quantity: Q, s: &Setting) -> Option<Range> {
+/// A control group lets the tester run for a part of each period and stops it for the rest: I/Os that end meanwhile
+/// wait, and the rate of a window depends on where it lies in the periods.
+fn expects_with_quota(quantity: Q, s: &Setting) -> Option<Range> {
+    if !s.has_cpu_quota {
+        return expects(quantity, s);
+    }
     match quantity {
-        Q::MedianToMean => range(0.02, 0.8),
-        Q::Rate(E::OneOutstanding) => range(0.1, 1.1),
-        Q::Rate(E::MoreWorkers) => range(0.7, 1.15),
-        Q::Rate(E::Base) => range(0.7, 1.4),
-        _ => expects(quantity, s),
+        Q::TesterBusy => range(0.7, 1.1),
+        Q::MedianToMean => range(0.01, 1.05),
+        Q::Rate(E::Base) | Q::Trend => range(0.3, 1.6),
+        Q::Rate(E::LargerIo) => range(0.3, 1.2),
+        Q::Rate(E::SmallerIo) => range(0.7, 2.0),
+        Q::Rate(E::OneOutstanding) => range(0.1, 1.2),
+        Q::Rate(E::MoreOutstanding)
+        | Q::Rate(E::Sequential)
+        | Q::Rate(E::HotSpan)
+        | Q::Rate(E::TenthSpan) => range(0.6, 3.0),
+        Q::Rate(E::MoreWorkers) | Q::Rate(E::AfterIdle) => range(0.4, 2.5),
+        Q::PacedLatency => range(0.005, 1.0),
+        Q::Rate(E::ReadsOnly) | Q::Rate(E::WritesOnly) => range(0.5, 1.8),
+        _ => None,
     }
 }
