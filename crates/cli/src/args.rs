@@ -12,6 +12,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 mod baseline;
 mod curve;
 mod diagnose;
+mod lab;
 mod model;
 mod probe;
 mod results;
@@ -20,6 +21,7 @@ mod series;
 pub(crate) use baseline::*;
 pub(crate) use curve::*;
 pub(crate) use diagnose::*;
+pub(crate) use lab::*;
 pub(crate) use model::*;
 pub(crate) use probe::*;
 pub(crate) use results::*;
@@ -96,6 +98,8 @@ pub(crate) enum Verb {
     Size(SizeArgs),
     /// List the array descriptions that ship with Assay, or print one.
     Arrays(ArraysArgs),
+    /// Build a lab: a simulated array, served over iSCSI or NFS on this machine, to try and to check measuring tools.
+    Lab(LabArgs),
     /// Record which array a target is on, so that every run on it shows expected beside measured.
     Target(TargetArgs),
     /// Measure the software cost of a target, which no data sheet has, and write an array file with it.

@@ -24,6 +24,7 @@ mod group;
 mod journal;
 mod journals;
 mod keep;
+mod lab;
 mod look;
 mod maxima;
 mod open_store;
@@ -99,6 +100,7 @@ fn verb(verb: &Verb) -> anyhow::Result<Exit> {
         Verb::Suites(args) => suites::suites(args),
         Verb::Diagnose(args) => diagnose::diagnose(args),
         Verb::Check(args) => check::check(args),
+        Verb::Lab(args) => lab::lab(args),
         Verb::Journal(args) => journal::journal(args),
         Verb::Scale(args) => scale::scale(args),
         Verb::Overhead(args) => overhead::overhead(args),

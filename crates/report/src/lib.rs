@@ -37,7 +37,7 @@ pub mod table;
 pub mod text;
 
 pub use listing::{RunListing, runs_json, runs_rendered, runs_table};
-pub use number::day_unix_ms;
+pub use number::{day_unix_ms, separated, size};
 
 /// What the store keeps with a run beside its events.
 #[derive(Debug, Clone, Copy, Default)]

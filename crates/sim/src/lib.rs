@@ -4,11 +4,14 @@
 //! that time. All workers of a step share one simulated array ([`Shared`]), which starts idle and with empty caches,
 //! like the prediction of the step. [`Truth`] keeps the array's own counts for comparison with the measurement.
 //!
+//! The same array stands behind files that real servers can serve ([`fuse`]): that is the lab.
+//!
 //! Unlike targets of files and devices this one takes a lock for each call: it demonstrates and checks the tool, and an
 //! array of the simulated sizes completes thousands of I/Os per second, not millions.
 
 #![forbid(unsafe_code)]
 
+pub mod fuse;
 mod truth;
 
 use std::collections::{HashMap, VecDeque};
