@@ -52,13 +52,15 @@ impl NfsLocation {
         };
         let most = u32::try_from(MARKER_BYTES_MAX).expect("a few KiB");
         let text = self.server.read(&handle, 0, most).map_err(|e| self.failed(&e))?;
+        let trusted = [attributes.uid, self.credentials.uid];
         if attributes.size_bytes == 0 && marker_beside(&text, NO_FILE).as_deref() == Some(CREATING) {
-            return Ok(Mark::Valid(Marker::new(true)));
+            return Ok(Mark::Valid(Marker::new(true)).written_by(mark.uid, trusted));
         }
         let Some(text) = marker_beside(&text, attributes.fileid) else { return Ok(Mark::None) };
         self.mark_id = Marker::id_of_text(&text);
         // The server's own clock says when the mark was written, as it does for the file.
-        Ok(Mark::of_text(&text, &look(&attributes), Some(mark.modified_ns)))
+        let judged = Mark::of_text(&text, &look(&attributes), Some(mark.modified_ns));
+        Ok(judged.written_by(mark.uid, trusted))
     }
 
     /// Looks whether a file that did not exist exists now, and returns the number of its mark.
