@@ -27,6 +27,13 @@ pub(crate) enum FileState {
     Allowed,
 }
 
+/// Whether this run made a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Making {
+    New,
+    WasThere,
+}
+
 /// Returns the size that a plan asks for, whole pages, bytes.
 pub(crate) fn asked_bytes(size: SizeSpec, host: &HostFacts) -> u64 {
     size.resolve(Bytes(host.memory_bytes)).0.next_multiple_of(SPAN_GRAIN)

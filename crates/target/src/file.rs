@@ -13,7 +13,7 @@ use rustix::fs::{FallocateFlags, FlockOperation, Mode, OFlags};
 
 pub use crate::fiemap::{Extents, Placed};
 use crate::mark::remove_beside;
-pub use crate::mark::{FileLook, Mark, Marker, VoidMark};
+pub use crate::mark::{FileLook, Mark, MarkBefore, Marker, VoidMark};
 use crate::{AccessMode, IoBuf, fiemap};
 
 /// What a path is.

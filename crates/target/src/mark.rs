@@ -97,6 +97,28 @@ fn since_1970_ns(time: SystemTime) -> i128 {
     }
 }
 
+/// The mark of a local file as it stands there, whatever it proves, to be put back.
+#[derive(Debug)]
+pub struct MarkBefore {
+    text: Option<Vec<u8>>,
+}
+
+impl MarkBefore {
+    /// Notes the mark of a file.
+    pub fn note(path: &Path, file: &File) -> io::Result<Self> {
+        let stored = store::read(path, file, FileLook::of(file)?.inode)?;
+        Ok(Self { text: stored.map(|stored| stored.text) })
+    }
+
+    /// Gives the file the mark that it had, or none.
+    pub fn put_back(&self, path: &Path, file: &File) -> io::Result<()> {
+        match &self.text {
+            Some(text) => store::write(path, file, FileLook::of(file)?.inode, text).map(drop),
+            None => store::remove(path, file),
+        }
+    }
+}
+
 /// What the mark of a file proves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Mark {

@@ -76,3 +76,25 @@ fn a_mark_that_another_user_put_beside_a_file_is_not_believed() {
     chown(&mark, Some(0), None).unwrap();
     prepare(&[path.to_str().unwrap()], &[], || {}).unwrap().close().unwrap();
 }
+
+/// A run that wrote nothing left its mark on a file of somebody else's, as if it had been overwritten.
+#[test]
+fn the_mark_of_somebody_else_s_file_is_as_it_was_where_nothing_was_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let (first, second) = (folder.path().join("first.dat"), folder.path().join("second.dat"));
+    let content = vec![0x11; 1 << 20];
+    fs::write(&first, &content).unwrap();
+    fs::write(&second, &content).unwrap();
+    let has_mark = || {
+        let attribute = rustix::fs::getxattr(&second, "user.assay", &mut [0; 4096][..]);
+        attribute.is_ok() || folder.path().join(".second.dat.assay").exists()
+    };
+    let targets = [first.to_str().unwrap(), second.to_str().unwrap()];
+    let refused = prepare(&targets, &targets, || {
+        assert!(has_mark(), "both are open");
+        File::options().write(true).open(&first).unwrap().set_len(512 << 10).unwrap();
+    });
+    assert!(refused.is_err(), "the first one has changed");
+    assert!(!has_mark());
+    assert!(fs::read(&second).unwrap() == content);
+}

@@ -51,6 +51,15 @@ pub(super) fn write(path: &Path, file: &File, inode: u64, text: &[u8]) -> io::Re
     Ok(i128::from(marked.ctime()) * 1_000_000_000 + i128::from(marked.ctime_nsec()))
 }
 
+/// Takes the mark away from a file.
+pub(super) fn remove(path: &Path, file: &File) -> io::Result<()> {
+    match rustix::fs::fremovexattr(file, MARKER_ATTRIBUTE) {
+        // It has none, or its file system has no attributes.
+        Ok(()) | Err(rustix::io::Errno::NODATA | rustix::io::Errno::OPNOTSUPP) => remove_beside(path),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
 /// Removes the file beside that holds a mark, where there is one.
 pub(crate) fn remove_beside(path: &Path) -> io::Result<()> {
     let beside = beside_path(path);

@@ -63,6 +63,15 @@ impl NfsLocation {
         Ok(judged.written_by(mark.uid, trusted))
     }
 
+    /// Returns all that the file with the mark holds; `None` where there is none.
+    pub fn mark_before(&mut self) -> Result<Option<Vec<u8>>, OpenError> {
+        let (directory, beside) = (self.directory, self.beside());
+        let found = self.server.lookup(&directory, &beside).map_err(|e| self.failed(&e))?;
+        let Some((handle, _)) = found.filter(|(_, a)| a.kind == FileKind::Regular) else { return Ok(None) };
+        let most = u32::try_from(MARKER_BYTES_MAX).expect("a few KiB");
+        self.server.read(&handle, 0, most).map(Some).map_err(|e| self.failed(&e))
+    }
+
     /// Looks whether a file that did not exist exists now, and returns the number of its mark.
     pub fn appeared(&mut self) -> Result<Option<Option<String>>, OpenError> {
         let (directory, name) = (self.directory, self.name.clone());
@@ -163,7 +172,11 @@ impl NfsLocation {
     /// Writes the file beside with one WRITE over all of what it held: a connection or a server that is lost meanwhile
     /// leaves the old mark or the new one, and never a file without a mark.
     fn write_mark(&mut self, fileid: u64, marker: &[u8]) -> Result<(), OpenError> {
-        let mut text = beside_text(fileid, marker).map_err(|why| self.unmarkable(why))?;
+        let text = beside_text(fileid, marker).map_err(|why| self.unmarkable(why))?;
+        self.write_beside(text)
+    }
+
+    fn write_beside(&mut self, mut text: Vec<u8>) -> Result<(), OpenError> {
         let (directory, beside) = (self.directory, self.beside());
         let (handle, old_bytes) =
             match self.server.lookup(&directory, &beside).map_err(|e| self.failed(&e))? {
@@ -245,6 +258,23 @@ pub fn mark(member: &NfsMember, marker: &mut Marker, is_open: bool) -> Result<()
     // The mark says how the file looks that was opened, whatever happens to its name meanwhile.
     place.file = Some(FoundFile { handle: member.handle, ..file });
     place.mark(marker, is_open)
+}
+
+/// Puts the mark of a file back as it was `before`, or takes it away where there was none. Nothing is changed where the
+/// mark that stands there by now is not the one that was given to `member`.
+pub fn put_back(member: &NfsMember, before: Option<Vec<u8>>) -> Result<(), OpenError> {
+    let mut place = locate_again(member)?;
+    place.mark_of_file()?;
+    if place.mark_id.is_none() || place.mark_id != member.mark_id {
+        return Ok(());
+    }
+    match before {
+        Some(text) => place.write_beside(text),
+        None => {
+            let (directory, beside) = (place.directory, place.beside());
+            place.server.remove(&directory, &beside).map_err(|e| place.failed(&e))
+        }
+    }
 }
 
 /// Makes a file longer without writing to it: what is added reads as zeros.
