@@ -4,6 +4,7 @@
 //! the same disk. The probe only reads, and fails closed: whatever it cannot examine is a [`ProbeError`], which callers
 //! must treat as a refusal. See `docs/design/003-device-probe.md`.
 
+mod opened;
 pub(crate) mod related;
 mod signatures;
 mod usage;
@@ -114,9 +115,9 @@ pub enum ProbeError {
 }
 
 /// Finds every reason not to write to a block device: mounts, swap, holders (device mapper, RAID and
-/// others), loop devices, exclusive opens, write protection, partitions, signatures; on it, its partitions, its
-/// parent disk, and other paths to the same disk. Links such as `/dev/disk/by-id/…` are followed. Only reads.
-/// An empty list means that nothing was found.
+/// others), loop devices, exclusive opens, programs that have it open for writing, write protection, partitions,
+/// signatures; on it, its partitions, its parent disk, and other paths to the same disk. Links such as
+/// `/dev/disk/by-id/…` are followed. Only reads. An empty list means that nothing was found.
 ///
 /// # Errors
 /// If any of this could not be examined: the device must not be written then.
@@ -142,6 +143,7 @@ pub fn probe(device_path: &Path) -> Result<Vec<Hold>, ProbeError> {
     if attribute(&folder.join("ro")).as_deref() != Some("0") {
         holds.push(Hold::in_use(format!("{} is read-only", path.display())));
     }
+    holds.extend(opened::holds(&nodes));
     holds.extend(usage::partitions(&nodes));
     match look_inside(&path, &nodes, &holds) {
         Ok(more) => holds.extend(more),

@@ -12,7 +12,7 @@ use rustix::fs::{FallocateFlags, FlockOperation, Mode, OFlags};
 
 pub use crate::fiemap::{Extents, Placed};
 use crate::mark::remove_beside;
-pub use crate::mark::{FileLook, Mark, Marker, VoidMark};
+pub use crate::mark::{FileLook, Mark, MarkBefore, Marker, VoidMark};
 use crate::{AccessMode, IoBuf, fiemap};
 
 /// Kind of a path.
@@ -226,6 +226,8 @@ pub fn remove(path: &Path, known: FileIdentity) -> io::Result<Removal> {
         return Ok(Removal::Elsewhere);
     }
     match Marker::read(path, &file)? {
+        // Between the end of this run and now another one may have begun.
+        Some(marker) if marker.created && !lock(&file, Lock::Exclusive)? => Ok(Removal::InUse),
         Some(marker) if marker.created => {
             fs::remove_file(path)?;
             remove_beside(path)?;
@@ -325,6 +327,10 @@ mod tests {
         std::os::unix::fs::symlink(&aside, &path).unwrap();
         assert_eq!(remove(&path, known).unwrap(), Removal::Elsewhere, "a link");
         fs::rename(&aside, &path).unwrap();
+        let other_run = open(&path, AccessMode::ReadOnly).unwrap();
+        assert!(lock(&other_run, Lock::Shared).unwrap());
+        assert_eq!(remove(&path, known).unwrap(), Removal::InUse, "another run has begun on it");
+        drop(other_run);
         assert_eq!(remove(&path, known).unwrap(), Removal::Removed);
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
     }

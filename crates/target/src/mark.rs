@@ -15,6 +15,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
+use store::StoredText;
 pub(crate) use store::{beside_name, beside_text, is_marker, marker_beside, remove_beside};
 
 /// The mark of a file created by Assay: an extended attribute, or a file beside it if the file system has none.
@@ -96,7 +97,29 @@ fn since_1970_ns(time: SystemTime) -> i128 {
     }
 }
 
-/// Result of checking the mark of a file.
+/// The mark of a local file as it stands there, whatever it proves, to be put back.
+#[derive(Debug)]
+pub struct MarkBefore {
+    text: Option<Vec<u8>>,
+}
+
+impl MarkBefore {
+    /// Notes the mark of a file.
+    pub fn note(path: &Path, file: &File) -> io::Result<Self> {
+        let stored = store::read(path, file, FileLook::of(file)?.inode)?;
+        Ok(Self { text: stored.map(|stored| stored.text) })
+    }
+
+    /// Gives the file the mark that it had, or none.
+    pub fn put_back(&self, path: &Path, file: &File) -> io::Result<()> {
+        match &self.text {
+            Some(text) => store::write(path, file, FileLook::of(file)?.inode, text).map(drop),
+            None => store::remove(path, file),
+        }
+    }
+}
+
+/// What the mark of a file proves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Mark {
     /// The file has no mark.
@@ -116,6 +139,9 @@ pub enum VoidMark {
     Copied,
     /// The file was changed after the run that wrote the mark.
     Changed,
+    /// Neither the file's owner nor this user wrote it: whoever may create files beside another one's could claim that
+    /// for Assay.
+    OtherUser,
 }
 
 impl Mark {
@@ -142,11 +168,27 @@ impl Mark {
 
     /// Checks the mark of a local file. `path` must not end in a link.
     pub fn of(path: &Path, file: &File) -> io::Result<Self> {
-        let look = FileLook::of(file)?;
+        let metadata = file.metadata()?;
+        let look = FileLook::of_metadata(&metadata);
+        let trusted = [metadata.uid(), rustix::process::geteuid().as_raw()];
         Ok(match store::read(path, file, look.inode)? {
-            Some(text) => Self::of_text(&text, &look, None),
+            Some(StoredText { text, writer: None }) => Self::of_text(&text, &look, None),
+            Some(StoredText { text, writer: Some(writer) }) => {
+                Self::of_text(&text, &look, None).written_by(writer, trusted)
+            }
             None => Self::None,
         })
+    }
+
+    /// The same of a mark in a file of its own, which belongs to user `writer`: one that claims a file for Assay counts
+    /// only if root or one of the `trusted` users wrote it.
+    pub(crate) fn written_by(self, writer: u32, trusted: [u32; 2]) -> Self {
+        match self {
+            Self::Valid(marker) if marker.created && writer != 0 && !trusted.contains(&writer) => {
+                Self::Void(VoidMark::OtherUser)
+            }
+            mark => mark,
+        }
     }
 }
 
@@ -211,8 +253,8 @@ impl Marker {
 
     /// Returns the id of the run that last marked a local file; empty if the file has no mark.
     pub(crate) fn run_of(path: &Path, file: &File) -> io::Result<String> {
-        let text = store::read(path, file, FileLook::of(file)?.inode)?;
-        let marker = text.and_then(|text| serde_json::from_slice::<Self>(&text).ok());
+        let stored = store::read(path, file, FileLook::of(file)?.inode)?;
+        let marker = stored.and_then(|stored| serde_json::from_slice::<Self>(&stored.text).ok());
         Ok(marker.map(|marker| marker.run).unwrap_or_default())
     }
 
@@ -353,6 +395,27 @@ mod tests {
         let text = Marker::new(true).seal(&noted, false).unwrap();
         let judged = Mark::of_text(&text, &reborn, None);
         assert_eq!(judged, Mark::Void(VoidMark::Copied), "a new file that got the number of the old one");
+    }
+
+    /// Whoever may create files beside somebody else's put a mark there that claimed that file for Assay: root's next
+    /// run wrote over it.
+    #[test]
+    fn a_mark_that_another_user_put_beside_a_file_proves_nothing() {
+        let look = FileLook { inode: 7, born_ns: None, length_bytes: 0, modified_ns: 0 };
+        let (owner, this_user, other) = (1000, 1001, 1002);
+        let mark = |created: bool| {
+            let mut marker = Marker::new(created);
+            let text = marker.seal(&look, false).unwrap();
+            (Mark::of_text(&text, &look, None), marker)
+        };
+        for writer in [0, owner, this_user] {
+            let (judged, marker) = mark(true);
+            assert_eq!(judged.written_by(writer, [owner, this_user]), Mark::Valid(marker));
+        }
+        let judged = mark(true).0.written_by(other, [owner, this_user]);
+        assert_eq!(judged, Mark::Void(VoidMark::OtherUser));
+        let (judged, marker) = mark(false);
+        assert_eq!(judged.written_by(other, [owner, this_user]), Mark::Valid(marker), "it claims nothing");
     }
 
     #[test]

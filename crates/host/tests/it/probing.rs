@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use assay_host::{HoldKind, ProbeError, device_of, filesystem_of, identities, probe};
 
@@ -321,4 +322,25 @@ fn a_path_that_is_no_block_device_is_an_error() {
         assert!(error.starts_with(says), "{error}");
     }
     assert_eq!(device_of(Path::new("/dev/null")).unwrap(), None);
+}
+
+/// A virtual machine or a storage target has its disk open without holding it exclusively, and a new disk is blank:
+/// such a device was overwritten under its user.
+#[test]
+fn a_device_that_another_program_has_open_for_writing_is_in_use() {
+    let Some(device) = LoopDevice::new() else { return };
+    let text = device.text();
+    let in_use = format!("{text} is open for writing in ");
+    for (how, expected) in [("<", &[][..]), ("<>", &[(HoldKind::InUse, in_use.as_str())])] {
+        let script = format!("exec 3{how}{text}; echo open; exec sleep 60");
+        let mut other = Command::new("sh").args(["-c", &script]).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(other.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        assert_eq!(line, "open\n");
+        let holds = std::panic::catch_unwind(|| check(&device.path, expected));
+        other.kill().unwrap();
+        other.wait().unwrap();
+        holds.unwrap();
+    }
+    check(&device.path, &[]);
 }

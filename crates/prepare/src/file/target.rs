@@ -4,7 +4,7 @@ use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use assay_record::{MemberFacts, MemberKind, TargetFacts};
-use assay_target::file::{self, Lock, Marker};
+use assay_target::file::{self, Lock, MarkBefore, Marker};
 use assay_target::{AccessMode, Binding, Caching, FileMember, HeadCheck, Member};
 
 use super::InspectedFile;
@@ -16,7 +16,7 @@ use crate::error::{PrepareError, io_error, text};
 use crate::held::{Held, fingerprint};
 use crate::marked::{self, MarkedFile};
 use crate::placement::placement;
-use crate::span::FileState;
+use crate::span::{FileState, Making};
 
 /// Smallest length of a file in which the smallest direct I/O can be found by reading, bytes.
 const PROBE_BYTES: usize = 16 << 10;
@@ -29,13 +29,8 @@ pub(crate) struct FileTarget {
     /// `None` for foreign files.
     marker: Option<Marker>,
     making: Making,
-}
-
-/// Whether this run created the file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Making {
-    New,
-    WasThere,
+    /// The mark of somebody else's file as it was; `None` from the moment on when that is filled.
+    before: Option<MarkBefore>,
 }
 
 impl InspectedFile {
@@ -58,6 +53,11 @@ impl InspectedFile {
             FileState::Allowed => Some(Marker::new(false)),
             FileState::Foreign => None,
         };
+        let before = match &self.state {
+            FileState::Allowed => Some(MarkBefore::note(&held.real, &held.file)),
+            FileState::New | FileState::Ours(_) | FileState::Foreign => None,
+        };
+        let before = before.transpose().map_err(io_error("read the mark of", path))?;
         let opened = self.mark(&mut held, marker.as_mut(), context);
         let block_bytes = match opened {
             Ok(block_bytes) => block_bytes,
@@ -96,7 +96,7 @@ impl InspectedFile {
             ..member_facts(context, self.span_bytes, block_bytes)
         };
         let facts = TargetFacts { address: self.address, member: facts };
-        Ok(FileTarget { facts, member, held, marker, making })
+        Ok(FileTarget { facts, member, held, marker, making, before })
     }
 
     fn create(&self) -> Result<Held, PrepareError> {
@@ -149,7 +149,10 @@ impl FileTarget {
     pub(crate) fn fill(&mut self, context: &mut FillContext<'_>) -> Result<(), PrepareError> {
         let path = self.member.path.clone();
         if let Some(mut marker) = self.marker.take() {
-            let filled = self.held.confirm().and_then(|()| marked::fill(self, &mut marker, context));
+            let filled = self.held.confirm().and_then(|()| {
+                self.before = None;
+                marked::fill(self, &mut marker, context)
+            });
             self.marker = Some(marker);
             self.facts.member.content = filled?;
         }
@@ -181,12 +184,14 @@ impl FileTarget {
         marker.write(real, &self.held.file, false).map_err(io_error("mark", &path))
     }
 
-    /// Removes it if it was created and is empty.
+    /// Removes it if this run created it and it holds nothing, and takes the mark from somebody else's that was not
+    /// written.
     pub(crate) fn discard(self) {
+        let Held { real, file, .. } = &self.held;
         let is_empty = self.marker.is_some_and(|marker| marker.created && marker.filled_bytes == 0);
-        let _ = match self.making {
-            Making::New if is_empty => file::discard(&self.held.real, &self.held.file),
-            Making::WasThere if is_empty => file::remove(&self.held.real, self.held.identity).map(drop),
+        let _ = match (self.making, self.before) {
+            (Making::New, _) if is_empty => file::discard(real, file),
+            (_, Some(before)) => before.put_back(real, file),
             _ => Ok(()),
         };
     }

@@ -14,7 +14,7 @@ use crate::content::Holes;
 use crate::context::{FillContext, OpenContext};
 use crate::error::PrepareError;
 use crate::marked::{self, MarkedFile};
-use crate::span::FileState;
+use crate::span::{FileState, Making};
 
 /// A file that is open for the run: NFS has no open, so its lock and its mark take that role.
 pub(crate) struct NfsTarget {
@@ -27,9 +27,14 @@ pub(crate) struct NfsTarget {
     /// Attributes when it was opened.
     looked: Attributes,
     whose: Whose,
+    making: Making,
+    before: Option<MarkBefore>,
 }
 
-/// Owner of a file.
+/// The mark of somebody else's file as it was, until that is filled; inside, `None` where it had none.
+type MarkBefore = Option<Vec<u8>>;
+
+/// Who made a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Whose {
     /// It carries our mark, and may be written.
@@ -56,10 +61,12 @@ impl InspectedNfs {
 
     /// Creates it if it does not exist, locks it and marks it.
     pub(crate) fn open(mut self, context: &mut OpenContext<'_>) -> Result<NfsTarget, PrepareError> {
-        let is_new = self.state == FileState::New;
-        if is_new {
+        let making = if self.state == FileState::New { Making::New } else { Making::WasThere };
+        if making == Making::New {
             self.create(context)?;
         }
+        let is_allowed = self.state == FileState::Allowed;
+        let before = is_allowed.then(|| self.place.mark_before()).transpose()?;
         let mut marker = self.new_mark(context);
         if let Some(own) = &self.own {
             context.warnings.push(own_read_only(&self.address, own));
@@ -71,7 +78,7 @@ impl InspectedNfs {
         let locks = match opened {
             Ok(locks) => locks,
             Err(error) => {
-                if is_new {
+                if making == Making::New {
                     self.place.discard();
                 }
                 return Err(error);
@@ -80,10 +87,15 @@ impl InspectedNfs {
         if let Some(marker) = &marker {
             context.nfs_marks.push((marker.id.clone(), self.address.clone()));
         }
-        Ok(self.opened(locks, marker))
+        Ok(self.opened(locks, marker, (making, before)))
     }
 
-    fn opened(self, locks: Vec<File>, marker: Option<Marker>) -> NfsTarget {
+    fn opened(
+        self,
+        locks: Vec<File>,
+        marker: Option<Marker>,
+        (making, before): (Making, Option<MarkBefore>),
+    ) -> NfsTarget {
         let Self { address, place, own, span_bytes, durability, route, .. } = self;
         let file = place.file.expect("it was there, or was made above");
         let member = NfsMember {
@@ -106,7 +118,7 @@ impl InspectedNfs {
         };
         let looked = file.attributes;
         let facts = TargetFacts { address, member: facts(&place, span_bytes, route, durability) };
-        NfsTarget { facts, member, locks, marker, looked, whose }
+        NfsTarget { facts, member, locks, marker, looked, whose, making, before }
     }
 
     /// Returns the mark that the file will get; `None` if it is only read.
@@ -185,11 +197,12 @@ impl NfsTarget {
 
     /// Fails if the file has changed since this run marked it, then writes the missing data.
     fn fill_marked(
-        &self,
+        &mut self,
         marker: &mut Marker,
         context: &mut FillContext<'_>,
     ) -> Result<Content, PrepareError> {
         nfs::confirm(&self.member, &self.looked, &marker.run)?;
+        self.before = None;
         marked::fill(self, marker, context)
     }
 
@@ -256,13 +269,17 @@ impl NfsTarget {
         }
     }
 
-    /// Removes it if it was created and is empty.
+    /// Removes it if this run created it and it holds nothing, and takes the mark from somebody else's that was not
+    /// written.
     pub(crate) fn discard(self) {
         // The removal takes the lock itself.
         drop(self.locks);
-        if self.marker.is_some_and(|marker| marker.created && marker.filled_bytes == 0) {
-            let _ = nfs::remove(&self.member);
-        }
+        let is_empty = self.marker.is_some_and(|marker| marker.created && marker.filled_bytes == 0);
+        let _ = match (self.making, self.before) {
+            (Making::New, _) if is_empty => nfs::remove(&self.member).map(drop),
+            (_, Some(before)) => nfs::put_back(&self.member, before),
+            _ => Ok(()),
+        };
     }
 }
 

@@ -38,7 +38,8 @@ pub(crate) fn hold_name(name: &str, lock: Lock) -> io::Result<Option<File>> {
 
 /// Read access suffices for a lock, so another user's file works as well.
 fn open(path: &Path) -> io::Result<File> {
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    // A pipe that somebody put there would be waited for; it locks as well as a file.
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let opened = match rustix::fs::open(path, flags, Mode::empty()) {
         Err(rustix::io::Errno::NOENT) => {
             rustix::fs::open(path, flags | OFlags::CREATE, Mode::from_raw_mode(0o644))

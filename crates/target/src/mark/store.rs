@@ -12,20 +12,29 @@ use super::MARKER_BYTES_MAX;
 
 const MARKER_ATTRIBUTE: &str = "user.assay";
 
-/// Returns the text of a file's mark; `None` if the file has none. `inode` is the file's.
-pub(super) fn read(path: &Path, file: &File, inode: u64) -> io::Result<Option<Vec<u8>>> {
+/// A mark as it is stored.
+pub(super) struct StoredText {
+    pub(super) text: Vec<u8>,
+    /// User who owns the file beside; `None` of an attribute, which only those can set who may write to the file.
+    pub(super) writer: Option<u32>,
+}
+
+/// The text of a file's mark; `None` where the file has none. `inode` is the file's.
+pub(super) fn read(path: &Path, file: &File, inode: u64) -> io::Result<Option<StoredText>> {
     let mut text = vec![0; MARKER_BYTES_MAX];
     if let Ok(length) = rustix::fs::fgetxattr(file, MARKER_ATTRIBUTE, text.as_mut_slice()) {
         text.truncate(length);
-        return Ok(Some(text));
+        return Ok(Some(StoredText { text, writer: None }));
     }
     let beside = match open_beside(&beside_path(path)) {
-        Ok(beside) => read_beside(beside)?,
-        // Assay creates no links there: the file has no marker.
+        Ok(beside) => beside,
+        // Assay makes no links there: the file has no marker.
         Err(e) if is_missing_or_link(&e) => return Ok(None),
         Err(e) => return Err(e),
     };
-    Ok(beside.filter(|b| b.inode == inode).map(|b| b.marker.into_bytes()))
+    let writer = Some(beside.metadata()?.uid());
+    let beside = read_beside(beside)?.filter(|beside| beside.inode == inode);
+    Ok(beside.map(|beside| StoredText { text: beside.marker.into_bytes(), writer }))
 }
 
 /// Writes the text of a file's mark, and returns the time of writing by the clock of the file system, ns since 1970.
@@ -42,7 +51,16 @@ pub(super) fn write(path: &Path, file: &File, inode: u64, text: &[u8]) -> io::Re
     Ok(i128::from(marked.ctime()) * 1_000_000_000 + i128::from(marked.ctime_nsec()))
 }
 
-/// Removes the file beside that holds a mark, if there is one.
+/// Takes the mark away from a file.
+pub(super) fn remove(path: &Path, file: &File) -> io::Result<()> {
+    match rustix::fs::fremovexattr(file, MARKER_ATTRIBUTE) {
+        // It has none, or its file system has no attributes.
+        Ok(()) | Err(rustix::io::Errno::NODATA | rustix::io::Errno::OPNOTSUPP) => remove_beside(path),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+/// Removes the file beside that holds a mark, where there is one.
 pub(crate) fn remove_beside(path: &Path) -> io::Result<()> {
     let beside = beside_path(path);
     if is_beside(&beside) { fs::remove_file(beside) } else { Ok(()) }

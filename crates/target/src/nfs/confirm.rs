@@ -30,6 +30,9 @@ fn difference(looked: &Attributes, now: &Attributes) -> Option<&'static str> {
         Some("its size")
     } else if looked.modified_ns != now.modified_ns {
         Some("its modification time")
+    } else if looked.changed_ns != now.changed_ns {
+        // Whoever sets the time of modification back cannot do so with this one.
+        Some("its change time")
     } else {
         None
     }

@@ -52,13 +52,24 @@ impl NfsLocation {
         };
         let most = u32::try_from(MARKER_BYTES_MAX).expect("a few KiB");
         let text = self.server.read(&handle, 0, most).map_err(|e| self.failed(&e))?;
+        let trusted = [attributes.uid, self.credentials.uid];
         if attributes.size_bytes == 0 && marker_beside(&text, NO_FILE).as_deref() == Some(CREATING) {
-            return Ok(Mark::Valid(Marker::new(true)));
+            return Ok(Mark::Valid(Marker::new(true)).written_by(mark.uid, trusted));
         }
         let Some(text) = marker_beside(&text, attributes.fileid) else { return Ok(Mark::None) };
         self.mark_id = Marker::id_of_text(&text);
-        // The server's clock gives the time of the mark, as it does for the file.
-        Ok(Mark::of_text(&text, &look(&attributes), Some(mark.modified_ns)))
+        // The server's own clock says when the mark was written, as it does for the file.
+        let judged = Mark::of_text(&text, &look(&attributes), Some(mark.modified_ns));
+        Ok(judged.written_by(mark.uid, trusted))
+    }
+
+    /// Returns all that the file with the mark holds; `None` where there is none.
+    pub fn mark_before(&mut self) -> Result<Option<Vec<u8>>, OpenError> {
+        let (directory, beside) = (self.directory, self.beside());
+        let found = self.server.lookup(&directory, &beside).map_err(|e| self.failed(&e))?;
+        let Some((handle, _)) = found.filter(|(_, a)| a.kind == FileKind::Regular) else { return Ok(None) };
+        let most = u32::try_from(MARKER_BYTES_MAX).expect("a few KiB");
+        self.server.read(&handle, 0, most).map(Some).map_err(|e| self.failed(&e))
     }
 
     /// Checks whether a file that did not exist exists now, and returns the id of its mark.
@@ -160,7 +171,11 @@ impl NfsLocation {
     /// Writes the file beside with one WRITE over its old content: if the connection or server is lost meanwhile, the
     /// old or the new mark remains, never a file without a mark.
     fn write_mark(&mut self, fileid: u64, marker: &[u8]) -> Result<(), OpenError> {
-        let mut text = beside_text(fileid, marker).map_err(|why| self.unmarkable(why))?;
+        let text = beside_text(fileid, marker).map_err(|why| self.unmarkable(why))?;
+        self.write_beside(text)
+    }
+
+    fn write_beside(&mut self, mut text: Vec<u8>) -> Result<(), OpenError> {
         let (directory, beside) = (self.directory, self.beside());
         let (handle, old_bytes) =
             match self.server.lookup(&directory, &beside).map_err(|e| self.failed(&e))? {
@@ -244,7 +259,24 @@ pub fn mark(member: &NfsMember, marker: &mut Marker, is_open: bool) -> Result<()
     place.mark(marker, is_open)
 }
 
-/// Extends a file without writing to it: the added part reads as zeros.
+/// Puts the mark of a file back as it was `before`, or takes it away where there was none. Nothing is changed where the
+/// mark that stands there by now is not the one that was given to `member`.
+pub fn put_back(member: &NfsMember, before: Option<Vec<u8>>) -> Result<(), OpenError> {
+    let mut place = locate_again(member)?;
+    place.mark_of_file()?;
+    if place.mark_id.is_none() || place.mark_id != member.mark_id {
+        return Ok(());
+    }
+    match before {
+        Some(text) => place.write_beside(text),
+        None => {
+            let (directory, beside) = (place.directory, place.beside());
+            place.server.remove(&directory, &beside).map_err(|e| place.failed(&e))
+        }
+    }
+}
+
+/// Makes a file longer without writing to it: what is added reads as zeros.
 pub fn lengthen(member: &NfsMember, bytes: u64) -> Result<(), OpenError> {
     let mut place = locate_again(member)?;
     // It may have grown since its inspection, and must not be truncated.

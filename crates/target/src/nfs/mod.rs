@@ -28,7 +28,7 @@ pub use assay_nfs::nfs3::{Attributes, FsInfo, FsStat, Rights};
 pub use confirm::confirm;
 pub use identity::Identity;
 pub use location::{FoundFile, NfsLocation, credentials, exports, locate};
-pub use marker::{Removal, lengthen, mark, remove};
+pub use marker::{Removal, lengthen, mark, put_back, remove};
 
 /// Largest queue depth of the client.
 const DEPTH_MAX: u32 = 4096;
