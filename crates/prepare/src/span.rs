@@ -27,14 +27,14 @@ pub(crate) enum FileState {
     Allowed,
 }
 
-/// Whether this run made a file.
+/// Whether this run created the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Making {
     New,
     WasThere,
 }
 
-/// Returns the size that a plan asks for, whole pages, bytes.
+/// Returns the size that a plan requests, whole pages, bytes.
 pub(crate) fn asked_bytes(size: SizeSpec, host: &HostFacts) -> u64 {
     size.resolve(Bytes(host.memory_bytes)).0.next_multiple_of(SPAN_GRAIN)
 }

@@ -97,20 +97,20 @@ fn since_1970_ns(time: SystemTime) -> i128 {
     }
 }
 
-/// The mark of a local file as it stands there, whatever it proves, to be put back.
+/// The stored mark of a local file, valid or not, to be restored later.
 #[derive(Debug)]
 pub struct MarkBefore {
     text: Option<Vec<u8>>,
 }
 
 impl MarkBefore {
-    /// Notes the mark of a file.
+    /// Reads the mark of a file.
     pub fn note(path: &Path, file: &File) -> io::Result<Self> {
         let stored = store::read(path, file, FileLook::of(file)?.inode)?;
         Ok(Self { text: stored.map(|stored| stored.text) })
     }
 
-    /// Gives the file the mark that it had, or none.
+    /// Restores the mark of the file, or removes it if there was none.
     pub fn put_back(&self, path: &Path, file: &File) -> io::Result<()> {
         match &self.text {
             Some(text) => store::write(path, file, FileLook::of(file)?.inode, text).map(drop),
@@ -119,7 +119,7 @@ impl MarkBefore {
     }
 }
 
-/// What the mark of a file proves.
+/// Result of checking the mark of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Mark {
     /// The file has no mark.

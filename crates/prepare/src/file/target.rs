@@ -29,7 +29,7 @@ pub(crate) struct FileTarget {
     /// `None` for foreign files.
     marker: Option<Marker>,
     making: Making,
-    /// The mark of somebody else's file as it was; `None` from the moment on when that is filled.
+    /// The previous mark of another user's file; `None` once that is filled.
     before: Option<MarkBefore>,
 }
 
@@ -184,7 +184,7 @@ impl FileTarget {
         marker.write(real, &self.held.file, false).map_err(io_error("mark", &path))
     }
 
-    /// Removes it if this run created it and it holds nothing, and takes the mark from somebody else's that was not
+    /// Removes it if this run created it and it is empty; restores the mark of another user's file that was not
     /// written.
     pub(crate) fn discard(self) {
         let Held { real, file, .. } = &self.held;

@@ -31,10 +31,10 @@ pub(crate) struct NfsTarget {
     before: Option<MarkBefore>,
 }
 
-/// The mark of somebody else's file as it was, until that is filled; inside, `None` where it had none.
+/// The previous mark of another user's file, until that is filled; inside, `None` if it had none.
 type MarkBefore = Option<Vec<u8>>;
 
-/// Who made a file.
+/// Owner of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Whose {
     /// It carries our mark, and may be written.
@@ -269,7 +269,7 @@ impl NfsTarget {
         }
     }
 
-    /// Removes it if this run created it and it holds nothing, and takes the mark from somebody else's that was not
+    /// Removes it if this run created it and it is empty; restores the mark of another user's file that was not
     /// written.
     pub(crate) fn discard(self) {
         // The removal takes the lock itself.

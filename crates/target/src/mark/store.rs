@@ -19,7 +19,7 @@ pub(super) struct StoredText {
     pub(super) writer: Option<u32>,
 }
 
-/// The text of a file's mark; `None` where the file has none. `inode` is the file's.
+/// Returns the text of a file's mark; `None` if the file has none. `inode` is the file's.
 pub(super) fn read(path: &Path, file: &File, inode: u64) -> io::Result<Option<StoredText>> {
     let mut text = vec![0; MARKER_BYTES_MAX];
     if let Ok(length) = rustix::fs::fgetxattr(file, MARKER_ATTRIBUTE, text.as_mut_slice()) {
@@ -28,7 +28,7 @@ pub(super) fn read(path: &Path, file: &File, inode: u64) -> io::Result<Option<St
     }
     let beside = match open_beside(&beside_path(path)) {
         Ok(beside) => beside,
-        // Assay makes no links there: the file has no marker.
+        // Assay creates no links there: the file has no marker.
         Err(e) if is_missing_or_link(&e) => return Ok(None),
         Err(e) => return Err(e),
     };
@@ -51,7 +51,7 @@ pub(super) fn write(path: &Path, file: &File, inode: u64, text: &[u8]) -> io::Re
     Ok(i128::from(marked.ctime()) * 1_000_000_000 + i128::from(marked.ctime_nsec()))
 }
 
-/// Takes the mark away from a file.
+/// Removes the mark of a file.
 pub(super) fn remove(path: &Path, file: &File) -> io::Result<()> {
     match rustix::fs::fremovexattr(file, MARKER_ATTRIBUTE) {
         // It has none, or its file system has no attributes.
@@ -60,7 +60,7 @@ pub(super) fn remove(path: &Path, file: &File) -> io::Result<()> {
     }
 }
 
-/// Removes the file beside that holds a mark, where there is one.
+/// Removes the file beside that holds a mark, if there is one.
 pub(crate) fn remove_beside(path: &Path) -> io::Result<()> {
     let beside = beside_path(path);
     if is_beside(&beside) { fs::remove_file(beside) } else { Ok(()) }

@@ -58,12 +58,12 @@ impl NfsLocation {
         }
         let Some(text) = marker_beside(&text, attributes.fileid) else { return Ok(Mark::None) };
         self.mark_id = Marker::id_of_text(&text);
-        // The server's own clock says when the mark was written, as it does for the file.
+        // The server's clock gives the time of the mark, as it does for the file.
         let judged = Mark::of_text(&text, &look(&attributes), Some(mark.modified_ns));
         Ok(judged.written_by(mark.uid, trusted))
     }
 
-    /// Returns all that the file with the mark holds; `None` where there is none.
+    /// Returns the content of the mark file; `None` if there is none.
     pub fn mark_before(&mut self) -> Result<Option<Vec<u8>>, OpenError> {
         let (directory, beside) = (self.directory, self.beside());
         let found = self.server.lookup(&directory, &beside).map_err(|e| self.failed(&e))?;
