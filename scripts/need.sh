@@ -33,7 +33,7 @@ package_of() {
         ip | tc) echo iproute2 ;;
         ganesha.nfsd) echo nfs-ganesha nfs-ganesha-vfs ;;
         iscsi-inq) echo libiscsi-bin ;;
-        git | fio | g++ | istgt | rpcbind | parted | genisoimage) echo "$1" ;;
+        git | chromium | fio | g++ | istgt | rpcbind | parted | genisoimage) echo "$1" ;;
         *) echo "" ;;
     esac
 }

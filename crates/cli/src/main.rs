@@ -39,6 +39,7 @@ mod run_targets;
 mod runs;
 mod scale;
 mod secret;
+mod serve;
 mod signals;
 mod size;
 mod stored;
@@ -102,6 +103,7 @@ fn verb(verb: &Verb) -> anyhow::Result<Exit> {
         Verb::Show(args) => runs::show(args),
         Verb::Report(args) => runs::report(args),
         Verb::Compare(args) => compare::compare(args),
+        Verb::Serve(args) => serve::serve(args),
         Verb::Label(args) => runs::label(args),
         Verb::Rm(args) => runs::rm(args),
         Verb::Export(args) => export::export(args),
