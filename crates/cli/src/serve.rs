@@ -84,6 +84,7 @@ fn options(args: &ServeArgs, store: &Path) -> anyhow::Result<Options> {
         token_file: args.token_file.clone().unwrap_or_else(|| folder.join("serve-token")),
         tls,
         runs,
+        own_process: args.until_stdin_ends.then(std::os::unix::process::parent_id),
         limits: Limits::default(),
     })
 }
@@ -118,6 +119,6 @@ impl OwnServer {
 
     /// Says where the run can be watched; it appears there as soon as its target is ready.
     pub(crate) fn announce(&self) {
-        note!("watch this run: {}/", self.url);
+        note!("watch this run: {}/own", self.url);
     }
 }

@@ -3,12 +3,8 @@
 
 use std::sync::LazyLock;
 
-use axum::extract::Path;
-use axum::http::{HeaderValue, header};
-use axum::response::Response;
 use sha2::{Digest as _, Sha256};
 
-use crate::answer::{Refusal, typed};
 use crate::token::hex;
 
 /// Bytes of the digest in an address.
@@ -16,10 +12,10 @@ const DIGEST_BYTES: usize = 8;
 
 /// A file of the binary.
 pub(crate) struct Asset {
-    name: &'static str,
-    kind: &'static str,
-    text: String,
-    digest: String,
+    pub(crate) name: &'static str,
+    pub(crate) kind: &'static str,
+    pub(crate) text: String,
+    pub(crate) digest: String,
 }
 
 impl Asset {
@@ -48,13 +44,5 @@ pub(crate) static SCRIPT: LazyLock<Asset> = LazyLock::new(|| {
 pub(crate) static ICON: LazyLock<Asset> =
     LazyLock::new(|| Asset::new("icon.svg", "image/svg+xml", include_str!("assets/icon.svg").to_owned()));
 
-/// Answers with a file; that of an earlier version of the program is not there any more.
-pub(crate) async fn asset(Path((digest, name)): Path<(String, String)>) -> Result<Response, Refusal> {
-    let all = [&STYLE, &SCRIPT, &ICON];
-    let found = all.into_iter().find(|asset| asset.name == name && asset.digest == digest);
-    let Some(asset) = found else { return Err(Refusal::not_found("There is no such file.")) };
-    let mut response = typed(asset.text.clone(), asset.kind);
-    let cached = HeaderValue::from_static("public, max-age=31536000, immutable");
-    response.headers_mut().insert(header::CACHE_CONTROL, cached);
-    Ok(response)
-}
+/// Every file.
+pub(crate) const ALL: [&LazyLock<Asset>; 3] = [&STYLE, &SCRIPT, &ICON];

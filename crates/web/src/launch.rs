@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt as _;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use assay_store::Store;
+use assay_store::{RunFilter, RunSlice, Store};
 
 use crate::options::RunPermission;
 
@@ -121,11 +121,16 @@ impl Launch {
 
     /// Returns the id of its run, once that is stored.
     pub(crate) fn run(&self, store: &Store) -> Option<String> {
-        let newest = store.runs().ok()?.into_iter().take(KEPT_MAX);
-        newest
-            .map(|row| row.run)
-            .find(|run| store.process(run).ok().flatten().is_some_and(|process| process.pid == self.pid))
+        run_of(store, self.pid)
     }
+}
+
+/// Returns the id of the newest run that a process wrote, once it is stored.
+pub(crate) fn run_of(store: &Store, pid: u32) -> Option<String> {
+    let newest = RunSlice { skip: 0, limit: KEPT_MAX };
+    let rows = store.list(&RunFilter::default(), newest).ok()?.runs.into_iter();
+    rows.map(|listed| listed.row.run)
+        .find(|run| store.process(run).ok().flatten().is_some_and(|process| process.pid == pid))
 }
 
 /// Returns a word as a shell takes it.

@@ -18,10 +18,12 @@ mod options;
 mod page;
 mod pages;
 mod routes;
+mod run_id;
 mod server;
 mod session;
 mod tls;
 mod token;
+mod visitor;
 
 pub use error::ServeError;
 pub use options::{Limits, Options, RunPermission, Tls};

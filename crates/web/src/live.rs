@@ -17,12 +17,8 @@ use assay_store::{Store, StoreError};
 use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 
-use crate::app::App;
-
 /// A frame that is younger than this is not drawn again.
 const FRAME_AGE: Duration = Duration::from_millis(900);
-/// Frames are drawn this often while somebody looks.
-const DRAW_EVERY: Duration = Duration::from_secs(1);
 /// What the run so far means is judged anew this often; its figures and charts with each frame.
 const JUDGE_EVERY: Duration = Duration::from_secs(5);
 /// A run that has ended is shown for so long.
@@ -70,6 +66,11 @@ impl Live {
         self.frames.subscribe()
     }
 
+    /// Returns true while somebody looks.
+    pub(crate) fn is_watched(&self) -> bool {
+        self.frames.receiver_count() > 0
+    }
+
     /// Returns a frame of now, drawn by this call if the last one is too old.
     pub(crate) fn frame(&self, store: &Store) -> Result<Arc<Frame>, StoreError> {
         let mut follower = self.follower();
@@ -87,20 +88,6 @@ impl Live {
 
     fn follower(&self) -> MutexGuard<'_, Follower> {
         self.follower.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Draws while somebody looks.
-pub(crate) async fn draw_each_second(app: Arc<App>) {
-    let mut ticks = tokio::time::interval(DRAW_EVERY);
-    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    loop {
-        ticks.tick().await;
-        if app.live.frames.receiver_count() > 0 {
-            // A store that cannot be read now may be there again in a second.
-            let drawing = Arc::clone(&app);
-            let _ = app.with_store(move |store| Ok(drawing.live.frame(store)?)).await;
-        }
     }
 }
 

@@ -17,6 +17,8 @@ pub struct Options {
     pub tls: Tls,
     /// What may be started from a page; `None`: nothing.
     pub runs: Option<RunPermission>,
+    /// The process whose run `/own` leads to; `None`: there is none.
+    pub own_process: Option<u32>,
     /// What a visitor may use up.
     pub limits: Limits,
 }

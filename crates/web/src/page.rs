@@ -3,7 +3,7 @@
 use assay_report::html::escape;
 
 use crate::assets;
-use crate::guard::Visitor;
+use crate::visitor::Visitor;
 
 /// Where in the navigation a page is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,5 +1,6 @@
 //! The pages, a file each.
 
+pub(crate) mod asset;
 pub(crate) mod compare;
 pub(crate) mod delete;
 pub(crate) mod edit;

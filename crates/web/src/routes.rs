@@ -7,14 +7,14 @@ use axum::routing::{get, post};
 
 use crate::answer::Refusal;
 use crate::app::App;
-use crate::assets::asset;
 use crate::guard::guard;
-use crate::pages::{compare, delete, edit, login, new_run, now, run, runs};
+use crate::pages::{asset, compare, delete, edit, login, new_run, now, run, runs};
 
 /// Returns all routes behind the guard.
 pub(crate) fn router(app: Arc<App>) -> Router {
     Router::new()
         .route("/", get(now::page))
+        .route("/own", get(now::own))
         .route("/now/list", get(now::list))
         .route("/live", get(now::live))
         .route("/runs", get(runs::page))
@@ -31,7 +31,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/methods", get(run::methods))
         .route("/login", get(login::page).post(login::sign_in))
         .route("/logout", post(login::sign_out))
-        .route("/assets/{digest}/{name}", get(asset))
+        .route("/assets/{digest}/{name}", get(asset::asset))
         .fallback(async || Refusal::not_found("There is no such page."))
         .layer(axum::middleware::from_fn_with_state(Arc::clone(&app), guard))
         .with_state(app)

@@ -19,8 +19,11 @@ use crate::app::App;
 use crate::error::ServeError;
 use crate::options::{Limits, Options, Tls};
 use crate::tls::{Protection, protection};
+use crate::visitor::Peer;
 use crate::{routes, token};
 
+/// Running runs are drawn this often while somebody looks.
+const DRAW_EVERY: Duration = Duration::from_secs(1);
 /// Bytes of a request's head; hyper answers longer ones with 431.
 const HEAD_BYTES_MAX: usize = 32 << 10;
 
@@ -43,10 +46,6 @@ impl Stopper {
         self.0.send_replace(true);
     }
 }
-
-/// Who sent a request.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Peer(pub(crate) SocketAddr);
 
 impl Server {
     /// Opens the port. Nothing is answered before [`Server::run`].
@@ -113,7 +112,7 @@ impl Server {
         let limits = app.options.limits;
         let mut stopped = stopper.0.subscribe();
         let connections = Connections::default();
-        let drawing = tokio::spawn(crate::live::draw_each_second(app));
+        let drawing = tokio::spawn(draw_each_second(app));
         loop {
             let accepted = tokio::select! {
                 accepted = listener.accept() => accepted,
@@ -142,6 +141,20 @@ impl Server {
         }
         drawing.abort();
         Ok(())
+    }
+}
+
+/// Draws while somebody looks.
+async fn draw_each_second(app: Arc<App>) {
+    let mut ticks = tokio::time::interval(DRAW_EVERY);
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        if app.live.is_watched() {
+            // A store that cannot be read now may be there again in a second.
+            let drawing = Arc::clone(&app);
+            let _ = app.with_store(move |store| Ok(drawing.live.frame(store)?)).await;
+        }
     }
 }
 

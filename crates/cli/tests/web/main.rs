@@ -236,13 +236,18 @@ fn figures_of_a_page_are_those_of_show() {
 
 /// The body of a page.
 fn get(served: &Served, path: &str) -> String {
+    answer(served, path).split_once("\r\n\r\n").unwrap().1.to_owned()
+}
+
+/// A whole answer.
+fn answer(served: &Served, path: &str) -> String {
     use std::io::{Read as _, Write as _};
     let host = served.url.strip_prefix("http://").unwrap();
     let mut stream = std::net::TcpStream::connect(host).unwrap();
     write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").unwrap();
     let mut text = String::new();
     stream.read_to_string(&mut text).unwrap();
-    text.split_once("\r\n\r\n").unwrap().1.to_owned()
+    text
 }
 
 #[test]
@@ -253,15 +258,14 @@ fn a_run_serves_itself_while_it_goes_on() {
     let mut said = String::new();
     let mut errors = BufReader::new(run.child().stderr.take().unwrap());
     errors.read_line(&mut said).unwrap();
-    let url = said
-        .trim()
-        .strip_prefix("watch this run: ")
-        .unwrap_or_else(|| panic!("{said}"))
-        .trim_end_matches('/');
+    let url = said.trim().strip_prefix("watch this run: ").unwrap_or_else(|| panic!("{said}")).to_owned();
     story.wait_for(|document| document["status"] == "running");
-    let host = url.to_owned();
-    let served = Served { child: std::process::Command::new("true").spawn().unwrap(), url: host };
-    let page = get(&served, "/");
+    let base = url.strip_suffix("/own").unwrap().to_owned();
+    let served = Served { child: std::process::Command::new("true").spawn().unwrap(), url: base };
+    let id = story.assay(&["show", "last", "--json"]).json()["run"].as_str().unwrap().to_owned();
+    let answer = answer(&served, "/own");
+    assert!(answer.contains(&format!("location: /runs/{id}")), "{answer}");
+    let page = get(&served, &format!("/runs/{id}"));
     assert!(page.contains("article class=\"live\"") && page.contains("RealLife"), "{page}");
     run.signal("INT");
     std::io::copy(&mut errors, &mut std::io::sink()).unwrap();

@@ -7,6 +7,12 @@ function follow(runs) {
   let shown = null;
   const last = new Map();
   const source = new EventSource(runs.dataset.live);
+  const gone = document.createElement("p");
+  gone.className = "banner";
+  gone.setAttribute("role", "status");
+  gone.textContent = "The server does not answer. Runs go on without it; below is what was known last.";
+  source.onerror = () => { runs.before(gone); };
+  source.onopen = () => { gone.remove(); };
   source.onmessage = async (message) => {
     const frame = JSON.parse(message.data);
     const list = frame.runs.join("\n");
@@ -120,6 +126,8 @@ async function draw(chart, from, to) {
   holder.innerHTML = await answer.text();
   const svg = holder.content.querySelector("svg");
   chart.querySelector("svg").replaceWith(svg);
+  const box = chart.querySelector(".values");
+  if (box) box.hidden = true;
   chart.classList.toggle("held", from !== null);
   let tools = chart.nextElementSibling?.classList.contains("zoom") ? chart.nextElementSibling : null;
   if (from === null) { tools?.remove(); return; }

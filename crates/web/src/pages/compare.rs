@@ -14,11 +14,11 @@ use assay_store::{RunFilter, RunSlice, Store};
 use axum::extract::{Extension, Query, State};
 use axum::response::Response;
 
-use super::run::checked_id;
 use crate::answer::{Refusal, html};
 use crate::app::App;
-use crate::guard::{Fields, Visitor};
 use crate::page::{Page, Place};
+use crate::run_id::checked_id;
+use crate::visitor::{Fields, Visitor};
 
 /// Most sides: a table of more is wider than a wall.
 const SIDES_MAX: usize = 8;

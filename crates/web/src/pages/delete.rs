@@ -6,11 +6,11 @@ use assay_report::html::escape;
 use axum::extract::{Extension, Path, State};
 use axum::response::Response;
 
-use super::run::checked_id;
 use crate::answer::{Refusal, html, see_other};
 use crate::app::App;
-use crate::guard::{Fields, Visitor};
 use crate::page::{Page, Place};
+use crate::run_id::checked_id;
+use crate::visitor::{Fields, Visitor};
 
 /// The field that says which question is answered.
 const SURE: &str = "sure";

@@ -6,10 +6,10 @@ use assay_report::html::escape;
 use axum::extract::{Extension, Path, State};
 use axum::response::Response;
 
-use super::run::checked_id;
 use crate::answer::{Refusal, see_other};
 use crate::app::App;
-use crate::guard::{Fields, Visitor};
+use crate::run_id::checked_id;
+use crate::visitor::{Fields, Visitor};
 
 /// Characters of a label, and of a note.
 const LABEL_MAX: usize = 200;

@@ -10,9 +10,9 @@ use axum::response::Response;
 
 use crate::answer::{Refusal, html, see_other};
 use crate::app::App;
-use crate::guard::{Fields, Visitor, check_token, cookie, cookie_name};
+use crate::guard::{check_token, cookie, cookie_name};
 use crate::page::{Page, Place};
-use crate::server::Peer;
+use crate::visitor::{Fields, Peer, Visitor};
 
 pub(crate) async fn page(State(app): State<Arc<App>>, Extension(visitor): Extension<Visitor>) -> Response {
     let why = match app.is_local() {

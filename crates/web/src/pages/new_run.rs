@@ -12,10 +12,10 @@ use axum::response::Response;
 
 use crate::answer::{Refusal, html, see_other};
 use crate::app::App;
-use crate::guard::{Fields, Visitor};
 use crate::launch::Launch;
 use crate::options::RunPermission;
 use crate::page::{Page, Place};
+use crate::visitor::{Fields, Visitor};
 
 /// Largest plan file.
 const PLAN_BYTES_MAX: u64 = 1 << 20;
@@ -58,7 +58,7 @@ pub(crate) async fn page(
         "" => String::new(),
         _ => match order(permission, &asked) {
             Ok(order) => preview(&order, &asked, &visitor)?,
-            Err(refused) => refused,
+            Err(says) => refused(&says),
         },
     };
     let body = format!("<h1>New run</h1>\n{preview}{}", form(permission, &asked));

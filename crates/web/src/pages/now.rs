@@ -10,11 +10,12 @@ use axum::http::{HeaderValue, header};
 use axum::response::Response;
 use tokio::sync::watch;
 
-use crate::answer::{Refusal, html};
+use crate::answer::{Refusal, html, see_other};
 use crate::app::App;
-use crate::guard::Visitor;
+use crate::launch::run_of;
 use crate::live::{Frame, Shown};
 use crate::page::{Page, Place};
+use crate::visitor::Visitor;
 
 /// Seconds after which a browser without script looks again.
 const RELOAD_S: u32 = 5;
@@ -36,6 +37,21 @@ pub(crate) async fn page(
         several => format!("{several} runs"),
     };
     Ok(html(Page::of(&visitor, &title, Place::Now, &body).reloaded_without_script(RELOAD_S).text()))
+}
+
+/// Leads to the run that this server was started for.
+pub(crate) async fn own(
+    State(app): State<Arc<App>>,
+    Extension(visitor): Extension<Visitor>,
+) -> Result<Response, Refusal> {
+    let Some(process) = app.options.own_process else { return Ok(see_other("/")) };
+    let run = app.with_store(move |store| Ok(run_of(store, process))).await?;
+    let body =
+        "<h1>Now</h1>\n<p>The target is being prepared; the run appears here as soon as that is done.</p>\n";
+    Ok(match run {
+        Some(run) => see_other(&format!("/runs/{run}")),
+        None => html(Page::of(&visitor, "Preparing", Place::Now, body).reloaded(1).text()),
+    })
 }
 
 /// Answers with the runs alone, for a page whose list has changed.

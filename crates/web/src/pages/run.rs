@@ -5,15 +5,15 @@ use std::sync::Arc;
 use assay_analysis::{RunStatus, RunSummary};
 use assay_report::html::{self as report, TimeRange, escape};
 use assay_results::{Stored, summary_of};
-use assay_store::is_run_id;
 use axum::extract::{Extension, Path, Query, State};
 use axum::response::Response;
 use serde::Deserialize;
 
 use crate::answer::{Refusal, html, see_other, typed};
 use crate::app::App;
-use crate::guard::Visitor;
 use crate::page::{Page, Place};
+use crate::run_id::checked_id;
+use crate::visitor::Visitor;
 
 /// A part of the time of a test, as a page asks for it.
 #[derive(Debug, Clone, Copy, Deserialize)]
@@ -33,11 +33,6 @@ impl Part {
         }
         Err(Refusal::bad("A part of the time ends after it begins."))
     }
-}
-
-/// Refuses what cannot be the id of a run.
-pub(crate) fn checked_id(run: &str) -> Result<(), Refusal> {
-    if is_run_id(run) { Ok(()) } else { Err(Refusal::not_found("This is not the id of a run.")) }
 }
 
 pub(crate) async fn page(

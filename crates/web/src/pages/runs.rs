@@ -12,8 +12,8 @@ use axum::response::Response;
 
 use crate::answer::{Refusal, html};
 use crate::app::App;
-use crate::guard::{Fields, Visitor};
 use crate::page::{Page, Place};
+use crate::visitor::{Fields, Visitor};
 
 /// Runs on a page.
 const PAGE_RUNS: usize = 50;
@@ -234,11 +234,11 @@ fn words(run: &ListedRun, visitor: &Visitor) -> String {
             value.map_or_else(String::new, |text| escape(text))
         )
     };
-    format!(
-        "{}{}<a class=\"delete\" href=\"/runs/{id}/delete\">Delete…</a>",
-        form("label", label),
-        form("note", note)
-    )
+    let delete = match run.row.is_running {
+        true => String::new(),
+        false => format!("<a class=\"delete\" href=\"/runs/{id}/delete\">Delete…</a>"),
+    };
+    format!("{}{}{delete}", form("label", label), form("note", note))
 }
 
 /// Returns the links to the pages before and after.

@@ -1,7 +1,8 @@
 //! A server on a port of its own, with a store of synthetic runs.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use assay_store::Store;
 use assay_testkit::synthetic;
@@ -39,7 +40,7 @@ impl Served {
     pub(crate) fn with(reach: Reach, limits: Limits) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let store = folder.path().join("store.sqlite");
-        fill(&Store::open(&store).unwrap());
+        std::fs::copy(filled(), &store).unwrap();
         let (listen, tls) = match reach {
             Reach::Loopback => ("127.0.0.1:0", Tls::Off),
             Reach::Network => ("0.0.0.0:0", Tls::SelfSigned { folder: folder.path().to_owned() }),
@@ -54,6 +55,7 @@ impl Served {
                 targets: vec![folder.path().join("t.dat").display().to_string()],
                 plans: vec![],
             }),
+            own_process: None,
             limits,
         };
         let server = Server::bind(options).unwrap();
@@ -120,6 +122,18 @@ impl Drop for Served {
     fn drop(&mut self) {
         self.stopper.stop();
     }
+}
+
+/// A store that was filled once for all tests; SQLite puts everything into the file when the last connection closes.
+fn filled() -> &'static Path {
+    static FILLED: OnceLock<(tempfile::TempDir, PathBuf)> = OnceLock::new();
+    let (_, path) = FILLED.get_or_init(|| {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.sqlite");
+        fill(&Store::open(&path).unwrap());
+        (folder, path)
+    });
+    path
 }
 
 /// A run in which every string that comes from elsewhere is hostile.
