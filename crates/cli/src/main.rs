@@ -40,6 +40,7 @@ mod run_targets;
 mod runs;
 mod scale;
 mod secret;
+mod serve;
 mod signals;
 mod size;
 mod stored;
@@ -104,6 +105,7 @@ fn verb(verb: &Verb) -> anyhow::Result<Exit> {
         Verb::Report(args) => runs::report(args),
         Verb::Compare(args) => compare::compare(args),
         Verb::Baseline(args) => baseline::baseline(args),
+        Verb::Serve(args) => serve::serve(args),
         Verb::Label(args) => runs::label(args),
         Verb::Rm(args) => runs::rm(args),
         Verb::Export(args) => export::export(args),
