@@ -33,6 +33,8 @@ package_of() {
         ip | tc) echo iproute2 ;;
         ganesha.nfsd) echo nfs-ganesha nfs-ganesha-vfs ;;
         iscsi-inq) echo libiscsi-bin ;;
+        systemd-analyze) echo systemd ;;
+        prometheus-client) echo python3-prometheus-client ;;
         git | chromium | fio | g++ | istgt | rpcbind | parted | genisoimage) echo "$1" ;;
         *) echo "" ;;
     esac
@@ -40,12 +42,21 @@ package_of() {
 
 PATH="$PATH:/usr/sbin:/sbin"
 
+# Succeeds if a command, or what goes by the name of one, is installed.
+have() {
+    case $1 in
+        # A library of the system's own Python.
+        prometheus-client) /usr/bin/python3 -c 'import prometheus_client' 2>/dev/null ;;
+        *) command -v "$1" >/dev/null 2>&1 ;;
+    esac
+}
+
 # Sets `missing` to those of the commands that are not installed, and `packages` to the packages that have them.
 look() {
     missing=""
     packages=""
     for name in "$@"; do
-        command -v "$name" >/dev/null 2>&1 && continue
+        have "$name" && continue
         missing="$missing $name"
         packages="$packages $(package_of "$name")"
     done

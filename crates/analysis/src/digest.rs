@@ -2,6 +2,7 @@
 
 use assay_record::{FigureDigest, FindingDigest, RunDigest, RunHeader, TestDigest};
 
+use crate::diagnose::diagnose;
 use crate::estimate::Estimate;
 use crate::expected::Judgement;
 use crate::finding::Finding;
@@ -18,24 +19,28 @@ pub fn digest(
     judgement: Option<&Judgement>,
 ) -> RunDigest {
     let by_array = judgement.and_then(|judgement| judgement.verdict.as_ref()).map(|v| v.says.clone());
+    let diagnosed = diagnose(header, summary).map(|diagnosis| diagnosis.says);
     RunDigest {
         length_s: summary.length_s,
         planned_steps: u32::try_from(summary.steps_planned).unwrap_or(u32::MAX),
-        tests: summary.steps.iter().filter_map(of_step).collect(),
+        tests: summary.steps.iter().filter_map(|step| of_step(step, judgement)).collect(),
         findings: of_findings(findings),
-        verdict: by_array.or_else(|| limits(header, summary).map(|limits| limits.says)),
+        verdict: diagnosed.or(by_array).or_else(|| limits(header, summary).map(|limits| limits.says)),
+        is_diagnosis: header.diagnosis.is_some(),
         spark: spark(&summary.steps),
     }
 }
 
 /// Returns the figures of a step; `None` where it measured nothing.
-fn of_step(step: &StepSummary) -> Option<TestDigest> {
+fn of_step(step: &StepSummary, judgement: Option<&Judgement>) -> Option<TestDigest> {
     let precision = precision(step)?;
     let figure =
         |estimate: Estimate| FigureDigest { value: estimate.value, lo: estimate.lo, hi: estimate.hi };
     // A last second that was cut short has a rate of its own.
     let whole = || step.series.iter().filter(|point| point.t_s.fract() < 1e-6);
+    let verdict = judgement.and_then(|judgement| judgement.step(step.id)?.1);
     Some(TestDigest {
+        expected_ratio: verdict.map(|verdict| verdict.ratio).filter(|ratio| ratio.is_finite()),
         test: step.test.clone(),
         step: step.step.clone(),
         measured_s: step.seconds,

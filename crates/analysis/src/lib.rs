@@ -37,6 +37,7 @@ mod steadiness;
 mod summary;
 mod tester;
 mod timeline;
+pub mod trend;
 mod verdict;
 
 pub use array_region::{ArrayRegion, array_region};

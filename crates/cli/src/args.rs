@@ -2,12 +2,14 @@
 
 use std::path::PathBuf;
 
+use assay_analysis::compare::Gate;
 use assay_record::Price;
 use assay_spec::Tolerance;
 use assay_spec::units::{Nanos, PerSecond, SizeSpec};
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+mod baseline;
 mod curve;
 mod diagnose;
 mod model;
@@ -16,6 +18,7 @@ mod results;
 mod series;
 mod serve;
 
+pub(crate) use baseline::*;
 pub(crate) use curve::*;
 pub(crate) use diagnose::*;
 pub(crate) use model::*;
@@ -77,6 +80,8 @@ pub(crate) enum Verb {
     Report(ReportArgs),
     /// Compare results: runs side by side, and which differences are more than noise.
     Compare(CompareArgs),
+    /// Set what later runs of a plan on a target are held against, list and remove baselines.
+    Baseline(BaselineArgs),
     /// Serve stored and running runs as pages: watch a run live, find every result again.
     Serve(ServeArgs),
     /// Set the label or the note of a stored run.
@@ -268,6 +273,10 @@ pub(crate) struct RunArgs {
     pub(crate) io: IoArgs,
     #[command(flatten)]
     pub(crate) view: ViewArgs,
+    /// Exit with 3 if a test is worse than the baseline (see assay baseline) by more than this: p99 +10%, or iops -5%;
+    /// changes that noise explains do not count.
+    #[arg(long, value_name = "FIGURE CHANGE")]
+    pub(crate) fail_if: Vec<Gate>,
     /// Also write a report here, by its ending: .html (with charts), .csv, .md, .bbcode, .json or .txt; `-` writes
     /// HTML to standard output and the table to standard error.
     #[arg(short, long, value_name = "FILE")]
@@ -405,6 +414,8 @@ pub(crate) struct CheckArgs {
     pub(crate) targets: Vec<String>,
     #[command(flatten)]
     pub(crate) form: JsonArgs,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
 }
 
 const CONVERT_EXAMPLES: &str = "\

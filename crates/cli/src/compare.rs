@@ -28,7 +28,8 @@ pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<Exit> {
     let output = args.output.as_ref().map(check).transpose()?;
     let sides: Vec<Side> = args.results.iter().map(|name| side(&store, name)).collect::<Result<_, _>>()?;
     let sides = assay_results::with_distinct_names(sides);
-    let comparison = compare_with(&sides, &stored_repetitions(&store, &sides)?);
+    let history = store.as_ref().map_or(Ok(Vec::new()), |store| stored_repetitions(store, &sides))?;
+    let comparison = compare_with(&sides, &history);
     let is_printed = match &output {
         Some(output) => {
             comparison.write(output, "comparison")?;
@@ -43,7 +44,7 @@ pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<Exit> {
 }
 
 /// Reports every limit that is broken, and returns the exit code.
-fn judged_by(gates: &[Gate], comparison: &Comparison) -> Exit {
+pub(crate) fn judged_by(gates: &[Gate], comparison: &Comparison) -> Exit {
     let mut exit = Exit::Done;
     for gate in gates {
         for says in broken(comparison, *gate) {
@@ -75,9 +76,8 @@ fn side(store: &anyhow::Result<Store>, typed: &str) -> anyhow::Result<Side> {
     Ok(Side { name, readings })
 }
 
-/// Returns the stored runs that show how far repetitions of these sides lie apart; none where there is no store.
-pub(crate) fn stored_repetitions(store: &anyhow::Result<Store>, sides: &[Side]) -> anyhow::Result<Vec<Side>> {
-    let Ok(store) = store else { return Ok(Vec::new()) };
+/// Returns the stored runs that show how far repetitions of these sides lie apart.
+pub(crate) fn stored_repetitions(store: &Store, sides: &[Side]) -> anyhow::Result<Vec<Side>> {
     Ok(assay_results::repetitions(store, sides)?)
 }
 

@@ -6,6 +6,7 @@
 
 mod args;
 mod arrays;
+mod baseline;
 mod calibrate;
 mod ceiling;
 mod check;
@@ -103,6 +104,7 @@ fn verb(verb: &Verb) -> anyhow::Result<Exit> {
         Verb::Show(args) => runs::show(args),
         Verb::Report(args) => runs::report(args),
         Verb::Compare(args) => compare::compare(args),
+        Verb::Baseline(args) => baseline::baseline(args),
         Verb::Serve(args) => serve::serve(args),
         Verb::Label(args) => runs::label(args),
         Verb::Rm(args) => runs::rm(args),

@@ -56,8 +56,12 @@ pub(crate) fn probe_cache(args: &ProbeCacheArgs) -> anyhow::Result<Exit> {
         }
         done => done?,
     };
-    let telling =
-        Telling { note: args.kept.note.as_deref(), form: args.view.form(), options: args.view.options() };
+    let telling = Telling {
+        note: args.kept.note.as_deref(),
+        form: args.view.form(),
+        options: args.view.options(),
+        baseline: None,
+    };
     let printed = tell(telling, &done, output.as_ref());
     done.end(printed)
 }

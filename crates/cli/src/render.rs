@@ -102,6 +102,7 @@ impl Rendered for Page<'_> {
 
     fn text(&self, options: TextOptions) -> String {
         text::table_with(self.header, self.summary, self.findings, self.meta.judgement, options)
+            + &text::held(self.meta.baseline, options)
     }
 
     fn table(&self, format: Format) -> String {

@@ -7,6 +7,7 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
+use assay_analysis::compare::ResultSet;
 use assay_analysis::{Certainty, Collector, RunStatus, RunSummary, StepLimit, gap_in_fill, limits};
 use assay_engine::{EnoughSignal, RunRequest, RunTargets, StopSignal};
 use assay_host::{AwakeGuard, Sampler, Watched};
@@ -18,6 +19,7 @@ use assay_record::{
     Event, JournalStep, MemberKind, Repetition, RunEvent, RunHeader, RunSetting, StatedMemory, StepId,
     Warning,
 };
+use assay_report::held::Held;
 use assay_report::text::TextOptions;
 use assay_sim::{SimulatedArrays, Truth};
 use assay_spec::units::{Nanos, PerSecond, SizeSpec};
@@ -26,6 +28,7 @@ use assay_store::Store;
 use assay_target::{Caching, Durability, STOP_LIMIT, StopPatience};
 
 use crate::args::{Form, Io, IoArgs, RunArgs, StoreArgs};
+use crate::baseline;
 use crate::ceiling::null_ceilings;
 use crate::diagnose::{Budget, Chooser};
 use crate::exit::{Exit, Failed};
@@ -67,14 +70,33 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
         ..RunSetting::default()
     };
     let order = Order { array, setting, ..order };
+    baseline::check_gates(&args.fail_if, &store, &order.plan.name, &targets)?;
     let done = execute(order, &args.io, &store, &stop_on_signals()?)?;
-    let telling =
-        Telling { note: args.note.as_deref(), form: args.view.form(), options: args.view.options() };
-    let printed = tell(telling, &done, output.as_ref());
+    let held = held(&store, &done);
+    let telling = Telling {
+        note: args.note.as_deref(),
+        form: args.view.form(),
+        options: args.view.options(),
+        baseline: held.as_ref(),
+    };
+    let printed = tell(telling, &done, output.as_ref()).map(|exit| {
+        if exit == Exit::Done { baseline::judged_by(&args.fail_if, held.as_ref()) } else { exit }
+    });
     if telling.form != Form::Json {
         offer_diagnosis(args, &done);
     }
     done.end(printed)
+}
+
+/// Returns the run against its baseline. A baseline that cannot be read must not cost the result.
+fn held(store: &Store, done: &Done) -> Option<Held> {
+    let summary = done.collector.summary();
+    let (findings, judgement) = judged(&done.header, &summary).ok()?;
+    let reading = ResultSet::of_run(&done.header, &summary, &findings, judgement.as_ref());
+    assay_results::held(store, &done.header, vec![reading]).unwrap_or_else(|error| {
+        note!("warning: the baseline cannot be read: {}", crate::message(&error.into()));
+        None
+    })
 }
 
 /// A size on the command line is binding; the default of a suite gives way to a smaller target.
@@ -583,6 +605,8 @@ pub(crate) struct Telling<'t> {
     pub(crate) note: Option<&'t str>,
     pub(crate) form: Form,
     pub(crate) options: TextOptions,
+    /// The run against the baseline of its plan and target.
+    pub(crate) baseline: Option<&'t Held>,
 }
 
 /// Writes the report, then prints the result: a closed terminal must not cost the report.
@@ -595,6 +619,7 @@ pub(crate) fn tell(telling: Telling<'_>, done: &Done, output: Option<&Output>) -
         note: telling.note,
         lost: None,
         judgement: judgement.as_ref(),
+        baseline: telling.baseline,
     };
     let page = Page { header, summary: &summary, findings: &findings, meta };
     // A report that cannot be written must not cost the result on the terminal.

@@ -9,6 +9,7 @@ use assay_record::Outcome;
 use assay_report::RunListing;
 use assay_report::repeats::Repeats;
 use assay_report::table::Format;
+use assay_results::complete_digests;
 use assay_store::{RunFilter, RunPage, RunRow, RunSlice, RunState, Store, StoreError};
 
 use crate::args::{
@@ -30,6 +31,11 @@ pub(crate) fn runs(args: &RunsArgs) -> anyhow::Result<Exit> {
         (RunPage::default(), 0)
     } else {
         let store = existing_store(&args.store)?;
+        if args.find.is_some() || args.findings.is_some() {
+            // Tests and findings are found in digests, which runs of earlier versions lack. A store that can only be
+            // read is searched without them.
+            let _ = complete_digests(&store, usize::MAX);
+        }
         (store.list(&filter(args), slice)?, store.count()?)
     };
     let listings: Vec<RunListing<'_>> = page.runs.iter().map(|run| listing(&run.row)).collect();

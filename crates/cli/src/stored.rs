@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use assay_results::summary_of;
+use assay_results::{read_held, summary_of};
 use assay_store::Store;
 
 use crate::args::StoreArgs;
@@ -18,7 +18,7 @@ pub(crate) fn named(store: &StoreArgs, name: &str) -> anyhow::Result<Stored> {
     if run_file::is_export(path) {
         return of_file(path);
     }
-    read(&existing_store(store)?, name)
+    Ok(said(read_held(&existing_store(store)?, name)?))
 }
 
 /// Reads a file of `assay export`.
@@ -27,19 +27,18 @@ pub(crate) fn of_file(path: &Path) -> anyhow::Result<Stored> {
     let summary = summary_of(&exported.header, &exported.events);
     let (findings, judgement) = judged(&exported.header, &summary)?;
     let run_file::Exported { label, note, lost, header, .. } = exported;
-    Ok(said(Stored { label, note, lost, header, summary, findings, judgement }))
+    Ok(said(Stored { label, note, lost, header, summary, findings, judgement, baseline: None }))
 }
 
 /// Reads the run of that name in the store, and says what is special about it.
 pub(crate) fn read(store: &Store, name: &str) -> anyhow::Result<Stored> {
-    let stored = Stored::read(store, name)?;
-    if stored.summary.status == assay_analysis::RunStatus::Running {
-        note!("run {} is still going on; these are its results so far", stored.header.run);
-    }
-    Ok(said(stored))
+    Ok(said(Stored::read(store, name)?))
 }
 
 fn said(stored: Stored) -> Stored {
+    if stored.summary.status == assay_analysis::RunStatus::Running {
+        note!("run {} is still going on; these are its results so far", stored.header.run);
+    }
     if let Some(why) = &stored.lost {
         let run = &stored.header.run;
         note!("warning: run {run} is incomplete, its last events could not be stored: {why}");

@@ -16,8 +16,11 @@ pub struct RunDigest {
     pub tests: Vec<TestDigest>,
     /// What the run shows, the most severe first; each rule once.
     pub findings: Vec<FindingDigest>,
-    /// The sentence that names the bottleneck, where there is one.
+    /// The sentence that names the bottleneck, where there is one; of a diagnosis its outcome.
     pub verdict: Option<String>,
+    /// Whether the run is a diagnosis.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_diagnosis: bool,
     /// Share of the highest IOPS over the run, in equal parts of the measured time, in [0, 1]; at most
     /// [`RunDigest::SPARK_MAX`].
     pub spark: Vec<f32>,
@@ -59,6 +62,9 @@ pub struct TestDigest {
     /// 99th percentile of the latency, µs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p99_us: Option<FigureDigest>,
+    /// Measured over expected, nominal, where an array is attached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_ratio: Option<f64>,
     /// I/Os that failed.
     pub errors: u64,
     /// Whether it ran to its end.

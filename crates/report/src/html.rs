@@ -7,9 +7,11 @@ mod facts;
 mod first;
 mod live;
 pub(crate) mod methods;
+mod prediction;
 mod series;
 mod tables;
 mod timeline;
+mod trend;
 
 use assay_analysis::{Finding, RunStatus, RunSummary, Severity, StepSummary};
 use assay_record::RunHeader;
@@ -22,7 +24,9 @@ pub use crate::svg::{escape, spark};
 pub use compare::{comparison, comparison_body};
 pub use live::{Live, TimeRange, over_time, values_over_time};
 pub use methods::section as methods;
+pub use prediction::prediction;
 pub use series::{journal, repeats};
+pub use trend::{ChangeFacts, Links, trend, trend_changes};
 
 /// The style sheet of every page; it contains no reference to anything else.
 pub const STYLE: &str = include_str!("html/style.css");
@@ -43,6 +47,7 @@ pub fn body(header: &RunHeader, summary: &RunSummary, findings: &[Finding], meta
     page.push_str(&crate::diagnosis::html(header, summary));
     let disturbed = assay_analysis::disturbed_steps(findings);
     page.push_str(&first::screen(header, summary, findings, &disturbed, meta));
+    page.push_str(&meta.baseline.map_or_else(String::new, crate::held::html));
     page.push_str("<h2>All tests</h2>\n");
     page.push_str(&tables::summary(header, summary));
     page.push_str(&findings_list(findings));

@@ -15,6 +15,7 @@ pub mod diagnosis;
 pub mod escape;
 pub mod expected;
 mod forum;
+pub mod held;
 pub mod html;
 pub mod journal;
 pub mod json;
@@ -48,4 +49,6 @@ pub struct Meta<'m> {
     pub lost: Option<&'m str>,
     /// The judgement by the array of its targets.
     pub judgement: Option<&'m assay_analysis::Judgement>,
+    /// The run against the baseline of its plan and target; `None` where none is set.
+    pub baseline: Option<&'m held::Held>,
 }

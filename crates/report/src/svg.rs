@@ -11,6 +11,7 @@ mod lanes;
 mod lines;
 mod rows;
 mod spark;
+mod trend;
 mod whiskers;
 
 pub(crate) use axis::Axis;
@@ -20,6 +21,7 @@ pub(crate) use lanes::{Band, Counts, Lane, Lanes};
 pub(crate) use lines::{Line, Lines, Mark};
 pub(crate) use rows::{BarRow, Rows};
 pub use spark::spark;
+pub(crate) use trend::{Point, Step, TrendChart};
 pub(crate) use whiskers::{Whisker, WhiskerSeries, Whiskers};
 
 /// Size of a chart in user units; the page scales it.

@@ -79,6 +79,12 @@ fn limits_text(
     limits(header, summary).map_or_else(String::new, says)
 }
 
+/// The run against its baseline; nothing where none is set.
+#[must_use]
+pub fn held(baseline: Option<&crate::held::Held>, options: TextOptions) -> String {
+    baseline.map_or_else(String::new, |held| crate::held::text(held, options))
+}
+
 /// The table of some steps alone: also for a run that is going on.
 #[must_use]
 pub fn rows(steps: &[StepSummary], options: TextOptions) -> String {

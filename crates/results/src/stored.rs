@@ -5,6 +5,7 @@ use assay_analysis::{Collector, Finding, Judgement, RunStatus, RunSummary, diges
 use assay_model::array::ArrayError;
 use assay_record::{Event, RunHeader};
 use assay_report::Meta;
+use assay_report::held::Held;
 use assay_store::{RunRow, Store, StoreError, is_run_id};
 use thiserror::Error;
 
@@ -36,6 +37,8 @@ pub struct Stored {
     pub findings: Vec<Finding>,
     /// The judgement by the array of its targets.
     pub judgement: Option<Judgement>,
+    /// The run against the baseline of its plan and target, where that was asked for ([`crate::read_held`]).
+    pub baseline: Option<Held>,
 }
 
 impl Stored {
@@ -53,7 +56,8 @@ impl Stored {
             summary.status = status(&row);
         }
         let (findings, judgement) = judged(&header, &summary)?;
-        Ok(Self { label: row.label, note: row.note, lost: row.lost, header, summary, findings, judgement })
+        let (label, note, lost) = (row.label, row.note, row.lost);
+        Ok(Self { label, note, lost, header, summary, findings, judgement, baseline: None })
     }
 
     /// Returns what a report says beside the run's own events.
@@ -64,6 +68,7 @@ impl Stored {
             note: self.note.as_deref(),
             lost: self.lost.as_deref(),
             judgement: self.judgement.as_ref(),
+            baseline: self.baseline.as_ref(),
         }
     }
 

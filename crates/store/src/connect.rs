@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::unistd::AccessFlags;
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 
 use crate::error::StoreError;
 use crate::file::{self, Access, FileId};
@@ -42,6 +42,12 @@ pub(crate) fn connect_to_read(path: &Path, mode: &str) -> Result<Connection, Sto
     connection.busy_timeout(BUSY_TIMEOUT).map_err(open)?;
     schema::check(&connection, path)?;
     Ok(connection)
+}
+
+/// Begins a transaction that has the right to write from the start. A statement that fires a trigger on the text of the
+/// search reads before it writes; where another process writes in between, it fails at once instead of waiting.
+pub(crate) fn write_transaction(connection: &Connection) -> rusqlite::Result<Transaction<'_>> {
+    Transaction::new_unchecked(connection, TransactionBehavior::Immediate)
 }
 
 /// Returns a path as it stands in a URI.

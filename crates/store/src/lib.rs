@@ -25,6 +25,7 @@
 
 mod beside;
 mod connect;
+mod digest;
 mod error;
 mod file;
 mod find;

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use assay_record::{Event, RunEvent, RunHeader};
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::connect::{connect, connect_to_read, not_allowed};
+use crate::connect::{connect, connect_to_read, not_allowed, write_transaction};
 use crate::error::StoreError;
 use crate::file::{self, OpenFiles};
 use crate::row::{self, COLUMNS, RunRow};
-use crate::writer::{RunWriter, write_transaction};
+use crate::writer::RunWriter;
 use crate::{find, id, live};
 
 /// Ids tried before giving up; a day has about a million.

@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use assay_record::{Event, RunDigest, RunEvent, RunHeader};
-use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, ErrorCode, params};
 
-use crate::connect::connect_to_read;
+use crate::connect::{connect_to_read, write_transaction};
+use crate::digest::{Coverage, put_digest};
 use crate::error::StoreError;
 use crate::file::OpenFiles;
 use crate::key::key_of_run;
-use crate::list::{Coverage, put_digest};
 use crate::live::{LiveLock, live_path};
 use crate::process::Process;
 
@@ -230,12 +230,6 @@ impl RunWriter {
         let moved = self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
         drop(moved);
     }
-}
-
-/// Begins a transaction that has the right to write from the start. A statement that fires a trigger on the text of the
-/// search reads before it writes; where another process writes in between, it fails at once instead of waiting.
-pub(crate) fn write_transaction(connection: &Connection) -> rusqlite::Result<Transaction<'_>> {
-    Transaction::new_unchecked(connection, TransactionBehavior::Immediate)
 }
 
 fn insert(connection: &Connection, run_id: i64, sequence: i64, body: &str) -> rusqlite::Result<()> {

@@ -1,8 +1,10 @@
 //! What all requests share: options, sessions, connections to the store, and the live runs.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use assay_report::held::Held;
 use assay_store::Store;
 
 use crate::answer::Refusal;
@@ -15,6 +17,9 @@ use crate::token::Token;
 /// Connections to the store that are kept for the next request.
 const STORES_KEPT: usize = 4;
 
+/// Comparisons with baselines that are kept: one for each plan and target.
+const HELDS_KEPT: usize = 256;
+
 /// What all requests share.
 pub(crate) struct App {
     pub(crate) options: Options,
@@ -25,6 +30,8 @@ pub(crate) struct App {
 
     sessions: Mutex<Sessions>,
     launches: Mutex<Launches>,
+    /// Runs that were held against their baselines, by run and baseline.
+    helds: Mutex<BTreeMap<String, Option<Arc<Held>>>>,
     stores: Mutex<Vec<Store>>,
 }
 
@@ -37,6 +44,7 @@ impl App {
             live: Live::default(),
             sessions: Mutex::default(),
             launches: Mutex::default(),
+            helds: Mutex::default(),
             stores: Mutex::default(),
         }
     }
@@ -57,6 +65,25 @@ impl App {
 
     pub(crate) fn launches(&self) -> MutexGuard<'_, Launches> {
         self.launches.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns a run against its baseline, made by `make` where it is not known yet: that reads the events of both.
+    pub(crate) fn held(
+        &self,
+        key: &str,
+        make: impl FnOnce() -> Result<Option<Held>, Refusal>,
+    ) -> Result<Option<Arc<Held>>, Refusal> {
+        let helds = || self.helds.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = helds().get(key) {
+            return Ok(known.clone());
+        }
+        let held = make()?.map(Arc::new);
+        let mut helds = helds();
+        if helds.len() >= HELDS_KEPT {
+            helds.clear();
+        }
+        helds.insert(key.to_owned(), held.clone());
+        Ok(held)
     }
 
     /// Calls `work` with a connection to the store, on a thread that may wait for a disk.

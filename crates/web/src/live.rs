@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use assay_analysis::{Collector, Finding, RunSummary, Standing};
+use assay_analysis::{Collector, Finding, RunSummary, Standing, StepSummary};
 use assay_record::{Event, Outcome, Phase, RunEvent, RunHeader};
 use assay_report::html::{Live as LiveCharts, escape};
 use assay_report::standing::moment;
@@ -47,6 +47,12 @@ pub(crate) struct Frame {
     pub(crate) event: String,
 }
 
+/// A step of a run that goes on.
+pub(crate) struct LiveSummary {
+    pub(crate) header: RunHeader,
+    pub(crate) step: StepSummary,
+}
+
 /// What is shown of a run.
 #[derive(Debug, Clone)]
 pub(crate) struct Shown {
@@ -79,6 +85,14 @@ impl Live {
             self.frames.send_replace(Arc::new(follower.frame()));
         }
         Ok(Arc::clone(&self.frames.borrow()))
+    }
+
+    /// Returns the step that each running run measures now, with what it has so far.
+    pub(crate) fn steps(&self, store: &Store) -> Result<Vec<LiveSummary>, StoreError> {
+        let mut follower = self.follower();
+        follower.follow(store)?;
+        let going = follower.followed.values().filter(|followed| followed.end.is_none());
+        Ok(going.filter_map(Followed::live).collect())
     }
 
     /// Returns what a run that is followed has measured so far.
@@ -190,6 +204,14 @@ impl Followed {
             RunEvent::StepEnded(_) => self.judged = None,
             _ => {}
         }
+    }
+
+    /// Returns the step that is measured now.
+    fn live(&self) -> Option<LiveSummary> {
+        let at_ns = now_unix_ms().saturating_sub(self.header.started_unix_ms).saturating_mul(1_000_000);
+        let at = self.standing.at(at_ns).filter(|at| at.phase == Phase::Measure)?;
+        let step = self.collector.step_so_far(at.step)?;
+        Some(LiveSummary { header: self.header.clone(), step })
     }
 
     fn judge(&mut self) {

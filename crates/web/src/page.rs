@@ -11,16 +11,22 @@ pub(crate) enum Place {
     Now,
     Runs,
     Compare,
+    Targets,
+    Predict,
+    Diagnose,
     NewRun,
     /// In none of them.
     None,
 }
 
 /// The navigation, in its order.
-const PLACES: [(Place, &str, &str); 4] = [
+const PLACES: [(Place, &str, &str); 7] = [
     (Place::Now, "/", "Now"),
     (Place::Runs, "/runs", "Runs"),
     (Place::Compare, "/compare", "Compare"),
+    (Place::Targets, "/targets", "Targets"),
+    (Place::Predict, "/predict", "Predict"),
+    (Place::Diagnose, "/diagnose", "Diagnose"),
     (Place::NewRun, "/new", "New run"),
 ];
 

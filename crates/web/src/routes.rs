@@ -8,7 +8,9 @@ use axum::routing::{get, post};
 use crate::answer::Refusal;
 use crate::app::App;
 use crate::guard::guard;
-use crate::pages::{asset, compare, delete, edit, login, new_run, now, run, runs};
+use crate::pages::{
+    asset, compare, delete, diagnose, edit, login, metrics, new_run, now, predict, run, runs, targets,
+};
 
 /// Returns all routes behind the guard.
 pub(crate) fn router(app: Arc<App>) -> Router {
@@ -28,6 +30,12 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/compare", get(compare::page))
         .route("/new", get(new_run::page).post(new_run::start))
         .route("/started/{number}", get(new_run::started))
+        .route("/targets", get(targets::page))
+        .route("/predict", get(predict::page))
+        .route("/predict/part", get(predict::part))
+        .route("/diagnose", get(diagnose::page))
+        .route("/diagnose/{run}", get(diagnose::part))
+        .route("/metrics", get(metrics::page))
         .route("/methods", get(run::methods))
         .route("/login", get(login::page).post(login::sign_in))
         .route("/logout", post(login::sign_out))

@@ -6,6 +6,7 @@
 #![expect(clippy::unwrap_used, reason = "a panic in a story is a story that failed")]
 
 mod bad_plans;
+mod baseline;
 mod bounds;
 mod choices;
 mod compare;
@@ -31,6 +32,7 @@ mod lies;
 mod load;
 mod loop_device;
 mod lost_store;
+mod metrics;
 mod outputs;
 mod probe_cache;
 mod releases;

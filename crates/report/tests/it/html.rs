@@ -8,7 +8,7 @@ use assay_report::{Meta, html::report};
 use crate::{OPEN, Reported, TWO_JOBS, reported, run, synthetic};
 
 fn html(reported: &Reported, name: &str) -> String {
-    let meta = Meta { label: Some("before"), note: Some("firmware 2.1"), lost: None, judgement: None };
+    let meta = Meta { label: Some("before"), note: Some("firmware 2.1"), ..Meta::default() };
     let page = report(&reported.header, &reported.summary, &reported.findings, meta);
     std::fs::write(Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.html")), &page).unwrap();
     page
@@ -177,7 +177,7 @@ fn names_that_look_like_markup_stay_text() {
         &reported.header,
         &reported.summary,
         &reported.findings,
-        Meta { label: Some(evil), note: Some(evil), lost: None, judgement: None },
+        Meta { label: Some(evil), note: Some(evil), ..Meta::default() },
     );
     check_nesting(&page);
     assert!(!page.contains("<script") && !page.contains("<b>"));

@@ -214,3 +214,44 @@ document.addEventListener("keydown", async (event) => {
 const runs = document.getElementById("runs");
 if (runs?.dataset.live) follow(runs);
 reach(document.querySelectorAll(".over-time"));
+
+// Predict: the answer is asked for as the sliders move, one question at a time; what moved in between is asked next.
+const predict = document.getElementById("predict");
+if (predict) {
+  let asking = false, again = false;
+  const ask = async () => {
+    if (asking) { again = true; return; }
+    asking = true;
+    const query = new URLSearchParams(new FormData(predict));
+    const answer = await fetch(predict.dataset.part + "?" + query);
+    if (answer.ok) {
+      document.getElementById("answer").innerHTML = await answer.text();
+      history.replaceState(null, "", "?" + query);
+    }
+    asking = false;
+    if (again) { again = false; ask(); }
+  };
+  predict.addEventListener("input", (event) => {
+    const shown = event.target.parentElement.querySelector("output");
+    if (shown) shown.value = event.target.value;
+    // Another array has other sliders, so that the whole page is asked for.
+    if (event.target.name === "array" || event.target.name === "of") {
+      const field = predict.elements[event.target.name === "array" ? "of" : "array"];
+      if (field) field.disabled = true;
+      for (const slider of predict.querySelectorAll(".sliders input, .sliders select")) slider.disabled = true;
+      predict.submit();
+    } else {
+      ask();
+    }
+  });
+}
+
+// A diagnosis that goes on.
+for (const part of document.querySelectorAll("[data-again]")) {
+  const timer = setInterval(async () => {
+    const answer = await fetch(part.dataset.again);
+    if (!answer.ok) return;
+    part.innerHTML = await answer.text();
+    if (!part.querySelector(".state.running")) clearInterval(timer);
+  }, 1000 * Number(part.dataset.againS));
+}

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use assay_analysis::{RunStatus, RunSummary};
 use assay_report::html::{self as report, TimeRange, escape};
-use assay_results::{Stored, summary_of};
+use assay_results::{Stored, read_held, summary_of};
 use axum::extract::{Extension, Path, Query, State};
 use axum::response::Response;
 use serde::Deserialize;
@@ -45,7 +45,7 @@ pub(crate) async fn page(
     let range = part.range()?;
     let shown = Arc::clone(&app);
     app.with_store(move |store| {
-        let stored = Stored::read(store, &run)?;
+        let stored = read_held(store, &run)?;
         let is_running = stored.summary.status == RunStatus::Running;
         let live = match is_running {
             true => {

@@ -6,3 +6,4 @@ mod limits;
 mod pages;
 mod security;
 mod served;
+mod targets;

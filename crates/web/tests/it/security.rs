@@ -19,6 +19,11 @@ const READS: [&str; 15] = [
     "/started/1",
     "/methods",
     "/metrics",
+    "/targets",
+    "/predict",
+    "/predict/part",
+    "/diagnose",
+    "/diagnose/261121-k7f2",
     "/nowhere",
 ];
 

@@ -37,7 +37,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("store", &["spec", "record"]),
     ("report", &["spec", "record", "analysis", "model"]),
     ("results", &["record", "analysis", "model", "store", "report"]),
-    ("web", &["spec", "record", "analysis", "model", "store", "report", "results"]),
+    ("web", &["spec", "record", "interop", "analysis", "model", "store", "report", "results"]),
     (
         "cli",
         &[
