@@ -90,7 +90,10 @@ impl Live {
     /// Returns the step that each running run measures now, with what it has so far.
     pub(crate) fn steps(&self, store: &Store) -> Result<Vec<LiveSummary>, StoreError> {
         let mut follower = self.follower();
+        let drawn = follower.drawn;
         follower.follow(store)?;
+        // Viewers still get the next frame in time.
+        follower.drawn = drawn;
         let going = follower.followed.values().filter(|followed| followed.end.is_none());
         Ok(going.filter_map(Followed::live).collect())
     }
