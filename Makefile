@@ -5,8 +5,8 @@ RUN_FOLDER ?= target/run
 # What tests use besides Rust, gcc and make.
 NEEDS = git losetup mount umount unshare wipefs mkswap swapon partx addpart sfdisk mkfs.ext4 mkfs.btrfs tgtd tgtadm istgt ip tc ganesha.nfsd rpcbind \
 	mkfs.xfs mkfs.fat mkfs.exfat mkfs.ntfs mkfs.f2fs mkudffs mkfs.nilfs2 mkfs.jfs mkreiserfs mksquashfs mkfs.erofs mkfs.ocfs2 \
-	mkfs.gfs2 cryptsetup veritysetup make-bcache genisoimage mkfs.minix mkfs.bfs mkfs.cramfs parted qemu-img fsfreeze fio \
-	chromium systemd-analyze prometheus-client
+	mkfs.gfs2 cryptsetup veritysetup make-bcache genisoimage mkfs.minix mkfs.bfs mkfs.cramfs parted qemu-img fsfreeze fio chromium iostat nft setpriv \
+	systemd-analyze prometheus-client
 # Gets a line for each test that is skipped.
 SKIPPED = $(CURDIR)/target/skipped
 # What `make lab` is asked to do: up, down, status, "mtu 2 1500", "cut 3", …

@@ -8,7 +8,7 @@ set -u
 package_of() {
     case $1 in
         losetup | mount | umount) echo mount ;;
-        chrt | fsfreeze | taskset | unshare | wipefs | mkswap | swapon | partx | addpart | blockdev) echo util-linux ;;
+        chrt | fsfreeze | setpriv | taskset | unshare | wipefs | mkswap | swapon | partx | addpart | blockdev) echo util-linux ;;
         mkfs.minix | mkfs.bfs | mkfs.cramfs) echo util-linux ;;
         sfdisk) echo fdisk ;;
         mkfs.ext4) echo e2fsprogs ;;
@@ -31,7 +31,9 @@ package_of() {
         qemu-img) echo qemu-utils ;;
         tgtd | tgtadm) echo tgt ;;
         ip | tc) echo iproute2 ;;
+        nft) echo nftables ;;
         ganesha.nfsd) echo nfs-ganesha nfs-ganesha-vfs ;;
+        iostat) echo sysstat ;;
         iscsi-inq) echo libiscsi-bin ;;
         systemd-analyze) echo systemd ;;
         prometheus-client) echo python3-prometheus-client ;;

@@ -1,5 +1,5 @@
 #!/bin/bash
-# How often the intervals of repetitions hold, and how often two halves of equal runs are told apart. Runs a suite N
+# How often the intervals of repetitions hold, and how often two halves of equal runs are distinguished. Runs a suite N
 # times on a file and prints, for each test:
 #   held   repetitions whose 95 % interval contains the pooled median
 #   equal  drawings of two random halves of which `assay compare` says "the same" or "in the noise"

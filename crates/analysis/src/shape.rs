@@ -309,7 +309,27 @@ fn ramp(values: &[f64]) -> Option<Change> {
     let (before, late) = (mean(&values[..third]), mean(&values[at - third..at]));
     let gap = (level - before).abs();
     let is_sure = gap >= ERRORS_MIN * noise && gap >= CHANGE_MIN * level.max(before);
-    (is_sure && (level - late).abs() <= gap / 2.0).then_some(Change { at, before, after: level })
+    let is_way = (level - late).abs() <= gap / 2.0 && !is_step(&values[..at], level);
+    (is_sure && is_way).then_some(Change { at, before, after: level })
+}
+
+/// Whether values are at one level and then, from one value to the next, at another, rather than on the way there: a
+/// write cache that fills early leaves its level at once, with one second of both.
+fn is_step(values: &[f64], after: f64) -> bool {
+    let squares = |values: &[f64], level: f64| values.iter().map(|v| (v - level).powi(2)).sum::<f64>();
+    let split = |at: usize| {
+        let (before, rest) = values.split_at(at);
+        squares(before, mean(before)) + rest.get(1..).map_or(0.0, |rest| squares(rest, after))
+    };
+    let of_step = (LEVEL_MIN..values.len()).map(split).fold(f64::INFINITY, f64::min);
+    let centre = (values.len() as f64 - 1.0) / 2.0;
+    let x = |i: usize| i as f64 - centre;
+    let xy: f64 = values.iter().enumerate().map(|(i, v)| x(i) * v).sum();
+    let xx: f64 = (0..values.len()).map(|i| x(i).powi(2)).sum();
+    let slope = xy / xx.max(f64::MIN_POSITIVE);
+    let level = mean(values);
+    let of_line: f64 = values.iter().enumerate().map(|(i, v)| (v - level - slope * x(i)).powi(2)).sum();
+    of_step < of_line
 }
 
 #[cfg(test)]
@@ -410,6 +430,17 @@ mod tests {
         assert!(
             matches!(shape(&early_step), Some(Shape::Steps(steps)) if steps.len() == 1 && steps[0].at == 20)
         );
+    }
+
+    /// A write cache of 1 GiB that was full after 9.4 s of 40 was called a way to the level.
+    #[test]
+    fn an_early_fall_within_a_second_is_a_step_and_not_a_ramp() {
+        let recorded =
+            [1744.0, 1703.0, 1691.0, 1596.0, 1659.0, 1392.0, 1665.0, 1589.0, 1755.0, 669.0, 201.0, 207.0];
+        let rest = series(3, 28, 0.0, |_| 200.0);
+        let values: Vec<f64> = recorded.into_iter().chain(rest).collect();
+        let Some(Shape::Steps(steps)) = shape(&values) else { panic!("{:?}", shape(&values)) };
+        assert!(steps.len() == 1 && (9..=10).contains(&steps[0].at), "{steps:?}");
     }
 
     #[test]

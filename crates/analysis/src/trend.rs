@@ -1,10 +1,9 @@
 //! Trends: a figure of one test over many runs, and the runs from which on it is another one.
 //!
-//! Changes are searched for in the logarithms of the values, by halving: at the place that leaves the least scatter, then
-//! in each part. Each that is found must be larger than chance explains, by the scatter of the runs between its
-//! neighbours. The interval
-//! of a single run says how well its own seconds agree and nothing of what differs between runs, so that it is drawn
-//! and never used for this. docs/method.md has the rule in full.
+//! Changes are searched for in the logarithms of the values, by halving: at the place that leaves the least scatter,
+//! then in each part. Each that is found must be larger than chance explains, by the scatter of the runs between its
+//! neighbours. The interval of a single run says how well its own seconds agree and nothing of what differs between
+//! runs, so that it is drawn and never used for this. docs/method.md has the rule in full.
 
 use assay_record::{FigureDigest, RunDigest, TestDigest};
 use serde::Serialize;

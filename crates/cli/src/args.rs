@@ -12,6 +12,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 mod baseline;
 mod curve;
 mod diagnose;
+mod lab;
 mod model;
 mod probe;
 mod results;
@@ -21,6 +22,7 @@ mod serve;
 pub(crate) use baseline::*;
 pub(crate) use curve::*;
 pub(crate) use diagnose::*;
+pub(crate) use lab::*;
 pub(crate) use model::*;
 pub(crate) use probe::*;
 pub(crate) use results::*;
@@ -80,7 +82,7 @@ pub(crate) enum Verb {
     Report(ReportArgs),
     /// Compare results: runs side by side, and which differences are more than noise.
     Compare(CompareArgs),
-    /// Set what later runs of a plan on a target are held against, list and remove baselines.
+    /// Set what later runs of a plan on a target are compared with, list and remove baselines.
     Baseline(BaselineArgs),
     /// Serve stored and running runs as pages: watch a run live, find every result again.
     Serve(ServeArgs),
@@ -100,6 +102,8 @@ pub(crate) enum Verb {
     Size(SizeArgs),
     /// List the array descriptions that ship with Assay, or print one.
     Arrays(ArraysArgs),
+    /// Build a lab: a simulated array, served over iSCSI or NFS on this machine, to try and to check measuring tools.
+    Lab(LabArgs),
     /// Record which array a target is on, so that every run on it shows expected beside measured.
     Target(TargetArgs),
     /// Measure the software cost of a target, which no data sheet has, and write an array file with it.

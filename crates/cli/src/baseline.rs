@@ -1,4 +1,4 @@
-//! `assay baseline`: what later runs of a plan on a target are held against, and how a run stands against it.
+//! `assay baseline`: what later runs of a plan on a target are compared with, and how a run stands against it.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -75,7 +75,7 @@ fn set(store: &Store, name: &str, target: Option<&str>) -> anyhow::Result<()> {
     let set_unix_ms = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
     let baseline = Baseline { address, plan: first.name.clone(), of, set_unix_ms };
     store.set_baseline(&baseline)?;
-    note!("later runs of {} on {} are held against {name}", baseline.plan, baseline.address);
+    note!("later runs of {} on {} are compared with {name}", baseline.plan, baseline.address);
     Ok(())
 }
 

@@ -40,7 +40,7 @@ pub(crate) fn start(args: &RunArgs) -> anyhow::Result<Exit> {
     }
     let own_server = args.serve.then(|| OwnServer::start(&args.store)).transpose()?;
     own_server.iter().for_each(OwnServer::announce);
-    if is_group(args) { run(args) } else { crate::run::run(args) }
+    if is_group(args) { run(args) } else { crate::run_verb::run(args) }
 }
 
 /// Returns true if a command line asks for more than one run.
@@ -92,8 +92,8 @@ fn against_baselines(args: &RunArgs, store: &Store, sides: &[Side]) -> anyhow::R
     for side in sides {
         let Some(first) = side.readings.first() else { continue };
         let held = assay_results::held(store, &store.header(&first.id)?, side.readings.clone())?;
-        if args.view.form() == Form::Text {
-            say(&assay_report::text::held(held.as_ref(), args.view.options()))?;
+        if let Some(held) = held.as_ref().filter(|_| args.view.form() == Form::Text) {
+            say(&assay_report::held::text(held, args.view.options()))?;
         }
         exit = worse(exit, baseline::judged_by(&args.fail_if, held.as_ref()));
     }

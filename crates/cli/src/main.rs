@@ -24,7 +24,9 @@ mod group;
 mod journal;
 mod journals;
 mod keep;
+mod lab;
 mod look;
+mod maxima;
 mod open_store;
 mod output;
 mod overhead;
@@ -34,9 +36,11 @@ mod program;
 mod progress;
 mod published;
 mod render;
+mod rounds;
 mod run;
 mod run_file;
 mod run_targets;
+mod run_verb;
 mod runs;
 mod scale;
 mod secret;
@@ -97,6 +101,7 @@ fn verb(verb: &Verb) -> anyhow::Result<Exit> {
         Verb::Suites(args) => suites::suites(args),
         Verb::Diagnose(args) => diagnose::diagnose(args),
         Verb::Check(args) => check::check(args),
+        Verb::Lab(args) => lab::lab(args),
         Verb::Journal(args) => journal::journal(args),
         Verb::Scale(args) => scale::scale(args),
         Verb::Overhead(args) => overhead::overhead(args),

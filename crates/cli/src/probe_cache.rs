@@ -101,10 +101,20 @@ fn size(args: &ProbeCacheArgs) -> anyhow::Result<SizeSpec> {
     Ok(format!("{}MiB", bytes.div_ceil(1 << 20)).parse()?)
 }
 
-/// Returns what a file or device that is there holds, bytes; `None` for what is not, and for what lies behind a
-/// network.
+/// Returns what a file, a device or a LUN that is there holds, bytes; `None` for what is not.
 fn held_bytes(target: &str) -> Option<u64> {
-    let Ok(Address::Path(path)) = target.parse() else { return None };
+    let path = match target.parse() {
+        Ok(Address::Path(path)) => path,
+        // What cannot be opened is reported when the run opens it.
+        Ok(Address::Iscsi(lun)) => {
+            return assay_prepare::inspect_lun(&lun, None).ok().map(|of| of.facts.capacity_bytes);
+        }
+        Ok(Address::Nfs(file)) => {
+            let found = assay_prepare::inspect_nfs(&file).ok()?;
+            return found.attributes.map(|of| of.size_bytes).filter(|bytes| *bytes > 0);
+        }
+        _ => return None,
+    };
     let is_data = |kind: FileType| kind.is_file() || kind.is_block_device();
     let kind = std::fs::metadata(&path).ok()?.file_type();
     let end = is_data(kind).then(|| File::open(&path).ok()?.seek(SeekFrom::End(0)).ok())??;

@@ -1,4 +1,4 @@
-//! `assay run`: from the command line to a stored and printed result.
+//! A run: from a plan and targets to a stored and printed result. The verb itself is in `run_verb.rs`.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -7,8 +7,7 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
-use assay_analysis::compare::ResultSet;
-use assay_analysis::{Certainty, Collector, RunStatus, RunSummary, StepLimit, gap_in_fill, limits};
+use assay_analysis::{Collector, RunStatus, RunSummary, gap_in_fill};
 use assay_engine::{EnoughSignal, RunRequest, RunTargets, StopSignal};
 use assay_host::{AwakeGuard, Sampler, Watched};
 use assay_interop::ImportedPlan;
@@ -28,76 +27,21 @@ use assay_store::Store;
 use assay_target::{Caching, Durability, STOP_LIMIT, StopPatience};
 
 use crate::args::{Form, Io, IoArgs, RunArgs, StoreArgs};
-use crate::baseline;
 use crate::ceiling::null_ceilings;
 use crate::diagnose::{Budget, Chooser};
 use crate::exit::{Exit, Failed};
-use crate::foreign::ForeignOrder;
 use crate::keep::Keeper;
 use crate::look::looks_like_target;
-use crate::open_store::open_store;
 use crate::output::{Kept, Output};
 use crate::progress::Progress;
 use crate::render::{Page, Rendered as _};
+use crate::rounds::{Rounds, has_rounds};
 use crate::run_targets::run_targets;
-use crate::signals::{Stage, enter, stop_on_signals, terminal_is_closed};
+use crate::signals::{Stage, enter, terminal_is_closed};
 use crate::stored::judged;
 use crate::suites::{is_plan, plan_file};
-use crate::targets::{array_of_run, price_of_run};
 use crate::terminal::{error_options, note, say};
 use crate::truth;
-
-pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
-    let ForeignOrder { imported, targets } = crate::foreign::order(args)?;
-    let order = Order {
-        plan: plan(args, &args.plan, imported.as_ref())?,
-        targets: &targets,
-        label: args.label.as_deref(),
-        note: args.note.as_deref(),
-        array: None,
-        stated: args.stated.memory(),
-        too_small: too_small(args.size),
-        setting: RunSetting::default(),
-        turn: None,
-        diagnosis: None,
-    };
-    let store = open_store(&args.store)?;
-    let output = check_paths(args, &targets)?;
-    let array = array_of_run(args.array.as_deref(), &targets, &store)?;
-    let setting = RunSetting {
-        price: price_of_run(args.price.as_ref(), &targets, &store)?,
-        journal: journal_of(args, &targets, &store)?,
-        ..RunSetting::default()
-    };
-    let order = Order { array, setting, ..order };
-    baseline::check_gates(&args.fail_if, &store, &order.plan.name, &targets)?;
-    let done = execute(order, &args.io, &store, &stop_on_signals()?)?;
-    let held = held(&store, &done);
-    let telling = Telling {
-        note: args.note.as_deref(),
-        form: args.view.form(),
-        options: args.view.options(),
-        baseline: held.as_ref(),
-    };
-    let printed = tell(telling, &done, output.as_ref()).map(|exit| {
-        if exit == Exit::Done { baseline::judged_by(&args.fail_if, held.as_ref()) } else { exit }
-    });
-    if telling.form != Form::Json {
-        offer_diagnosis(args, &done);
-    }
-    done.end(printed)
-}
-
-/// Returns the run against its baseline. A baseline that cannot be read must not cost the result.
-fn held(store: &Store, done: &Done) -> Option<Held> {
-    let summary = done.collector.summary();
-    let (findings, judgement) = judged(&done.header, &summary).ok()?;
-    let reading = ResultSet::of_run(&done.header, &summary, &findings, judgement.as_ref());
-    assay_results::held(store, &done.header, vec![reading]).unwrap_or_else(|error| {
-        note!("warning: the baseline cannot be read: {}", crate::message(&error.into()));
-        None
-    })
-}
 
 /// A size on the command line is binding; the default of a suite gives way to a smaller target.
 pub(crate) fn too_small(size: Option<SizeSpec>) -> TooSmall {
@@ -306,8 +250,12 @@ fn simulated_arrays(addresses: &[Address]) -> anyhow::Result<SimulatedArrays> {
 
 /// Returns the plan of that name with everything that the command line changes in it.
 pub(crate) fn plan(args: &RunArgs, name: &str, imported: Option<&ImportedPlan>) -> anyhow::Result<Plan> {
+    resolve(name, &choice(args, imported))
+}
+
+pub(crate) fn choice<'c>(args: &'c RunArgs, imported: Option<&'c ImportedPlan>) -> Choice<'c> {
     let pace = if args.quick { StepLength::Quick } else { StepLength::AsWritten };
-    let choice = Choice {
+    Choice {
         set: &args.choice.set,
         rate: args.rate,
         only: &args.choice.only,
@@ -318,8 +266,7 @@ pub(crate) fn plan(args: &RunArgs, name: &str, imported: Option<&ImportedPlan>) 
         until: args.until,
         at_most: args.at_most,
         precondition: args.precondition.as_deref(),
-    };
-    resolve(name, &choice)
+    }
 }
 
 /// The plan comes first: a target in its place, or no target at all, is answered with the command that was meant.
@@ -367,11 +314,14 @@ pub(crate) enum StepLength {
 
 /// Returns the plan or suite of that name, with the changes of the command line.
 pub(crate) fn resolve(name: &str, choice: &Choice<'_>) -> anyhow::Result<Plan> {
-    let file = match choice.imported {
-        Some(imported) => PlanFile::parse(name, &imported.plan)?,
-        None => plan_file(name)?,
-    };
-    Ok(file.resolve(&overrides(choice)?)?)
+    Ok(file(name, choice)?.resolve(&overrides(choice)?)?)
+}
+
+pub(crate) fn file(name: &str, choice: &Choice<'_>) -> anyhow::Result<PlanFile> {
+    match choice.imported {
+        Some(imported) => Ok(PlanFile::parse(name, &imported.plan)?),
+        None => plan_file(name),
+    }
 }
 
 /// Returns the changes of the command line as a plan takes them.
@@ -540,15 +490,14 @@ fn measure(
     let cpus = io.cpus.as_ref().map(|cpus| cpus.0.clone()).unwrap_or_default();
     let enough = enough.clone();
     let mut chooser = Chooser::new(header, &collector, stop.clone());
+    let mut rounds = Rounds::new(&header.plan, &collector);
+    let mut next = || if header.diagnosis.is_some() { chooser.next() } else { rounds.next() };
+    let is_chosen = header.diagnosis.is_some() || has_rounds(&header.plan);
     let request = RunRequest { header: header.clone(), targets: ready, warnings, stop, enough, cpus };
     // Only runs that simulate pay for the choice between the two in every call.
-    let result = match (has_simulated, header.diagnosis.is_some()) {
-        (true, true) => {
-            assay_engine::run_ordered(request, &|r| simulated.open(r), &mut || chooser.next(), &mut sink)
-        }
-        (false, true) => {
-            assay_engine::run_ordered(request, &assay_target::open, &mut || chooser.next(), &mut sink)
-        }
+    let result = match (has_simulated, is_chosen) {
+        (true, true) => assay_engine::run_ordered(request, &|r| simulated.open(r), &mut next, &mut sink),
+        (false, true) => assay_engine::run_ordered(request, &assay_target::open, &mut next, &mut sink),
         (true, false) => assay_engine::run_with(request, &|r| simulated.open(r), &mut sink),
         (false, false) => assay_engine::run(request, &mut sink),
     };
@@ -648,26 +597,6 @@ pub(crate) fn tell(telling: Telling<'_>, done: &Done, output: Option<&Output>) -
         }
     }
     written.map(|()| exit_of(&summary)).map_err(|error| Failed::new(Exit::Errors, error).into())
-}
-
-/// Says which experiments would tell what limits the run, where its own numbers do not.
-fn offer_diagnosis(args: &RunArgs, done: &Done) {
-    if let Some(command) = diagnosis_offered(args, &done.header, &done.collector.summary()) {
-        note!("what limits it is not settled; experiments would tell: {command}");
-    }
-}
-
-/// Returns the command of the diagnosis of a step whose limit is not shown by a number of the run, or has a second
-/// suspect.
-fn diagnosis_offered(args: &RunArgs, header: &RunHeader, summary: &RunSummary) -> Option<String> {
-    let [target] = args.targets.as_slice() else { return None };
-    let limits = limits(header, summary)?;
-    let is_open = |l: &&StepLimit| l.certainty == Certainty::ByElimination || !l.second.is_empty();
-    let step = limits.steps.iter().find(is_open)?.step;
-    let test = header.plan.tests.get(step.test as usize)?;
-    // A step of a sweep is named by both.
-    let name = format!("{} {}", test.name, test.steps.get(step.step as usize)?.label());
-    Some(format!("assay diagnose {} {} --test \"{}\"", without_secret(target), args.plan, name.trim_end()))
 }
 
 /// Returns the exit code of a run.

@@ -10,7 +10,7 @@ use assay_report::RunListing;
 use assay_report::repeats::Repeats;
 use assay_report::table::Format;
 use assay_results::complete_digests;
-use assay_store::{RunFilter, RunPage, RunRow, RunSlice, RunState, Store, StoreError};
+use assay_store::{RunFilter, RunPage, RunRow, RunSlice, RunState, StoreError};
 
 use crate::args::{
     Findings, Form, LabelArgs, ReportArgs, RmArgs, RunsArgs, ShowArgs, Since, Status, StoreArgs,
@@ -21,7 +21,7 @@ use crate::open_store::{existing_store, store_path};
 use crate::output::{Kept, Output};
 use crate::render::{Page, Rendered as _};
 use crate::run_file::is_export;
-use crate::stored::{self, Stored, status};
+use crate::stored::{self, Stored, labelled, status};
 use crate::terminal::{note, say, text_options};
 
 pub(crate) fn runs(args: &RunsArgs) -> anyhow::Result<Exit> {
@@ -152,14 +152,6 @@ pub(crate) fn report(args: &ReportArgs) -> anyhow::Result<Exit> {
     let output = Output::check_named(&args.output, Kept::of(&args.store, &[]), Some(&stored.header.run))?;
     Page::of(&stored).write(&output, "report")?;
     Ok(Exit::Done)
-}
-
-/// Returns the repetitions that a label stands for; `None` where it stands for one run, or is no label.
-pub(crate) fn labelled(store: &Store, name: &str) -> anyhow::Result<Vec<String>> {
-    let rows = store.runs()?;
-    let of_label = rows.iter().filter(|row| row.label.as_deref() == Some(name) && !row.is_running);
-    // Repetitions are read in the order in which they were made.
-    Ok(of_label.rev().map(|row| row.run.clone()).collect())
 }
 
 fn repetitions(args: &StoreArgs, name: &str) -> anyhow::Result<Option<Repeats>> {

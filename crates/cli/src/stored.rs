@@ -45,3 +45,11 @@ fn said(stored: Stored) -> Stored {
     }
     stored
 }
+
+/// Returns the repetitions that a label stands for; `None` where it stands for one run, or is no label.
+pub(crate) fn labelled(store: &Store, name: &str) -> anyhow::Result<Vec<String>> {
+    let rows = store.runs()?;
+    let of_label = rows.iter().filter(|row| row.label.as_deref() == Some(name) && !row.is_running);
+    // Repetitions are read in the order in which they were made.
+    Ok(of_label.rev().map(|row| row.run.clone()).collect())
+}

@@ -3,11 +3,10 @@
 #![expect(clippy::print_stdout, reason = "an example prints")]
 
 use assay_model::resolved::Tables;
-use assay_model::unseen::Half;
-use assay_model::validate::unseen_half;
+use assay_model::validate::open_half;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let open = unseen_half(Half::Open, &mut Tables::default())?;
+    let open = open_half(&mut Tables::default())?;
     for r in &open.rows {
         println!(
             "{:<20} {:<52} {:>9.0} {:>9.0} [{:>8.0} {:>8.0}] {:>5.2} {} {} {}",

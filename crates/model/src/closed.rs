@@ -17,6 +17,7 @@
 //! ```
 
 use crate::demand::{falls_on, link_speedup, member_demand, members_queue};
+use crate::front::Front;
 use crate::num::share;
 use crate::raid::{Kind, Part, Phase};
 use crate::resolved::{Class, Media, ResolvedArray};
@@ -55,10 +56,12 @@ struct Network {
     delay_ns: f64,
     /// Outside the target: the host, and the two directions of the link.
     outer: [Station; 3],
-    /// Inside the target, held by a worker: CPU, controller, serial writes, streaming.
-    inner: [Station; 4],
+    /// Inside the target, held by a worker: CPU, controller, tier, log, serial writes, streaming.
+    inner: [Station; 6],
     /// One, or the group that lost a member and the others.
     members: Vec<Members>,
+    /// How alike the I/Os are at the stations of constant service, \[0, 1\].
+    evenness: f64,
 }
 
 /// The random visits of the members.
@@ -69,18 +72,19 @@ struct Members {
     phases: Vec<(f64, Phase, f64)>,
     /// How much longer a visit takes for a rebuild.
     slowed: f64,
-    /// Rest of a destage that a visit finds in service, ns: destaging never lets a member idle.
+    /// Rest of a destage that a visit finds in service, ns.
     background_ns: f64,
+    /// Time that an I/O makes a member destage, ns: what of its time that is at a rate. A full cache never lets it idle.
+    destaging_ns: f64,
 }
 
 /// Predicts a workload on a resolved array.
 #[must_use]
 pub fn closed_form(resolved: &ResolvedArray, classes: &[Class], workload: &Workload) -> Outcome {
     let fast = without_slc(resolved, classes, workload);
-    let Some(slow_plant) = resolved.after_slc() else { return fast };
+    let Some((slow_plant, fill_bytes)) = resolved.after_fill() else { return fast };
     let written = member_bytes_written(resolved, classes) * fast.iops;
-    let Media::Flash(flash) = resolved.media else { return fast };
-    let (fill_s, run_s) = (flash.slc_bytes / written, workload.duration.as_secs_f64());
+    let (fill_s, run_s) = (fill_bytes / written, workload.duration.as_secs_f64());
     if fill_s.is_nan() || fill_s >= run_s {
         return fast;
     }
@@ -97,7 +101,10 @@ fn member_bytes_written(resolved: &ResolvedArray, classes: &[Class]) -> f64 {
         let r = &c.io_cost;
         let visits = r.phases.iter().filter(|p| p.kind == Kind::Write);
         let random: f64 = visits.map(|p| f64::from(p.visits) * p.bytes).sum();
-        let stream = if r.phases[0].visits == 0 { r.bytes / resolved.shape.data_fraction() } else { 0.0 };
+        // Disks stream to their bands, and a tier keeps what it takes.
+        let streams =
+            r.phases[0].visits == 0 && r.front != Front::Tier && matches!(resolved.media, Media::Flash(_));
+        let stream = if streams { r.bytes / resolved.shape.data_fraction() } else { 0.0 };
         c.share * (random + stream)
     };
     let all: f64 = classes.iter().filter(|c| c.io_cost.kind == Kind::Write).map(of).sum();
@@ -250,6 +257,9 @@ impl Network {
             servers: speedup,
         };
         let one = |demand_ns: f64| Station { demand_ns, servers: 1.0 };
+        let front = |which: Front| {
+            one(sum(&|c| if c.io_cost.front == which { c.io_cost.front_ns * missed(c) } else { 0.0 }))
+        };
         let parts: &[Part] =
             if resolved.shape.failed == 0 { &[Part::All] } else { &[Part::Degraded, Part::Sound] };
         let parts = parts.iter().filter(|part| resolved.shape.range(**part).1 > 0);
@@ -262,12 +272,38 @@ impl Network {
             inner: [
                 Station { demand_ns: sum(&|c| c.io_cost.cpu_ns), servers: resolved.cores },
                 one(sum(&|c| c.io_cost.controller_ns)),
+                front(Front::Tier),
+                front(Front::Log),
                 one(sum(&|c| c.io_cost.serial_ns * missed(c))),
                 streaming(resolved, classes),
             ],
             members: parts.map(|part| Members::of(resolved, classes, *part)).collect(),
+            evenness: evenness(classes),
         }
     }
+}
+
+/// 1 minus the squared coefficient of variation of the times at each station, weighted by the time spent there.
+fn evenness(classes: &[Class]) -> f64 {
+    let times: [fn(&Class) -> f64; 7] = [
+        |c| c.io_cost.host_ns,
+        |c| c.io_cost.cpu_ns,
+        |c| c.io_cost.controller_ns,
+        |c| if c.io_cost.kind == Kind::Read { c.io_cost.wire_ns } else { 0.0 },
+        |c| if c.io_cost.kind == Kind::Write { c.io_cost.wire_ns } else { 0.0 },
+        |c| c.io_cost.front_ns * (1.0 - c.io_cost.hit),
+        |c| c.io_cost.stream_ns * (1.0 - c.io_cost.hit),
+    ];
+    let (mut all, mut uneven) = (0.0, 0.0);
+    for time in times {
+        let mean: f64 = classes.iter().map(|c| c.share * time(c)).sum();
+        let square: f64 = classes.iter().map(|c| c.share * time(c) * time(c)).sum();
+        if mean > 0.0 {
+            all += mean;
+            uneven += mean * (square / (mean * mean) - 1.0);
+        }
+    }
+    if all > 0.0 { (1.0 - uneven / all).clamp(0.0, 1.0) } else { 0.0 }
 }
 
 impl Members {
@@ -279,30 +315,34 @@ impl Members {
             .filter(waits)
             .flat_map(|c| c.io_cost.phases.iter().filter(|p| p.visits > 0).map(|p| (shared(c), *p)))
             .filter(|(share, _)| *share > 0.0)
-            .map(|(share, phase)| (share, phase, resolved.fork_join(phase.visits)))
+            .map(|(share, phase)| (share, phase, resolved.fork_join(&phase)))
             .collect();
+        let (background_ns, destaging_ns) = destages(resolved, classes);
         Self {
             count: f64::from(resolved.shape.range(part).1),
             phases,
             slowed: resolved.slowed(part),
-            background_ns: destage_rest(resolved, classes),
+            background_ns,
+            destaging_ns: destaging_ns / f64::from(resolved.shape.alive()),
         }
     }
 }
 
-/// Mean rest of a destage in service: `E[s^2] / 2 E[s]`, about 0.6 of the mean for positioning times.
-fn destage_rest(resolved: &ResolvedArray, classes: &[Class]) -> f64 {
-    let (mut visits, mut time) = (0.0, 0.0);
+/// Mean rest of a destage in service, `E[s^2] / 2 E[s]`, about 0.6 of the mean for positioning times (of different kinds
+/// the long ones are met more often); and the time of all destages of an I/O. Nothing of drives, which work on many
+/// requests at once.
+fn destages(resolved: &ResolvedArray, classes: &[Class]) -> (f64, f64) {
+    let (mut time, mut squares) = (0.0, 0.0);
     for class in classes.iter().filter(|c| c.io_cost.buffered && c.io_cost.serial_ns <= 0.0) {
         for phase in class.io_cost.phases.iter().filter(|p| p.visits > 0) {
-            visits += class.share * f64::from(phase.visits);
-            time += class.share * f64::from(phase.visits) * resolved.destage_ns(phase);
+            let each = resolved.destage_ns(phase);
+            time += class.share * f64::from(phase.visits) * each;
+            squares += class.share * f64::from(phase.visits) * each * each;
         }
     }
     match resolved.media {
-        Media::Disk(..) if visits > 0.0 => 0.6 * time / visits,
-        // A drive works on many requests at once; one destage more is not felt.
-        Media::Disk(..) | Media::Flash(_) => 0.0,
+        Media::Disk(..) if time > 0.0 => (0.6 * squares / time, time),
+        Media::Disk(..) | Media::Flash(_) => (0.0, 0.0),
     }
 }
 
@@ -341,7 +381,7 @@ fn solve(resolved: &ResolvedArray, network: &Network, n: f64, scope: Scope) -> f
         }
         let at_members = network.members.iter().zip(&at_member);
         let member_times: Vec<_> =
-            at_members.map(|(members, at)| at_members_ns(resolved, members, *at, others)).collect();
+            at_members.map(|(members, at)| at_members_ns(resolved, members, *at, others, x)).collect();
         total += member_times.iter().map(|(response, _)| response).sum::<f64>();
         let next = n / total.max(1.0);
         // Half steps: queue-dependent service makes full ones oscillate.
@@ -358,17 +398,56 @@ fn solve(resolved: &ResolvedArray, network: &Network, n: f64, scope: Scope) -> f
         }
     }
     let full = stations.iter().map(|s| s.servers / s.demand_ns).fold(f64::INFINITY, f64::min);
-    x.min(full) * 1e9
+    // I/Os that take the same time everywhere leave the slowest station one after the other, and never meet again.
+    let constant = delay.max(0.0) + stations.iter().map(|s| s.demand_ns).sum::<f64>();
+    let alone: f64 =
+        network.members.iter().map(|members| at_members_ns(resolved, members, 0.0, others, x).0).sum();
+    let busy = |members: &Members, at: f64| -> f64 {
+        let visit = |(share, phase, _): &(f64, Phase, f64)| {
+            share * f64::from(phase.visits) * resolved.visit_ns(phase, 1.0 + at)
+        };
+        members.phases.iter().map(visit).sum::<f64>() * members.slowed / members.count
+    };
+    let members_full = network
+        .members
+        .iter()
+        .zip(&at_member)
+        .map(|(members, at)| 1.0 / busy(members, *at))
+        .fold(f64::INFINITY, f64::min);
+    let spaced = (n / (constant + alone).max(1.0)).min(full).min(members_full);
+    let even = constant / (constant + alone).max(1.0) * network.evenness;
+    (x.min(full) + (spaced - x).max(0.0) * even) * 1e9
 }
 
 /// (response time of an I/O at the members, time that visits of one I/O spend at one member), ns.
-fn at_members_ns(resolved: &ResolvedArray, members: &Members, at_member: f64, others: f64) -> (f64, f64) {
+fn at_members_ns(
+    resolved: &ResolvedArray,
+    members: &Members,
+    at_member: f64,
+    others: f64,
+    rate: f64,
+) -> (f64, f64) {
+    let background_ns = members.background_ns * (rate * members.destaging_ns).min(1.0);
     let seen = 1.0 + at_member * others;
+    // A visit takes its own time; what it waits for takes the mean of all, weighted by how often each kind is met. The one
+    // in service is met for as long as it lasts, so that long ones are met more often.
+    let (mut visits, mut time, mut squares) = (0.0, 0.0, 0.0);
+    for (share, phase, _) in &members.phases {
+        let (weight, each) = (share * f64::from(phase.visits), resolved.visit_ns(phase, seen));
+        visits += weight;
+        time += weight * each;
+        squares += weight * each * each;
+    }
+    let (mean, biased) = if visits > 0.0 { (time / visits, squares / time) } else { (0.0, 0.0) };
+    let others_ahead = seen - 1.0;
+    let waits = others_ahead * mean + (biased - mean) * others_ahead.min(1.0);
     let (mut response, mut load) = (0.0, 0.0);
     for (share, phase, side_by_side) in &members.phases {
-        let each = seen * resolved.visit_ns(phase, seen) * members.slowed + members.background_ns;
-        response += share * each * side_by_side;
-        load += share * each * f64::from(phase.visits) / members.count;
+        let (longest, even) = resolved.side_by_side_ns(phase, seen);
+        let waiting = waits * members.slowed + background_ns;
+        response += share * (waiting * side_by_side + (longest + even) * members.slowed);
+        let own = resolved.visit_ns(phase, seen) * members.slowed;
+        load += share * (waiting + own) * f64::from(phase.visits) / members.count;
     }
     (response, load)
 }

@@ -11,7 +11,7 @@ use crate::demand::{ResourceKind, demand_table};
 use crate::des::{ClientOutcome, SimOptions, simulate};
 use crate::predict::{Simulated, summary};
 use crate::quantity::{Bounds, Corner};
-use crate::resolved::{ResolvedArray, Software, Tables};
+use crate::resolved::{ResolvedArray, Software, Tables, issued};
 use crate::workload::{Region, Workload};
 
 /// Seeds at nominal values; the ends of the ranges are simulated once each.
@@ -75,6 +75,7 @@ pub fn predict_concurrent(
     max_ios: u64,
     tables: &mut Tables,
 ) -> Concurrent {
+    let workloads: &[Workload] = &workloads.iter().map(|load| issued(array, load)).collect::<Vec<_>>();
     let region = union(workloads);
     let mut run = |corner: Corner, seeds: u64| {
         let resolved = ResolvedArray::new(array, corner, region, tables);

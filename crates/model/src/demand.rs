@@ -3,6 +3,7 @@
 //! For each resource k: demand `D_k` (busy time per I/O), servers `m_k`. Asymptotic bounds of a closed
 //! network (Denning and Buzen 1978): `X <= min m_k / D_k` and `X <= N / (sum of latencies alone)`.
 
+use crate::front::Front;
 use crate::num::share;
 use crate::quantity::Bounds;
 use crate::raid::{Kind, Part};
@@ -19,6 +20,10 @@ pub enum ResourceKind {
     TargetCpu,
     /// Controller or bus.
     Controller,
+    /// The tier of faster devices.
+    Tier,
+    /// The log device of durable writes.
+    Log,
     /// Link, data towards the host.
     LinkRead,
     /// Link, data from the host.
@@ -152,10 +157,15 @@ pub fn demand_table(resolved: &ResolvedArray, classes: &[Class], outstanding: f6
         Media::Flash(_) => f64::INFINITY,
     };
     let (members_ns, members) = member_demand(resolved, classes, n);
+    let front = |which: Front| {
+        per_io(&|c| if c.io_cost.front == which { c.io_cost.front_ns * missed(c) } else { 0.0 })
+    };
     let rows = [
         (ResourceKind::Host, per_io(&|c| c.io_cost.host_ns), 1.0),
         (ResourceKind::TargetCpu, per_io(&|c| c.io_cost.cpu_ns), resolved.cores),
         (ResourceKind::Controller, per_io(&|c| c.io_cost.controller_ns), 1.0),
+        (ResourceKind::Tier, front(Front::Tier), 1.0),
+        (ResourceKind::Log, front(Front::Log), 1.0),
         (ResourceKind::LinkRead, wire(Kind::Read), speedup),
         (ResourceKind::LinkWrite, wire(Kind::Write), speedup),
         (ResourceKind::SerialWrites, per_io(&|c| c.io_cost.serial_ns * missed(c)), 1.0),
@@ -166,7 +176,16 @@ pub fn demand_table(resolved: &ResolvedArray, classes: &[Class], outstanding: f6
         .filter(|(_, demand, _)| *demand > 0.0)
         .map(|(kind, demand, servers)| Resource {
             kind,
-            name: name_of(resolved, kind, servers),
+            name: match kind {
+                ResourceKind::Controller if resolved.expander_limits(classes) => {
+                    format!("the {} port of the expander", resolved.array().controller.expander.name())
+                }
+                ResourceKind::Host if !is_host_cpu(resolved, classes) => {
+                    let host = &resolved.array().initiator;
+                    format!("{} x {} of the clients", host.clients.value, host.link.name())
+                }
+                kind => name_of(resolved, kind, servers),
+            },
             demand_us: demand / 1e3,
             servers,
             ceiling_iops: servers / demand * 1e9,
@@ -177,6 +196,12 @@ pub fn demand_table(resolved: &ResolvedArray, classes: &[Class], outstanding: f6
     resources.push(latency_bound(resolved, classes, outstanding));
     resources.sort_by(|a, b| a.ceiling_iops.total_cmp(&b.ceiling_iops));
     DemandTable { resources }
+}
+
+/// Whether the hosts' CPUs hold the load up more than their links.
+fn is_host_cpu(resolved: &ResolvedArray, classes: &[Class]) -> bool {
+    let cpu_ns = resolved.array().initiator.op_us.value * 1e3;
+    classes.iter().all(|c| c.io_cost.host_ns <= cpu_ns)
 }
 
 /// `X <= N / R0`: what the I/Os in flight allow even if nothing queues.
@@ -209,17 +234,20 @@ pub(crate) fn unloaded_ns(resolved: &ResolvedArray, class: &Class) -> f64 {
         stream + phases.map(|p| resolved.visit_ns(p, 1.0)).sum::<f64>() * resolved.slowed(r.part)
     };
     let transfer = r.wire_ns - (1.0 - r.hit) * if r.buffered { 0.0 } else { r.overlap_ns };
-    r.delay_ns + r.host_ns + r.cpu_ns + r.controller_ns + transfer + (1.0 - r.hit) * members
+    r.delay_ns + r.host_ns + r.cpu_ns + r.controller_ns + transfer + (1.0 - r.hit) * (members + r.front_ns)
 }
 
 /// Requests a member can choose from when N I/Os, each visiting w members at once, are spread over all m:
 /// `(N w + m - 1) / m`.
 pub(crate) fn members_queue(resolved: &ResolvedArray, classes: &[Class], outstanding: f64) -> f64 {
     let m = f64::from(resolved.shape.alive());
-    let at_once: f64 = classes
-        .iter()
+    // What a tier answers is gone in no time: those in flight wait for the members.
+    let here = || classes.iter().filter(|c| c.io_cost.front != Front::Tier);
+    let shares: f64 = here().map(|c| c.share).sum();
+    let at_once: f64 = here()
         .map(|c| c.share * f64::from(c.io_cost.phases.iter().map(|p| p.visits).max().unwrap_or(0).max(1)))
-        .sum();
+        .sum::<f64>()
+        / shares.max(f64::MIN_POSITIVE);
     (outstanding.min(resolved.queue_depth).min(resolved.workers) * at_once + m - 1.0) / m
 }
 
@@ -243,6 +271,8 @@ fn name_of(resolved: &ResolvedArray, kind: ResourceKind, servers: f64) -> String
         ResourceKind::Host => "the host that issues the load".to_owned(),
         ResourceKind::TargetCpu => "the target's software".to_owned(),
         ResourceKind::Controller => "the controller".to_owned(),
+        ResourceKind::Tier => "the tier".to_owned(),
+        ResourceKind::Log => "the log device".to_owned(),
         ResourceKind::SerialWrites => "the target's single queue of random writes".to_owned(),
         ResourceKind::Members => match resolved.media {
             Media::Disk(..) | Media::Flash(_) => resolved.members_name(),

@@ -19,6 +19,8 @@ const SERVED: usize = 500;
 /// A request waits at most this many times the queue length before it is served out of turn. 5 gives the shape
 /// seen on a real disk at QD 64 (p99/mean 4.4, max/mean 6), between FIFO and starvation.
 const AGE_LIMIT: usize = 5;
+/// Visits that run side by side and are told apart.
+const SIDE_BY_SIDE_MAX: i32 = 64;
 /// Size of the table of service-time draws; a power of two, so that a draw is one mask.
 pub(crate) const DRAWS: usize = 1024;
 
@@ -102,6 +104,13 @@ impl Disk {
         (end - start) * f64::midpoint(self.outer_bytes_s, self.inner_bytes_s) / stroke
     }
 
+    /// Time of a write that continues the last one after a pause, of `n` that wait together, ns: the place has just
+    /// passed, and comes round once for all of them.
+    #[must_use]
+    pub fn behind_ns(&self, n: f64) -> f64 {
+        self.overhead_ns + self.revolution_ns / n.max(1.0)
+    }
+
     /// Fraction of the stroke between two fractions of the capacity.
     #[must_use]
     pub fn stroke_between(&self, from: f64, f: f64) -> f64 {
@@ -120,6 +129,8 @@ pub struct ServiceTable {
     destages_ns: Vec<f64>,
     /// Draws of the time at one waiting request divided by their mean, sorted.
     draws: Vec<f64>,
+    /// Mean of the longest of so many draws (index 0 = of one).
+    longest: Vec<f64>,
 }
 
 impl ServiceTable {
@@ -144,11 +155,13 @@ impl ServiceTable {
         let free = disk.by_position > 0.0 && cached > 0;
         let write_share = if free { f64::midpoint(disk.by_position, 1.0) } else { disk.by_position };
         let depths = || (0..=last).map(|n| n.max(1));
+        let draws = draw_singles(disk, stroke, seed);
         Self {
+            longest: (1..=SIDE_BY_SIDE_MAX).map(|visits| longest_of(&draws, visits)).collect(),
             reads_ns: depths().map(|n| at(disk.by_position, n.min(window), n)).collect(),
             writes_ns: depths().map(|n| at(write_share, n.min(window).max(cached), n.max(cached))).collect(),
             destages_ns: depths().map(|n| at(disk.by_position / 2.0, n.min(window), n)).collect(),
-            draws: draw_singles(disk, stroke, seed),
+            draws,
         }
     }
 
@@ -170,10 +183,22 @@ impl ServiceTable {
         between(&self.destages_ns, n).min(between(&self.writes_ns, 1.0))
     }
 
+    /// Mean of the longest of `visits` positioning times of idle disks over the mean of one.
+    #[must_use]
+    pub fn longest_of(&self, visits: u32) -> f64 {
+        self.longest[(visits.max(1) as usize - 1).min(self.longest.len() - 1)]
+    }
+
     /// Draws of the positioning time divided by its mean: multiply by [`Self::at`].
     pub(crate) fn draws(&self) -> &[f64] {
         &self.draws
     }
+}
+
+/// `E[max] = sum of x_i ((i/n)^w - ((i-1)/n)^w)` over n sorted draws.
+fn longest_of(draws: &[f64], visits: i32) -> f64 {
+    let below = |i: usize| (i as f64 / draws.len() as f64).powi(visits);
+    draws.iter().enumerate().map(|(i, draw)| draw * (below(i + 1) - below(i))).sum()
 }
 
 /// Between two whole queue lengths.

@@ -159,7 +159,7 @@ fn spread(array: &Array, size: f64, outstanding: f64) -> f64 {
 }
 
 fn access_ms(resolved: &ResolvedArray) -> (f64, f64) {
-    let probe = Phase { visits: 1, bytes: 4096.0, kind: Kind::Read };
+    let probe = Phase::new(1, 4096.0, Kind::Read);
     let revolution = match &resolved.media {
         Media::Disk(disk, _) => disk.revolution_ns / 1e6,
         Media::Flash(_) => 0.0,

@@ -7,7 +7,7 @@ use crate::array::Array;
 use crate::concurrent::{Concurrent, predict_concurrent};
 use crate::predict::{Engines, Prediction, predict};
 use crate::resolved::Tables;
-use crate::workload::{Access, Arrivals, LoadModel, Workload};
+use crate::workload::{Access, Arrivals, LoadModel, Skew, Workload};
 
 /// Where a job's I/Os go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,18 +89,38 @@ fn workload(
         spec::Semantics::Assay => job.outstanding,
     };
     let part = |bytes: Bytes| job.span.map_or(bytes, |span| span.min(bytes));
+    let window = job.window.of(extent.span.0);
+    let (offset, in_window) = (window.start, window.end.min(extent.span.0).saturating_sub(window.start));
+    // Pieces are taken to lie evenly over the reach, so that a window has its share of both.
+    let share = in_window as f64 / (extent.span.0 as f64).max(1.0);
+    let of_window = |bytes: f64| Bytes(crate::num::whole(bytes * share));
+    let reach = if job.window.is_whole() { extent.reach } else { of_window(extent.reach.0 as f64) };
+    let pieces = crate::num::small(crate::num::whole((f64::from(extent.pieces) * share).ceil())).max(1);
+    let stretch = extent.reach.max(extent.span).0 as f64 / (extent.span.0 as f64).max(1.0);
     Workload {
         name,
         mix: job.mix.iter().flat_map(lines).collect(),
         outstanding: per_worker,
         workers: job.workers,
-        start: extent.start,
-        span: part(extent.span),
-        reach: part(extent.reach),
-        pieces: extent.pieces,
+        start: Bytes(extent.start.0.saturating_add(crate::num::whole(offset as f64 * stretch))),
+        span: part(Bytes(in_window)),
+        reach: part(reach),
+        pieces,
         duration,
         reconnect_every: job.reconnect_every,
         pace: pace(job),
+        flush_every: if job.sync { Some(1) } else { job.flush.map(|flush| flush.every.max(1)) },
+        skew: skew(job),
+    }
+}
+
+/// The skew of the line with most of the I/Os. Zones and normal distributions have none that a cache could use here.
+fn skew(job: &spec::Job) -> Skew {
+    let weight = |a: &&spec::Access| u64::from(a.weight) * u64::from(a.burst.max(1));
+    match job.mix.iter().max_by_key(weight).map(|access| &access.distribution) {
+        Some(spec::Distribution::Zipf(theta)) => Skew::Zipf(*theta),
+        Some(spec::Distribution::Pareto(h)) => Skew::Pareto(*h),
+        _ => Skew::None,
     }
 }
 

@@ -35,6 +35,7 @@ pub(crate) fn factors(resolved: &ResolvedArray, classes: &[Class], limit: Resour
         ResourceKind::LoadModel => NONE,
         ResourceKind::LinkRead | ResourceKind::LinkWrite => LINK,
         ResourceKind::TargetCpu | ResourceKind::SerialWrites | ResourceKind::Workers => SOFTWARE,
+        ResourceKind::Tier | ResourceKind::Log => FLASH_RANDOM,
         ResourceKind::Members | ResourceKind::Latency | ResourceKind::Controller | ResourceKind::Host => {
             match (&resolved.media, random >= 0.5) {
                 (Media::Disk(..), true) => DISK_RANDOM,

@@ -9,7 +9,7 @@ use crate::des::{ClientOutcome, SimOptions, simulate};
 use crate::facts::usable_bytes;
 use crate::model_error::factors;
 use crate::quantity::{Bounds, Corner};
-use crate::resolved::{Class, Media, ResolvedArray, Software, Tables};
+use crate::resolved::{Class, Media, ResolvedArray, Software, Tables, issued};
 use crate::workload::{LoadModel, Workload};
 use serde::Serialize;
 
@@ -105,6 +105,8 @@ pub struct Prediction {
     pub table: DemandTable,
     /// What really limits: usually the table's first row, but workers or pace when those come before.
     pub limit: ResourceKind,
+    /// Time until a tier that starts cold holds 90 % of what it will hold, s; `None` where there is none.
+    pub warm_up_s: Option<f64>,
     /// Caches that a bound leaves out: with what they hold, a client may be faster than the bound.
     pub caches_left_out: Vec<&'static str>,
     /// The closed form at nominal values.
@@ -170,12 +172,14 @@ impl Prediction {
             _ => String::new(),
         };
         let limit = self.limit_name();
+        let without = match &self.caches_left_out[..] {
+            [] => String::new(),
+            caches => format!(" without {}", caches.join(" and ")),
+        };
         match self.software {
             Software::Unknown => format!(
-                "at most {:.0} IOPS ({:.1} MiB/s) without {}, the bound of {limit}; {SOFTWARE_COST_UNKNOWN}{second}",
-                self.iops.hi,
-                self.mib_s.hi,
-                self.caches_left_out.join(" and ")
+                "at most {:.0} IOPS ({:.1} MiB/s){without}, the bound of {limit}; {SOFTWARE_COST_UNKNOWN}{second}",
+                self.iops.hi, self.mib_s.hi,
             ),
             Software::None | Software::Known => format!(
                 "{:.0} to {:.0} IOPS (nominal {:.0}, {:.1} MiB/s), limited by {limit}{second}",
@@ -188,6 +192,7 @@ impl Prediction {
 /// Predicts one workload.
 #[must_use]
 pub fn predict(array: &Array, workload: &Workload, engines: Engines, tables: &mut Tables) -> Prediction {
+    let workload = &issued(array, workload);
     let corners = Corner::ALL.map(|corner| {
         let resolved = ResolvedArray::new(array, corner, workload.region(), tables);
         let classes = resolved.classes(workload);
@@ -231,7 +236,10 @@ pub fn predict(array: &Array, workload: &Workload, engines: Engines, tables: &mu
     }
     let limit = limit_of(resolved, &table, workload, nominal);
     let error = factors(resolved, classes, limit);
-    let (iops, mean_ms) = (error.of_rate(iops), error.of_time(mean_ms));
+    let (mut iops, mean_ms) = (error.of_rate(iops), error.of_time(mean_ms));
+    if resolved.software == Software::Unknown {
+        iops.hi = beside_client_memory(array, workload, iops.hi);
+    }
     set_ceilings(&mut table, corners.each_ref().map(|(r, c, _)| (r, c.as_slice())), workload, iops);
     Prediction {
         test: workload.name.clone(),
@@ -241,6 +249,7 @@ pub fn predict(array: &Array, workload: &Workload, engines: Engines, tables: &mu
         mean_ms,
         p99_ms: p99_ms.map(|p99_ms| error.of_time(p99_ms)),
         p99_reliability: reliability(resolved, classes),
+        warm_up_s: resolved.warm_up_s(workload).map(|time_s| time_s * std::f64::consts::LN_10),
         limit,
         caches_left_out: caches_left_out(array),
         table,
@@ -249,13 +258,31 @@ pub fn predict(array: &Array, workload: &Workload, engines: Engines, tables: &mu
     }
 }
 
+/// The upper end of a rate if the memory of the clients answers what it can hold: `X / (1 - h)` with h the reads that it
+/// holds, at most what copying from memory takes.
+fn beside_client_memory(array: &Array, workload: &Workload, most: f64) -> f64 {
+    let Some(ram) = &array.initiator.ram else { return most };
+    let part = crate::num::share(ram.hi, workload.span.0 as f64);
+    let weight: f64 = workload.mix.iter().map(|a| a.weight).sum();
+    let of = |a: &crate::workload::Access| {
+        let held = match a.random_pct > 0.0 {
+            true => workload.skew.on_hottest(part, workload.span.0 as f64 / a.size.0 as f64),
+            false => part.floor(),
+        };
+        a.weight / weight * a.read_pct / 100.0 * held
+    };
+    let held: f64 = workload.mix.iter().map(of).sum();
+    let copies = f64::from(workload.workers) * 1e9 / ResolvedArray::copy_ns(workload.mean_size());
+    (most / (1.0 - held).max(1e-9)).min(copies.max(most))
+}
+
 /// Caches between a client and the members that the array file does not describe.
 fn caches_left_out(array: &Array) -> Vec<&'static str> {
     let mut caches = Vec::new();
-    if array.protocol.kind != ProtocolKind::Local {
+    if array.protocol.kind != ProtocolKind::Local && array.initiator.ram.is_none() {
         caches.push("caches of the client");
     }
-    if array.controller.read_cache.is_none() {
+    if array.controller.read_cache.is_none() && array.server.ram.is_none() {
         caches.push("RAM of the server");
     }
     caches

@@ -5,7 +5,7 @@ use thiserror::Error;
 
 use assay_spec::units::{Bytes, GIB, Nanos};
 
-use crate::workload::{Access, LoadModel, Workload};
+use crate::workload::Workload;
 
 const FILES: &[(&str, &str)] = &[
     ("ix4-200d", include_str!("../../../published/ix4-200d.toml")),
@@ -179,22 +179,16 @@ impl Row {
     pub fn workload(&self) -> Option<Workload> {
         let model = self.model.as_ref()?;
         Some(Workload {
-            name: self.test.clone(),
-            mix: vec![Access {
-                size: Bytes(self.size_bytes?),
-                read_pct: self.read_pct?,
-                random_pct: self.random_pct?,
-                weight: 1.0,
-            }],
-            outstanding: model.outstanding,
-            workers: 1,
-            start: Bytes(0),
             span: model.span.parse().unwrap_or(Bytes(4 * GIB)),
-            reach: Bytes(0),
-            pieces: 1,
             duration: Nanos::from_secs(model.duration_s),
             reconnect_every: model.reconnect_every,
-            pace: LoadModel::Closed,
+            ..Workload::simple(
+                &self.test,
+                self.size_bytes?,
+                self.read_pct?,
+                self.random_pct?,
+                model.outstanding,
+            )
         })
     }
 }

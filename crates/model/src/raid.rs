@@ -25,6 +25,18 @@ pub enum Kind {
     Write,
 }
 
+/// How a write gets to its place on a disk. Drives make no difference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Place {
+    /// Through the disk's own write cache, if it has one, which sorts what it holds.
+    #[default]
+    Cached,
+    /// To the platter before it is answered; so many writes are flushed together. At least 1.
+    Platter(u32),
+    /// To the platter, right behind the last one: a revolution later, which all that wait share.
+    Behind,
+}
+
 /// Visits that run side by side.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Phase {
@@ -34,11 +46,25 @@ pub struct Phase {
     pub bytes: f64,
     /// Whether the members read or write.
     pub kind: Kind,
+    /// How a write gets to its place.
+    pub place: Place,
 }
 
 impl Phase {
     /// No visit.
-    pub const NONE: Self = Self { visits: 0, bytes: 0.0, kind: Kind::Read };
+    pub const NONE: Self = Self { visits: 0, bytes: 0.0, kind: Kind::Read, place: Place::Cached };
+
+    /// Visits by way of the members' own caches.
+    #[must_use]
+    pub const fn new(visits: u32, bytes: f64, kind: Kind) -> Self {
+        Self { visits, bytes, kind, place: Place::Cached }
+    }
+
+    /// The same, where a write gets to its place in that way; reads are as they were.
+    #[must_use]
+    pub fn placed(self, place: Place) -> Self {
+        if self.kind == Kind::Write { Self { place, ..self } } else { self }
+    }
 }
 
 /// A RAID group's geometry, resolved.
@@ -131,11 +157,27 @@ impl Shape {
         if self.spreads_records() {
             let record = bytes.max(self.chunk);
             let visits = small(whole((record / SECTOR).ceil())).clamp(1, data);
-            return [Phase { visits, bytes: record / f64::from(visits), kind: Kind::Read }, Phase::NONE];
+            return [Phase::new(visits, record / f64::from(visits), Kind::Read), Phase::NONE];
         }
         let stripe = small(whole(f64::from(self.members) * self.data_fraction()));
         let visits = self.data_chunks(bytes, stripe);
-        [Phase { visits, bytes: bytes / f64::from(visits), kind: Kind::Read }, Phase::NONE]
+        [Phase::new(visits, bytes / f64::from(visits), Kind::Read), Phase::NONE]
+    }
+
+    /// Visits of a write that continues the last one and must be durable before it is answered.
+    ///
+    /// raidz and dRAID write an intent log record to one vdev; the stripe follows with its transaction group.
+    #[must_use]
+    pub fn durable_write(&self, bytes: f64) -> [Phase; 2] {
+        let phases = if self.spreads_records() {
+            let data = small(whole((bytes / SECTOR).ceil())).clamp(1, self.group - self.parity);
+            [Phase::new(data + self.parity, bytes / f64::from(data), Kind::Write), Phase::NONE]
+        } else {
+            self.random_write(bytes)
+        };
+        // What it reads before it writes was written just now, and is in memory.
+        let written = if phases[1].visits > 0 { phases[1] } else { phases[0] };
+        [written.placed(Place::Behind), Phase::NONE]
     }
 
     /// Visits of a random write; none for levels that gather writes into sequential stripes.
@@ -149,17 +191,17 @@ impl Shape {
         if self.parity == 0 {
             let chunks = self.data_chunks(bytes, stripe);
             let each = bytes / f64::from(chunks);
-            return [Phase { visits: chunks * self.copies, bytes: each, kind: Kind::Write }, Phase::NONE];
+            return [Phase::new(chunks * self.copies, each, Kind::Write), Phase::NONE];
         }
         let k = self.data_chunks(bytes, data);
         let each = (bytes / f64::from(k)).min(self.chunk.max(bytes / f64::from(data)));
-        let write = Phase { visits: k + self.parity, bytes: each, kind: Kind::Write };
+        let write = Phase::new(k + self.parity, each, Kind::Write);
         if k == data {
             return [write, Phase::NONE];
         }
         let modify = k + self.parity;
         let reconstruct = data - k;
-        let reads = Phase { visits: modify.min(reconstruct), bytes: each, kind: Kind::Read };
+        let reads = Phase::new(modify.min(reconstruct), each, Kind::Read);
         [reads, write]
     }
 

@@ -3,34 +3,33 @@
 //! Both the closed form and the simulation start from a [`ResolvedArray`] and from the [`IoCost`] of each class of
 //! I/O, so that they differ in queueing only, never in what an I/O costs.
 
+mod classes;
+mod devices;
+
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::array::{Array, Device, Flash, FlashState, Hdd, ProtocolKind, Sorting};
+use crate::array::{Array, Device, ProtocolKind, SoftwareName, Submission};
 use crate::disk::{Disk, ServiceTable};
-use crate::num::share;
+use crate::front::{Front, FrontDevice, Tier};
+use crate::num::{share, small, whole};
 use crate::quantity::{Corner, Quantity};
-use crate::raid::{Kind, Part, Phase, Shape};
+use crate::raid::{Kind, Part, Phase, Place, Shape};
+use crate::shingled::Shingled;
+use crate::software;
 use crate::wire;
-use crate::workload::{Access, Region, Workload};
+use crate::workload::{Region, Workload};
+use devices::{cores_of, flush_time, member_queue, resolve_disk, resolve_flash};
 
 /// Fixed seed of the service tables: they are part of the model, not of a simulation run.
 const TABLE_SEED: u64 = 0xA55A;
 /// The elevator of a write-back cache sorts at most this many writes per member.
 const DESTAGE_QUEUE: f64 = 256.0;
-/// Writes that a disk sorts per MiB of its own write cache, slow, nominal and fast. Published random-write rates of
-/// six disks with 32 to 256 MiB need 0.5 to 2.
-const CACHED_WRITES_PER_MIB: [f64; 3] = [0.5, 1.25, 2.5];
-/// How much of the order of a queue is by position where nobody says what a disk sorts by. Of four published curves
-/// two show seek only, and two (an Exos and a WD) position.
-const UNKNOWN_SORTING: [f64; 3] = [0.0, 0.25, 1.0];
-/// How much more a drive programs than it is given, under random writes once its erased blocks are used up: slow,
-/// nominal and fast. Greedy garbage collection gives 6 to 7 with 7 % of spare blocks, about 2.5 with 28 %
-/// (Desnoyers 2012).
-const WRITE_AMPLIFICATION: [f64; 3] = [10.0, 4.0, 1.5];
 /// Share of the stripes with a lost chunk that sequential reads read twice: slow, nominal and fast.
 const READ_TWICE: [f64; 3] = [1.0, 0.5, 0.0];
+/// Copying an I/O out of the memory of its client: ns, and ns per byte. Nothing is faster.
+const COPY_NS: (f64, f64) = (1000.0, 0.1);
 /// A transfer goes through in pieces of this size, bytes: the next stage starts when the first piece is there.
 const PIECE: f64 = 262_144.0;
 
@@ -160,8 +159,16 @@ pub struct ResolvedArray {
     pub span_bytes: f64,
     /// How much longer a visit of the group that is rebuilt takes; 1 = there is none.
     pub rebuild_factor: f64,
-    /// What a write waits for its commit to stable storage, ns; 0 = nothing to wait for.
-    pub commit_ns: f64,
+    /// Faster devices in front of the members.
+    pub tier: Option<Tier>,
+    /// A log device for durable writes.
+    pub log: Option<FrontDevice>,
+    /// A shingled disk; random writes clean its bands once its media cache is full.
+    pub shingled: Option<Shingled>,
+    /// Whether plain writes are answered by a write-back cache.
+    buffers: bool,
+    /// What a flush takes that finds its data in the caches of drives, ns.
+    flush_ns: f64,
     array: Array,
     corner: Corner,
 }
@@ -201,6 +208,10 @@ pub struct IoCost {
     pub buffered: bool,
     /// I/Os sent over one path before the next.
     pub ios_per_turn: f64,
+    /// The device in front of the members that it passes.
+    pub front: Front,
+    /// Time that this device is busy with it.
+    pub front_ns: f64,
 }
 
 /// A class of I/O and its share of all.
@@ -226,48 +237,73 @@ impl ResolvedArray {
         let from = share(region.start_bytes, usable).min(1.0 - fraction);
         let (media, member_bytes_s) = match &array.device {
             Device::Hdd(hdd) => {
-                let disk = resolve_disk(hdd, corner);
+                let disk = resolve_disk(hdd, corner, member_queue(array, corner));
                 let stroke = disk.stroke_between(from, fraction);
                 let rate = in_pieces(&disk, disk.mean_rate(from, fraction), stroke, region, &shape);
                 let table = tables.get(&disk, stroke);
                 (Media::Disk(disk, table), [rate, rate])
             }
             Device::Ssd(ssd) => {
-                let flash = resolve_flash(ssd, corner);
+                let flash = resolve_flash(ssd, corner, member_queue(array, corner));
                 (Media::Flash(flash), flash.bytes_s)
             }
         };
         let optional = |q: &Option<Quantity>| q.as_ref().map_or(0.0, |q| q.rate_at(corner));
         let unlimited = |q: &Option<Quantity>| q.as_ref().map_or(f64::INFINITY, |q| q.rate_at(corner));
-        let nfs_sync = array.protocol.nfs_sync && !array.controller.battery;
-        let commit_ns = if nfs_sync { commit_time(&media) } else { 0.0 };
+        let controller_back = optional(&array.controller.write_back);
+        let log = FrontDevice::log(&array.log, corner);
+        let write_back_bytes = log.map_or(controller_back, |log| controller_back.max(log.capacity_bytes));
+        // Memory may or may not hold what is read: only the fast end counts it.
+        let may_hold = array.server.ram.as_ref().filter(|_| corner == Corner::Fast).map_or(0.0, |ram| ram.hi);
+        let read_cache = optional(&array.controller.read_cache).max(may_hold);
+        let member_span = region.span_bytes / (f64::from(shape.members) * shape.data_fraction());
+        let shingled = match &array.device {
+            Device::Hdd(hdd) if hdd.shingled => Some(Shingled::new(hdd, corner, member_span)),
+            _ => None,
+        };
+        let clients = array.initiator.clients.value;
         Self {
+            flush_ns: flush_time(array, &media, corner),
             media,
             stream_bytes_s: [
                 member_bytes_s[0] * shape.read_streams() * stream_left(&shape, corner),
                 member_bytes_s[1] * shape.write_streams(),
             ],
             shape,
-            read_cache_bytes: optional(&array.controller.read_cache),
-            write_back_bytes: if nfs_sync { 0.0 } else { optional(&array.controller.write_back) },
-            cores: array.target.cores.rate_at(corner),
+            read_cache_bytes: read_cache,
+            write_back_bytes,
+            cores: cores_of(array, corner),
             workers: unlimited(&array.target.workers),
             paths: wire::usable_paths(&array.paths),
-            queue_depth: unlimited(&array.initiator.queue_depth),
+            queue_depth: unlimited(&array.initiator.queue_depth) * clients,
             software: software_of(array),
             span_bytes: region.span_bytes,
             // The rebuild has the member for that part of the time, and an I/O waits for it.
             rebuild_factor: 100.0
                 / (100.0 - array.raid.rebuild_pct.as_ref().map_or(0.0, |q| q.cost_at(corner))),
-            commit_ns,
+            tier: Tier::of(&array.tier, corner),
+            log,
+            shingled,
+            buffers: controller_back > 0.0,
             array: array.clone(),
             corner,
         }
     }
 
-    /// The same array after every member's SLC cache is full; `None` when there is none.
+    /// The same array once what its members write fast is full: SLC caches of drives, media caches of shingled disks;
+    /// with the bytes that each member takes until then. `None` when there is no such cache.
     #[must_use]
-    pub fn after_slc(&self) -> Option<Self> {
+    pub fn after_fill(&self) -> Option<(Self, f64)> {
+        match (&self.media, self.shingled) {
+            (Media::Flash(flash), _) => Some((self.after_slc()?, flash.slc_bytes)),
+            (Media::Disk(..), Some(shingled)) if !shingled.is_full => {
+                Some((Self { shingled: Some(shingled.full()), ..self.clone() }, shingled.media_bytes))
+            }
+            (Media::Disk(..), _) => None,
+        }
+    }
+
+    fn after_slc(&self) -> Option<Self> {
         let Media::Flash(flash) = self.media else { return None };
         if flash.slc_bytes <= 0.0 {
             return None;
@@ -279,42 +315,6 @@ impl ResolvedArray {
         Some(slow)
     }
 
-    /// The classes of a workload with their shares; shares sum to 1.
-    #[must_use]
-    pub fn classes(&self, workload: &Workload) -> Vec<Class> {
-        let total: f64 = workload.mix.iter().map(|a| a.weight).sum();
-        let mut classes = Vec::with_capacity(workload.mix.len() * 4);
-        for access in &workload.mix {
-            for (kind, kind_pct) in [(Kind::Read, access.read_pct), (Kind::Write, 100.0 - access.read_pct)] {
-                for (random, random_pct) in [(true, access.random_pct), (false, 100.0 - access.random_pct)] {
-                    let share = access.weight / total * kind_pct / 100.0 * random_pct / 100.0;
-                    if share > 0.0 {
-                        let hit = self.hit(access, workload, kind, random);
-                        let mut io_cost = IoCost { hit, ..self.io_cost(kind, random, access.size.0 as f64) };
-                        if !random {
-                            io_cost.serial_ns *= access.random_pct / 100.0;
-                        }
-                        io_cost.host_ns /= f64::from(workload.workers.max(1));
-                        classes.extend(self.cases(share, &io_cost));
-                    }
-                }
-            }
-        }
-        classes
-    }
-
-    /// The cases that I/Os of a class meet, as classes of their own: one, unless members have failed.
-    #[must_use]
-    pub fn cases(&self, share: f64, io_cost: &IoCost) -> Vec<Class> {
-        if self.shape.failed == 0 || !io_cost.random {
-            return vec![Class { share, io_cost: io_cost.clone() }];
-        }
-        let cases = self.shape.cases(io_cost.kind, io_cost.bytes);
-        let of =
-            |case: &crate::raid::Case| IoCost { phases: case.phases, part: case.part, ..io_cost.clone() };
-        cases.iter().map(|case| Class { share: share * case.share, io_cost: of(case) }).collect()
-    }
-
     /// How much longer a visit of that part takes for a rebuild.
     #[must_use]
     pub fn slowed(&self, part: Part) -> f64 {
@@ -324,26 +324,11 @@ impl ResolvedArray {
         }
     }
 
-    /// Probability of a read-cache hit after warm-up: `min(1, C / span)` for random reads; a sequential read
-    /// hits only when its whole region stays cached, be it the span or the stretch between two rewinds.
-    fn hit(&self, access: &Access, workload: &Workload, kind: Kind, random: bool) -> f64 {
-        if kind == Kind::Write || self.read_cache_bytes <= 0.0 {
-            return 0.0;
-        }
-        let ratio = (self.read_cache_bytes / self.span_bytes).min(1.0);
-        if random {
-            return ratio;
-        }
-        let rewound = workload.reconnect_every.filter(|_| access.random_pct == 0.0);
-        let stretch = rewound.map_or(self.span_bytes, |n| f64::from(n) * access.size.0 as f64);
-        if stretch.min(self.span_bytes) <= self.read_cache_bytes { 1.0 } else { 0.0 }
-    }
-
     /// The cost of one I/O that misses the read cache; a sequential write is taken to follow a random I/O.
     #[must_use]
     pub fn io_cost(&self, kind: Kind, random: bool, bytes: f64) -> IoCost {
         let array = &self.array;
-        let wire_mb_s = wire::ceiling_mb_s(&array.link, &array.protocol, bytes);
+        let wire_mb_s = wire::ceiling_at(&array.link, &array.protocol, bytes, self.corner);
         let phases = match (random, kind) {
             (false, _) => [Phase::NONE; 2],
             (true, Kind::Read) => self.shape.random_read(bytes),
@@ -353,27 +338,70 @@ impl ResolvedArray {
         let round_trip = array.protocol.round_trip_us.cost_at(self.corner) * 1e3;
         let r2t = if kind == Kind::Write { wire::r2t_round_trips(&array.protocol, bytes) } else { 0.0 };
         let wire_ns = bytes / (wire_mb_s * 1e6) * 1e9;
-        IoCost {
+        let mut io_cost = IoCost {
             kind,
             random,
             bytes,
             host_ns: array.initiator.op_us.cost_at(self.corner) * 1e3,
             cpu_ns: self.software_ns(kind, bytes),
             wire_ns,
-            delay_ns: round_trip * (1.0 + r2t) + if kind == Kind::Write { self.commit_ns } else { 0.0 },
+            delay_ns: round_trip * (1.0 + r2t),
             serial_ns: self.serial_ns(kind, random),
-            controller_ns: self.controller_ns(kind, bytes),
+            controller_ns: self.controller_ns(kind, bytes).max(self.expander_ns(kind, &phases, bytes)),
             stream_ns: if streams { bytes / self.stream_bytes_s[by(kind)] * 1e9 } else { 0.0 },
             overlap_ns: self.overlap_ns(kind, bytes, wire_ns),
             phases,
             part: Part::All,
             hit: 0.0,
             // Streams pass a write-back cache in front of disks: full stripes are flushed as they form.
-            buffered: kind == Kind::Write
-                && self.write_back_bytes > 0.0
-                && (!streams || !self.streams_ahead()),
+            buffered: kind == Kind::Write && self.buffers && (!streams || !self.streams_ahead()),
             ios_per_turn: wire::ios_per_turn(&array.paths, bytes),
+            front: Front::None,
+            front_ns: 0.0,
+        };
+        if kind == Kind::Write && array.protocol.nfs_sync && !array.controller.battery {
+            // The server syncs the file: the data, and with the time of the last change its journal; a commit of the
+            // journal is shared by all writes that wait for it.
+            self.make_durable(&mut io_cost, 1.0);
+            if self.log.is_none() {
+                io_cost.delay_ns += self.journal_ns();
+            }
         }
+        io_cost
+    }
+
+    /// What a commit of a journal takes: a place elsewhere, and the record that ends it a revolution later.
+    fn journal_ns(&self) -> f64 {
+        match &self.media {
+            Media::Disk(disk, table) => table.at(Kind::Read, 1.0) + disk.revolution_ns,
+            Media::Flash(_) => self.flush_ns,
+        }
+    }
+
+    /// The port between the controller and the members carries copies and parity too.
+    fn expander_ns(&self, kind: Kind, phases: &[Phase; 2], bytes: f64) -> f64 {
+        let visited: f64 = phases.iter().map(|p| f64::from(p.visits) * p.bytes).sum();
+        let moved = match (phases[0].visits, kind) {
+            (0, Kind::Read) => bytes,
+            (0, Kind::Write) => bytes / self.shape.data_fraction(),
+            _ => visited,
+        };
+        moved / (wire::port_mb_s(self.array.controller.expander, bytes) * 1e6) * 1e9
+    }
+
+    /// Whether the port to the members holds the controller up more than what the controller can do by itself.
+    #[must_use]
+    pub fn expander_limits(&self, classes: &[Class]) -> bool {
+        let own: f64 =
+            classes.iter().map(|c| c.share * self.controller_ns(c.io_cost.kind, c.io_cost.bytes)).sum();
+        let both: f64 = classes.iter().map(|c| c.share * c.io_cost.controller_ns).sum();
+        both > own * 1.000_1
+    }
+
+    /// The least that a host needs for an I/O that its own memory answers, ns.
+    #[must_use]
+    pub fn copy_ns(bytes: f64) -> f64 {
+        COPY_NS.0 + COPY_NS.1 * bytes
     }
 
     /// A drive on a local bus hands a large transfer on while it reads or writes the rest of it. Disks stream ahead
@@ -381,7 +409,8 @@ impl ResolvedArray {
     fn overlap_ns(&self, kind: Kind, bytes: f64, wire_ns: f64) -> f64 {
         let array = &self.array;
         let passes_on =
-            !matches!(array.protocol.kind, ProtocolKind::Iscsi | ProtocolKind::Nfs) && !self.streams_ahead();
+            !matches!(array.protocol.kind, ProtocolKind::Iscsi | ProtocolKind::Nfs | ProtocolKind::Smb)
+                && !self.streams_ahead();
         if !passes_on || bytes <= PIECE {
             return 0.0;
         }
@@ -396,6 +425,10 @@ impl ResolvedArray {
             Kind::Read => (&target.read_op_us, &target.read_kib_us),
             Kind::Write => (&target.write_op_us, &target.write_kib_us),
         };
+        let known = [&target.read_op_us, &target.read_kib_us, &target.write_op_us, &target.write_kib_us];
+        if known.iter().all(|q| q.is_none()) {
+            return software::cost_ns(target.software, &self.shape, kind, bytes, self.corner);
+        }
         let us = |q: &Option<Quantity>| q.as_ref().map_or(0.0, |q| q.cost_at(self.corner));
         let commands = self.array.initiator.split.as_ref().map_or(1.0, |s| (bytes / s.value).ceil().max(1.0));
         (us(a) * commands + us(b) * bytes / 1024.0) * 1e3
@@ -424,7 +457,14 @@ impl ResolvedArray {
     #[must_use]
     pub fn visit_ns(&self, phase: &Phase, n: f64) -> f64 {
         match &self.media {
-            Media::Disk(disk, table) => table.at(phase.kind, n) + phase.bytes / disk.outer_bytes_s * 1e9,
+            Media::Disk(disk, table) => {
+                let to_place = match phase.place {
+                    Place::Cached => table.at(phase.kind, n),
+                    Place::Platter(together) => table.at(Kind::Read, n.max(f64::from(together))),
+                    Place::Behind => disk.behind_ns(n),
+                };
+                to_place + phase.bytes / disk.outer_bytes_s * 1e9 + self.cleaning_ns(phase)
+            }
             Media::Flash(flash) => 1e9 / flash.rate(phase.kind, phase.bytes, n),
         }
     }
@@ -435,9 +475,23 @@ impl ResolvedArray {
         let waiting = self.write_back_bytes / phase.bytes.max(512.0) / f64::from(self.shape.members);
         match &self.media {
             Media::Disk(disk, table) => {
-                table.destage_at(waiting.min(DESTAGE_QUEUE)) + phase.bytes / disk.outer_bytes_s * 1e9
+                table.destage_at(waiting.min(DESTAGE_QUEUE))
+                    + phase.bytes / disk.outer_bytes_s * 1e9
+                    + self.cleaning_ns(phase)
             }
             Media::Flash(flash) => 1e9 / flash.rate(phase.kind, phase.bytes, waiting),
+        }
+    }
+
+    /// What a write to a shingled disk adds by the bands that are cleaned for it, ns.
+    fn cleaning_ns(&self, phase: &Phase) -> f64 {
+        match self.shingled {
+            Some(shingled)
+                if shingled.is_full && phase.kind == Kind::Write && phase.place != Place::Behind =>
+            {
+                shingled.clean_ns(phase.bytes)
+            }
+            _ => 0.0,
         }
     }
 
@@ -455,18 +509,32 @@ impl ResolvedArray {
         members / (bytes / self.shape.chunk).ceil().clamp(1.0, members)
     }
 
-    /// Mean of the slowest of `visits` that run side by side, over the mean of one.
+    /// Mean of the longest wait of visits that run side by side, over the mean of one.
     ///
     /// Exponential visits give the harmonic number H(w); positioning times vary about half as much, so half of
     /// the excess is taken (Varki's fork-join approximation has the same form). Drives take the same time each.
     #[must_use]
-    pub fn fork_join(&self, visits: u32) -> f64 {
+    pub fn fork_join(&self, phase: &Phase) -> f64 {
         match self.media {
             Media::Disk(..) => {
-                let harmonic: f64 = (1..=visits.max(1)).map(|i| 1.0 / f64::from(i)).sum();
+                let harmonic: f64 = (1..=phase.visits.max(1)).map(|i| 1.0 / f64::from(i)).sum();
                 1.0 + (harmonic - 1.0) * 0.5
             }
             Media::Flash(_) => 1.0,
+        }
+    }
+
+    /// A visit in two parts, ns: what differs from member to member, as the longest of those side by side takes it, and
+    /// what is the same on all: the transfer, bands that are cleaned, a revolution that all of them wait for.
+    pub(crate) fn side_by_side_ns(&self, phase: &Phase, n: f64) -> (f64, f64) {
+        let whole = self.visit_ns(phase, n);
+        match &self.media {
+            Media::Disk(..) if phase.place == Place::Behind => (0.0, whole),
+            Media::Disk(disk, table) => {
+                let even = phase.bytes / disk.outer_bytes_s * 1e9 + self.cleaning_ns(phase);
+                ((whole - even) * table.longest_of(phase.visits), even)
+            }
+            Media::Flash(_) => (0.0, whole),
         }
     }
 
@@ -515,13 +583,17 @@ fn in_pieces(disk: &Disk, rate: f64, stroke: f64, region: Region, shape: &Shape)
     bytes / (bytes / rate + moves * move_ns / 1e9)
 }
 
-/// A flush: on a disk the platter comes round once more; on a drive one more program operation. Commits of
-/// several writes share one flush, so this is a wait and not a load.
-fn commit_time(media: &Media) -> f64 {
-    match media {
-        Media::Disk(disk, _) => disk.revolution_ns,
-        Media::Flash(flash) => flash.alone_ns[1],
-    }
+/// The load as the hosts of an array issue it: every host all of it, and one I/O at a time where a worker waits for
+/// each. A rate is that of all hosts together.
+#[must_use]
+pub fn issued(array: &Array, workload: &Workload) -> Workload {
+    let host = &array.initiator;
+    let outstanding = match host.submission {
+        Submission::Asynchronous => workload.outstanding,
+        Submission::Synchronous => 1,
+    };
+    let clients = small(whole(host.clients.value)).max(1);
+    Workload { outstanding, workers: workload.workers.max(1).saturating_mul(clients), ..workload.clone() }
 }
 
 /// Whether the target's software is absent, known or unknown.
@@ -529,67 +601,22 @@ fn commit_time(media: &Media) -> f64 {
 pub fn software_of(array: &Array) -> Software {
     let t = &array.target;
     let known = [&t.read_op_us, &t.read_kib_us, &t.write_op_us, &t.write_kib_us, &t.serial_write_ms];
-    if known.iter().any(|q| q.is_some()) {
-        Software::Known
-    } else if matches!(array.protocol.kind, ProtocolKind::Iscsi | ProtocolKind::Nfs) {
-        Software::Unknown
-    } else {
-        Software::None
+    let remote = matches!(array.protocol.kind, ProtocolKind::Iscsi | ProtocolKind::Nfs | ProtocolKind::Smb);
+    match t.software {
+        _ if known.iter().any(|q| q.is_some()) => Software::Known,
+        SoftwareName::None => Software::None,
+        // What manages the disks of a server is not what answers its clients.
+        _ if remote => Software::Unknown,
+        SoftwareName::Unknown => Software::None,
+        SoftwareName::Lvm | SoftwareName::Md | SoftwareName::Zfs => Software::Known,
     }
 }
 
 /// One of three values, at a corner.
-const fn at_corner([slow, nominal, fast]: [f64; 3], corner: Corner) -> f64 {
+pub(crate) const fn at_corner([slow, nominal, fast]: [f64; 3], corner: Corner) -> f64 {
     match corner {
         Corner::Slow => slow,
         Corner::Nominal => nominal,
         Corner::Fast => fast,
-    }
-}
-
-fn resolve_disk(hdd: &Hdd, corner: Corner) -> Disk {
-    let ms = |q: &Quantity| q.cost_at(corner) * 1e6;
-    Disk {
-        revolution_ns: 60e9 / hdd.rpm.rate_at(corner),
-        overhead_ns: ms(&hdd.overhead_ms),
-        seek: Disk::seek_curve(ms(&hdd.seek_track_ms), ms(&hdd.seek_avg_ms), ms(&hdd.seek_full_ms)),
-        outer_bytes_s: hdd.outer_mb_s.rate_at(corner) * 1e6,
-        inner_bytes_s: hdd.inner_mb_s.rate_at(corner) * 1e6,
-        capacity_bytes: hdd.capacity.value,
-        ncq: hdd.ncq.rate_at(corner),
-        ncq_gain: hdd.ncq_gain.rate_at(corner),
-        by_position: match hdd.sorting {
-            Sorting::Position => 1.0,
-            Sorting::Seek => 0.0,
-            Sorting::Unknown => at_corner(UNKNOWN_SORTING, corner),
-        },
-        cached_writes: hdd.write_cache.as_ref().map_or(0.0, |cache| {
-            (cache.rate_at(corner) / 1_048_576.0 * at_corner(CACHED_WRITES_PER_MIB, corner)).max(1.0)
-        }),
-    }
-}
-
-fn resolve_flash(ssd: &Flash, corner: Corner) -> ResolvedFlash {
-    let rate = |q: &Quantity| q.rate_at(corner);
-    let steady = ssd.state == FlashState::Steady;
-    let write_mb_s = match &ssd.slc_full_mb_s {
-        Some(q) if steady => rate(q),
-        _ => rate(&ssd.write_mb_s),
-    };
-    let write_iops = match &ssd.steady_write_iops {
-        Some(q) if steady => rate(q),
-        None if steady => {
-            let programmed = write_mb_s * 1e6 / 4096.0;
-            rate(&ssd.write_iops_max).min(programmed / at_corner(WRITE_AMPLIFICATION, corner))
-        }
-        _ => rate(&ssd.write_iops_max),
-    };
-    ResolvedFlash {
-        dies: rate(&ssd.dies),
-        alone_ns: [1e9 / rate(&ssd.qd1_read_iops), 1e9 / rate(&ssd.qd1_write_iops)],
-        iops_max: [rate(&ssd.read_iops_max), write_iops],
-        bytes_s: [rate(&ssd.read_mb_s) * 1e6, write_mb_s * 1e6],
-        slc_bytes: ssd.slc.as_ref().filter(|_| !steady).map_or(0.0, rate),
-        slc_full_bytes_s: ssd.slc_full_mb_s.as_ref().map_or(write_mb_s, rate) * 1e6,
     }
 }

@@ -21,14 +21,13 @@ use crate::predict::{Engines, predict};
 use crate::published::{self, Published, PublishedError, Row, RowLimit};
 use crate::quantity::Bounds;
 use crate::resolved::Tables;
-use crate::unseen::Half;
 
 pub use articles::{Article, articles};
 pub use degraded::{DegradedRow, degraded};
 pub use grid::{Grid, grid};
 pub use leave_one::{LeftOut, leave_one_out};
 pub use markdown::to_markdown;
-pub use unseen::{UnseenHalf, UnseenRow, unseen_half};
+pub use unseen::{UnseenHalf, UnseenRow, held_back_half, open_half};
 
 /// Why validation could not run.
 #[derive(Debug, Error)]
@@ -174,7 +173,7 @@ pub fn validate() -> Result<Validation, ValidateError> {
     sheet.extend(folds::groups_from_sheets(&published, &mut tables)?);
     let (cross, sweep) = folds::run(&published, &mut tables)?;
     let articles = articles(&mut tables)?;
-    let unseen = vec![unseen_half(Half::Open, &mut tables)?, unseen_half(Half::HeldBack, &mut tables)?];
+    let unseen = vec![open_half(&mut tables)?, held_back_half()?];
     let left_out = leave_one_out(&mut tables)?;
     let degraded = degraded(&mut tables)?;
     Ok(Validation { sheet, cross, sweep, not_modelled, articles, unseen, left_out, degraded })

@@ -11,6 +11,7 @@
 //! FC-FS (frame of 2148 bytes with 2112 of payload at most; 2048 are used per frame here).
 
 use crate::array::{Array, Link, LinkRate, PathPolicy, Paths, Protocol, ProtocolKind};
+use crate::quantity::Corner;
 
 /// Preamble 8, header 14, FCS 4, inter-frame gap 12: bytes around an IP packet.
 pub const ETHERNET_OVERHEAD: f64 = 38.0;
@@ -32,6 +33,11 @@ const SATA_COMMAND: f64 = 1_048_576.0;
 /// Five frame information structures of a queued command (register, set-up, data, status twice) and the handshakes
 /// between them, as bytes of the link's time. 4 KiB commands fill a 3 Gbit/s port at 52,000 I/Os per second.
 const SATA_TURNS: f64 = 1600.0;
+/// What goes before the data of an SMB2 or SMB3 WRITE: transport header 4, SMB2 header 64, WRITE request 48
+/// (MS-SMB2 2.2.21). A READ response has 16 in place of the 48.
+const SMB_HEADER: f64 = 116.0;
+/// Largest transfer of one SMB3 call with its usual credits, bytes.
+const SMB_CALL: f64 = 1_048_576.0;
 /// ONC RPC record mark, RPC header, NFSv3 READ/WRITE header and attributes: about this per 64 KiB call.
 const NFS_HEADER: f64 = 200.0;
 
@@ -65,7 +71,7 @@ impl Frames {
 pub fn tcp_efficiency(link: &Link) -> f64 {
     let frames = Frames {
         mtu_bytes: link.mtu.value,
-        timestamps: link.timestamps,
+        timestamps: link.timestamps.unwrap_or(true),
         around_bytes: ETHERNET_OVERHEAD + if link.vlan { VLAN_TAG } else { 0.0 },
     };
     frames.payload_bytes() / frames.wire_bytes()
@@ -89,11 +95,33 @@ pub fn nfs_read_header_bytes(size_bytes: f64, call_bytes: f64) -> f64 {
 /// Infinite when there is no link that could limit.
 #[must_use]
 pub fn ceiling_mb_s(link: &Link, protocol: &Protocol, size_bytes: f64) -> f64 {
+    ceiling_at(link, protocol, size_bytes, Corner::Nominal)
+}
+
+/// The same at a corner: of a range of rates, and without TCP timestamps at the fast end where they are unknown.
+#[must_use]
+pub fn ceiling_at(link: &Link, protocol: &Protocol, size_bytes: f64, corner: Corner) -> f64 {
+    let stamped = link.timestamps.unwrap_or(corner != Corner::Fast);
+    let link = &Link { timestamps: Some(stamped), ..link.clone() };
+    let ethernet =
+        |gbit_s: f64| gbit_s * 125.0 * tcp_efficiency(link) * protocol_efficiency(protocol, size_bytes);
     match link.rate {
-        LinkRate::Unlimited => f64::INFINITY,
-        LinkRate::Ethernet(gbit_s) => {
-            gbit_s * 125.0 * tcp_efficiency(link) * protocol_efficiency(protocol, size_bytes)
-        }
+        LinkRate::Ethernet(gbit_s) => ethernet(gbit_s),
+        LinkRate::Ranged { lo, hi } => ethernet(match corner {
+            Corner::Slow => lo,
+            Corner::Nominal => f64::midpoint(lo, hi),
+            Corner::Fast => hi,
+        }),
+        port => port_mb_s(port, size_bytes),
+    }
+}
+
+/// Payload ceiling of a port of a drive, of an expander or of Fibre Channel, MB/s (10^6), for transfers of `size_bytes`.
+#[must_use]
+pub fn port_mb_s(rate: LinkRate, size_bytes: f64) -> f64 {
+    match rate {
+        // Of a network, only its frames are counted here.
+        LinkRate::Unlimited | LinkRate::Ethernet(_) | LinkRate::Ranged { .. } => f64::INFINITY,
         LinkRate::FibreChannel(generation) => fibre_channel_mb_s(generation),
         // 8b/10b, and about 1 % for frame information structures: a 6 Gbit/s port carries about 594 MB/s;
         // what drives reach (550 to 560) is on their sheets.
@@ -119,6 +147,7 @@ fn protocol_efficiency(protocol: &Protocol, size_bytes: f64) -> f64 {
             size_bytes / (size_bytes + pdu_header_bytes(size_bytes, segment, protocol.data_digest))
         }
         ProtocolKind::Nfs => size_bytes / (size_bytes + NFS_HEADER * (size_bytes / 65_536.0).ceil().max(1.0)),
+        ProtocolKind::Smb => size_bytes / (size_bytes + SMB_HEADER * (size_bytes / SMB_CALL).ceil().max(1.0)),
         ProtocolKind::Local | ProtocolKind::Sas | ProtocolKind::FibreChannel => 1.0,
     }
 }

@@ -38,6 +38,43 @@ pub enum Arrivals {
     Poisson,
 }
 
+/// How unevenly the positions of a load are used.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Skew {
+    /// Evenly, as far as the load says; the array file may say more (`tier.skew`).
+    None,
+    /// The k-th hottest place gets 1/k^theta of the hottest one's I/Os.
+    Zipf(f64),
+    /// A share 1-h of the I/Os goes to a share h of the places, and so on within these. In (0, 1).
+    Pareto(f64),
+}
+
+impl Skew {
+    /// Share of the I/Os that fall on the hottest `part` of `places`, both in \[0, 1\]:
+    /// ```text
+    ///   zipf    H(part n) / H(n),  H(k) = (k^(1 - theta) - 1) / (1 - theta) + 1,  ln k + 1 for theta = 1
+    ///   pareto  part^(ln(1 - h) / ln h)
+    /// ```
+    #[must_use]
+    pub fn on_hottest(self, part: f64, places: f64) -> f64 {
+        let part = part.clamp(0.0, 1.0);
+        match self {
+            Self::None => part,
+            Self::Zipf(theta) => {
+                let sum = |k: f64| match (1.0 - theta).abs() < 1e-6 {
+                    true => k.ln() + 1.0,
+                    false => (k.powf(1.0 - theta) - 1.0) / (1.0 - theta) + 1.0,
+                };
+                let (places, hot) = (places.max(1.0), part * places);
+                // Below one place, only a part of the hottest one's I/Os.
+                if hot < 1.0 { hot / sum(places) } else { sum(hot) / sum(places) }
+            }
+            Self::Pareto(h) if part > 0.0 => part.powf((1.0 - h).ln() / h.ln()),
+            Self::Pareto(_) => 0.0,
+        }
+    }
+}
+
 /// A part of an array's data.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Region {
@@ -84,6 +121,10 @@ pub struct Workload {
     pub reconnect_every: Option<u32>,
     /// Pacing.
     pub pace: LoadModel,
+    /// A worker flushes after so many writes, 1 = each is durable before it is answered; `None`: never.
+    pub flush_every: Option<u32>,
+    /// How unevenly positions are used.
+    pub skew: Skew,
 }
 
 impl Workload {
@@ -102,6 +143,8 @@ impl Workload {
             duration: Nanos::from_secs(120),
             reconnect_every: None,
             pace: LoadModel::Closed,
+            flush_every: None,
+            skew: Skew::None,
         }
     }
 

@@ -1,10 +1,10 @@
-//! What happened, as data.
+//! The events and results of runs, as data.
 //!
-//! An engine counts into [`OpStats`], cuts time into [`Interval`]s and reports everything as [`Event`]s; a stored run
-//! is its events. [`Latency`] holds whole distributions, from which readers compute percentiles. [`HostFacts`] and
-//! [`HostSample`] describe the machine it ran on.
+//! The engine counts into [`OpStats`], divides time into [`Interval`]s and reports everything as [`Event`]s; a stored
+//! run consists of its events. [`Latency`] holds complete distributions, from which readers compute percentiles.
+//! [`HostFacts`] and [`HostSample`] describe the machine that ran it.
 //!
-//! Architecture invariant: data only, no I/O and no clock; every `merge` is associative and free of order.
+//! Architecture invariant: data only, no I/O and no clock; every `merge` is associative and commutative.
 #![forbid(unsafe_code)]
 
 mod connection;

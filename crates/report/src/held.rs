@@ -13,7 +13,7 @@ use crate::table::{Column, Narrow, Table};
 /// What the side of the run is called in the comparison.
 pub const THIS_RUN: &str = "this run";
 
-/// A run held against a baseline.
+/// A run compared with a baseline.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Held {
     /// The label of the baseline, or the id of its run.
@@ -48,7 +48,8 @@ fn is_worse(test: &TestPair) -> bool {
 
 /// Returns the part of the text of a run: the outcome, and of each test that changed the figures; in full all tests and
 /// what differs beside them.
-pub(crate) fn text(held: &Held, options: TextOptions) -> String {
+#[must_use]
+pub fn text(held: &Held, options: TextOptions) -> String {
     let lead = escape::line(&format!("BASELINE: {}", held.says())).into_owned();
     let mut text = format!("\n{}\n", wrap(&lead, options.prose(), "  "));
     let is_full = options.detail == Detail::Full;

@@ -117,6 +117,11 @@ fn heading(header: &RunHeader, summary: &RunSummary, meta: Meta<'_>) -> String {
     text
 }
 
+/// Escaped, with no line break between a number and its percent sign.
+fn unbroken(says: &str) -> String {
+    escape(says).replace(" %", "\u{a0}%")
+}
+
 fn findings_list(findings: &[Finding]) -> String {
     let mut text = String::from("<h2 id=\"findings\">Findings</h2>\n");
     if findings.is_empty() {
@@ -138,7 +143,7 @@ fn finding_item(finding: &Finding) -> String {
         Severity::Info => ("info", "● Info"),
     };
     let mut text =
-        format!("<li class=\"{class}\"><span class=\"sev\">{mark}</span> {}", escape(&finding.says));
+        format!("<li class=\"{class}\"><span class=\"sev\">{mark}</span> {}", unbroken(&finding.says));
     if !finding.next.is_empty() {
         text.push_str(&format!("<br><strong>Next:</strong> {}", escape(&finding.next)));
     }

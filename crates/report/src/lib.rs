@@ -24,9 +24,11 @@ mod listing;
 pub mod network;
 mod number;
 mod options;
+mod painted;
 pub mod prediction;
 pub mod reading;
 pub mod repeats;
+mod rounds;
 pub mod scale;
 pub mod series;
 pub mod sizing;
@@ -36,7 +38,7 @@ pub mod table;
 pub mod text;
 
 pub use listing::{RunListing, runs_json, runs_rendered, runs_table};
-pub use number::{day_unix_ms, long as rounded_long, minute, separated};
+pub use number::{day_unix_ms, long as rounded_long, minute, separated, size};
 
 /// What the store keeps with a run beside its events.
 #[derive(Debug, Clone, Copy, Default)]

@@ -90,7 +90,7 @@ pub fn long(value: f64) -> String {
 }
 
 /// A size as people say it: `7.8 GiB`.
-pub(crate) fn size(bytes: u64) -> String {
+pub fn size(bytes: u64) -> String {
     Bytes(bytes).rounded()
 }
 

@@ -89,7 +89,7 @@ fn frame(title: &str, x: &Axis, y: &Axis, legend: (Swatch, &[String]), body: &st
         svg.push_str(&format!(
             "<line class=\"k\" x1=\"{at:.1}\" y1=\"{floor}\" x2=\"{at:.1}\" y2=\"{}\"/>{}\n",
             floor + 4.0,
-            slant.label(at, floor + 17.0, label)
+            slant.label(at, floor + 17.0, label, WIDTH - 2.0)
         ));
     }
     svg.push_str(&format!(
@@ -137,13 +137,14 @@ impl Slant {
         }
     }
 
-    fn label(self, at: f64, y: f64, name: &str) -> String {
+    /// A name around `at` that does not reach beyond `end`.
+    fn label(self, at: f64, y: f64, name: &str, end: f64) -> String {
         match self {
-            // A name at the end of the axis ends with the chart.
-            Self::Upright if at + name.chars().count() as f64 * LETTER / 2.0 > WIDTH => {
-                format!("<text class=\"e\" x=\"{WIDTH}\" y=\"{y}\">{}</text>", escape(name))
+            Self::Upright => {
+                let half = name.chars().count() as f64 * LETTER / 2.0;
+                let at = at.min(end - half);
+                format!("<text class=\"m\" x=\"{at:.1}\" y=\"{y}\">{}</text>", escape(name))
             }
-            Self::Upright => format!("<text class=\"m\" x=\"{at:.1}\" y=\"{y}\">{}</text>", escape(name)),
             Self::Slanted(_) => format!(
                 "<text class=\"e\" transform=\"translate({:.1} {:.1}) rotate(-35)\">{}</text>",
                 at + 4.0,

@@ -10,7 +10,9 @@ use crate::escape::{self, Style};
 use crate::forum::{self, Reader};
 use crate::network::LinkUse;
 use crate::number;
-use crate::table::{Format, Table};
+use crate::painted::{of_table, paint};
+use crate::rounds;
+use crate::table::Format;
 
 pub use crate::forum::step_line;
 pub use crate::layout::wrap;
@@ -33,7 +35,8 @@ pub fn table_with(
 ) -> String {
     let mut text = heading(header, summary, options.width);
     let table = || of_table(&forum::priced(&summary.steps, Reader::Person, price(header)), options);
-    match crystaldiskmark::block(&summary.steps) {
+    let block = crystaldiskmark::block(&summary.steps).or_else(|| rounds::block(header, summary, options));
+    match block {
         // The table has a row for each of many runs; the block says the same in the form that is known.
         Some(block) if options.detail == Detail::Brief => text.push_str(&block),
         Some(block) => text.push_str(&format!("{}\n{block}", table())),
@@ -79,29 +82,10 @@ fn limits_text(
     limits(header, summary).map_or_else(String::new, says)
 }
 
-/// The run against its baseline; nothing where none is set.
-#[must_use]
-pub fn held(baseline: Option<&crate::held::Held>, options: TextOptions) -> String {
-    baseline.map_or_else(String::new, |held| crate::held::text(held, options))
-}
-
 /// The table of some steps alone: also for a run that is going on.
 #[must_use]
 pub fn rows(steps: &[StepSummary], options: TextOptions) -> String {
     of_table(&forum::table(steps, Reader::Person), options)
-}
-
-fn of_table(table: &Table, options: TextOptions) -> String {
-    let table = table.text(options.width);
-    let mut text = match table.text.split_once('\n') {
-        Some((titles, rows)) => format!("{}\n{rows}", paint(titles, Style::Title, options.color)),
-        None => table.text,
-    };
-    if !table.dropped.is_empty() {
-        let says = format!("A wider terminal also shows {}.", table.dropped.join(", "));
-        text.push_str(&format!("{}\n", wrap(&says, options.width, "")));
-    }
-    text
 }
 
 /// A run in a format: the page of [`table_with`] as text, else its heading and its table.
@@ -281,12 +265,4 @@ fn notes_text(header: &RunHeader, summary: &RunSummary, options: TextOptions) ->
     }
     let lines = notes.iter().map(|note| wrap(&format!("* {note}"), options.prose(), "  "));
     format!("\n{}\n", lines.collect::<Vec<_>>().join("\n"))
-}
-
-/// Words in a style where colours are wanted; [`escape::terminal`] writes it out.
-fn paint(text: &str, style: Style, color: Color) -> String {
-    match color {
-        Color::Never => text.to_owned(),
-        Color::Ansi => style.of(text),
-    }
 }

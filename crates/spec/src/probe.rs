@@ -39,7 +39,7 @@ impl ProbePlan {
                 text.push_str(&touch(&format!("second touch {set}"), set));
             }
             text.push_str(&format!(
-                "\n[[test]]\nname = \"re-read {set}\"\nspan = \"{set}\"\noutstanding = {}\nwarmup = \"500ms\"\n\
+                "\n[[test]]\nname = \"re-read {set}\"\nwindow = \"{set}\"\noutstanding = {}\nwarmup = \"500ms\"\n\
                  run = \"{}\"\naccess = [{{ size = \"4KiB\", read = 100, random = 100 }}]\n",
                 self.outstanding, self.run
             ));
@@ -61,7 +61,7 @@ impl ProbePlan {
 /// A region read once from start to end.
 fn touch(name: &str, set: Bytes) -> String {
     format!(
-        "\n[[test]]\nname = \"{name}\"\nspan = \"{set}\"\nbytes = \"{set}\"\noutstanding = 8\n\
+        "\n[[test]]\nname = \"{name}\"\nwindow = \"{set}\"\nbytes = \"{set}\"\noutstanding = 8\n\
          access = [{{ size = \"1MiB\", read = 100 }}]\n"
     )
 }

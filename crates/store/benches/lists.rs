@@ -1,8 +1,8 @@
 //! Lists of a store with 10,000 runs: opening, listing, searching, and the rows of one target. Prints medians beside
 //! their goals, and decides nothing: `make bench` shows them on a quiet machine.
 //!
-//! `ASSAY_BENCH_EVENTS_MIB` is how much of events each run has (default 0.1, so 1 GiB in all; 1 makes a store of 10 GiB):
-//! no list may depend on it.
+//! `ASSAY_BENCH_EVENTS_MIB` is how much of events each run has (default 0.1, so 1 GiB in all; 1 makes a store of
+//! 10 GiB): no list may depend on it.
 #![expect(clippy::unwrap_used, reason = "a benchmark that fails is a failed benchmark")]
 
 #[path = "support/many.rs"]

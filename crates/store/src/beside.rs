@@ -5,7 +5,7 @@ use rusqlite::{OptionalExtension as _, params};
 use crate::error::StoreError;
 use crate::store::Store;
 
-/// What later runs of a plan on a target are held against.
+/// What later runs of a plan on a target are compared with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Baseline {
     /// Address of the target.

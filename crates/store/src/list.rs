@@ -1,7 +1,8 @@
 //! Lists of runs: what is searched for, filtered and returned a page at a time, without reading an event.
 //!
-//! A row's text for the search is kept by triggers (`schema.rs`): id, plan, label, note, host, targets, and the words of
-//! the run's digest. Its index is of trigrams, so that any part of a word of three letters is found, as people type it.
+//! A row's text for the search is kept by triggers (`schema.rs`): id, plan, label, note, host, targets, and the words
+//! of the run's digest. Its index is of trigrams, so that any part of a word of three letters is found, as people type
+//! it.
 
 use assay_record::{Outcome, RunDigest, Severity};
 use rusqlite::types::ToSqlOutput;
@@ -98,8 +99,8 @@ impl Store {
             .query_row(&count, params_from_iter(&passing.values), |row| row.get(0))
             .map_err(read)?;
         let text = format!(
-            "SELECT {COLUMNS}, id, digest.body AS digest, digest.crc32c AS checksum FROM run LEFT JOIN digest ON digest.run_id = run.id{} \
-             ORDER BY started_unix_ms DESC, id DESC LIMIT {} OFFSET {}",
+            "SELECT {COLUMNS}, id, digest.body AS digest, digest.crc32c AS checksum FROM run \
+             LEFT JOIN digest ON digest.run_id = run.id{} ORDER BY started_unix_ms DESC, id DESC LIMIT {} OFFSET {}",
             passing.clause(),
             i64::try_from(slice.limit).unwrap_or(i64::MAX),
             i64::try_from(slice.skip).unwrap_or(i64::MAX),

@@ -10,7 +10,7 @@ use thiserror::Error;
 /// Where the start of a process stands in `/proc/PID/stat`, counted from 0 after the name in parentheses (proc(5)).
 const START_FIELD: usize = 19;
 
-/// A process, told from every other one of all machines.
+/// A process, distinguished from every other one on all machines.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Process {
     /// Its number.

@@ -172,7 +172,8 @@ fn is_ours(connection: &Connection) -> rusqlite::Result<bool> {
         .map(|id| id == APPLICATION_ID)
 }
 
-fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
+/// Whether a database has no table.
+pub(crate) fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
     connection
         .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0))
         .map(|tables| tables == 0)

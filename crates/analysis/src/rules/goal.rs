@@ -87,7 +87,12 @@ fn why(case: StepCase<'_>, tolerance: Tolerance, reached: f64, limit_s: f64) -> 
 
 /// Twenty-five rounds brought no steady state.
 pub(super) fn unsteady(case: StepCase<'_>) -> Option<Fired> {
-    let Some(Goal::Steady { round }) = case.plan.stop.goal else { return None };
+    let round = match case.plan.stop.goal? {
+        Goal::Steady { round } => round,
+        // Rounds of a whole sweep are judged where they ended.
+        Goal::SteadySweep if case.step.steady.is_some() => case.plan.stop.time,
+        Goal::SteadySweep | Goal::Within(_) => return None,
+    };
     if !case.step.complete {
         return None;
     }
@@ -120,8 +125,16 @@ pub(super) fn unsteady(case: StepCase<'_>) -> Option<Fired> {
             Evidence::new("range", state.range * 100.0, "%"),
             Evidence::new("slope", state.slope * 100.0, "%"),
         ],
-        next: "Precondition the target (--precondition 2x), take longer rounds (--set steady=60s), and look for other \
-               loads on it.",
+        next: match case.plan.stop.goal {
+            Some(Goal::SteadySweep) => {
+                "Precondition the target (--precondition 2x), take longer load points (--set run=2min), and look for \
+                 other loads on it."
+            }
+            _ => {
+                "Precondition the target (--precondition 2x), take longer rounds (--set steady=60s), and look for \
+                 other loads on it."
+            }
+        },
         weight: state.range.max(state.slope),
     })
 }

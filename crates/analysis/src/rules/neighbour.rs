@@ -1,14 +1,76 @@
-//! I/O of other programs on the disks of a step, second by second, and when it began and ended.
+//! I/O of other programs on the disks of a step: how much it was, second by second, and when it began and ended.
 
 use std::collections::BTreeSet;
 
-use super::StepCase;
-use super::host::{FOREIGN_BYTES_PER_S, FOREIGN_SHARE, devices};
+use assay_record::{MemberFacts, MemberKind};
+use assay_spec::units::MIB;
+
+use super::{Fired, StepCase};
 use crate::estimate::mean;
+use crate::finding::{Evidence, Severity};
 use crate::series::Point;
 use crate::shape::{Change, HINT_REACH, levels};
 use crate::timeline::TimelineSample;
-use assay_spec::units::MIB;
+
+/// Foreign I/O counts from both this share of the tester's own and this many bytes per second.
+const FOREIGN_SHARE: f64 = 0.10;
+const FOREIGN_BYTES_PER_S: f64 = MIB as f64;
+
+/// Another program used the disks.
+pub(super) fn foreign_io(case: StepCase<'_>) -> Option<Fired> {
+    let ForeignIo { devices, moved, own, seconds, foreign } = foreign(case)?;
+    if seconds <= 0.0 || foreign <= own * FOREIGN_SHARE || foreign / seconds <= FOREIGN_BYTES_PER_S {
+        return None;
+    }
+    let rate = |bytes: f64| bytes / seconds / MIB as f64;
+    Some(Fired {
+        severity: Severity::Warning,
+        says: format!(
+            "{} moved {:.1} MiB/s while the tester moved {:.1} MiB/s: another program used it during the test{}.",
+            devices.iter().copied().collect::<Vec<_>>().join(", "),
+            rate(moved),
+            rate(own),
+            when(case)
+        ),
+        evidence: vec![
+            Evidence::new("device", rate(moved), "MiB/s"),
+            Evidence::new("tester", rate(own), "MiB/s"),
+        ],
+        next: "Find and stop the other program (iotop, pidstat -d), then run again.",
+        weight: foreign / own.max(1.0),
+    })
+}
+
+/// What the disks of a step moved, and how much of it was not the tester's.
+pub(crate) struct ForeignIo<'r> {
+    devices: BTreeSet<&'r str>,
+    moved: f64,
+    own: f64,
+    seconds: f64,
+    /// Bytes; below zero where the tester's count runs ahead.
+    foreign: f64,
+}
+
+impl ForeignIo<'_> {
+    /// Share of what the disks moved; in [0, 1].
+    pub(crate) fn share(&self) -> f64 {
+        if self.moved > 0.0 { (self.foreign / self.moved).max(0.0) } else { 0.0 }
+    }
+}
+
+/// Returns it; `None` unless all of the step is direct I/O to known devices.
+pub(crate) fn foreign(case: StepCase<'_>) -> Option<ForeignIo<'_>> {
+    let devices = devices(case)?;
+    let host = &case.step.host;
+    let (own, seconds) = (host.tester_bytes?, host.seconds);
+    let mut moved = 0.0;
+    for device in &devices {
+        moved += host.disks.iter().find(|d| d.device == *device)?.bytes as f64;
+    }
+    // The kernel counts the parts of a large I/O as they end, the tester counts it whole at its end.
+    let foreign = moved - own - in_flight_bytes(case);
+    Some(ForeignIo { devices, moved, own, seconds, foreign })
+}
 
 /// Returns the moments at which the I/O of other programs on the same disks changed its level, with the levels in
 /// MiB/s; none where the record does not say, or the levels are too small to matter.
@@ -55,7 +117,7 @@ fn moved(samples: &[TimelineSample], devices: &BTreeSet<&str>, end_s: f64) -> Op
 }
 
 /// Returns in words when others began and ended; nothing where that does not show.
-pub(super) fn when(case: StepCase<'_>) -> String {
+fn when(case: StepCase<'_>) -> String {
     let is_rise = |change: &Change| change.after > change.before;
     match changes_of_others(case).as_slice() {
         [] => String::new(),
@@ -66,4 +128,21 @@ pub(super) fn when(case: StepCase<'_>) -> String {
         }
         [first, ..] => format!(", and changed its rate at second {} and later", first.at),
     }
+}
+
+/// The devices directly under the step's members; `None` unless all of it is direct I/O to known devices.
+fn devices(case: StepCase<'_>) -> Option<BTreeSet<&str>> {
+    let device = |member: &'_ MemberFacts| -> bool { member.direct && member.kind != MemberKind::Null };
+    let mut devices = BTreeSet::new();
+    for member in case.plan.jobs.iter().flat_map(|j| case.members(j)) {
+        if !device(member) {
+            return None;
+        }
+        devices.insert(member.device.as_ref()?.name.as_str());
+    }
+    (!devices.is_empty()).then_some(devices)
+}
+
+fn in_flight_bytes(case: StepCase<'_>) -> f64 {
+    case.jobs().map(|(plan, job)| job.outstanding_asked as f64 * plan.size_max().0 as f64).sum()
 }

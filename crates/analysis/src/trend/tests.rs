@@ -63,7 +63,7 @@ fn a_planted_change_of_15_percent_in_40_runs_is_marked_at_its_run_and_no_other_i
                 others += found.iter().filter(|change| change.index.abs_diff(at) > 1).count() as u64;
             }
             println!("{scatter:?} x{factor}: {exact} exact, {near} near, {others} others of {SEEDS}");
-            // A disturbed run beside the change is not told from one after it.
+            // A disturbed run beside the change is not distinguished from one after it.
             let (exact_min, near_min, others_max) = match scatter {
                 Scatter { disturbed, .. } if disturbed > 0.0 => (75, 87, 9),
                 Scatter { memory, .. } if memory > 0.0 => (93, 96, 4),

@@ -6,7 +6,7 @@ use super::{JsonArgs, StoreArgs};
 
 const BASELINE_EXAMPLES: &str = "\
 Examples:
-  The last run is what later runs of its plan on its target are held against:
+  The last run is what later runs of its plan on its target are compared with:
     assay baseline set last
   Three repetitions, for one of the targets of their plan:
     assay baseline set before --target /dev/sdb

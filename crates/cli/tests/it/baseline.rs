@@ -1,4 +1,4 @@
-//! Later runs held against a baseline.
+//! Later runs compared with a baseline.
 
 use assay_testkit::synthetic;
 
@@ -36,7 +36,10 @@ fn a_run_is_held_against_the_baseline_of_its_plan_and_target_in_every_form() {
     let alone = story.assay(&["show", "dddd"]).ends(DONE);
     assert!(!alone.out.contains("BASELINE"), "none is set: {}", alone.out);
 
-    story.assay(&["baseline", "set", "before"]).ends(DONE).says(&["nightly on null:", "held against before"]);
+    story
+        .assay(&["baseline", "set", "before"])
+        .ends(DONE)
+        .says(&["nightly on null:", "compared with before"]);
     let listed = story.assay(&["baseline", "list", "--json"]).ends(DONE).json();
     assert_eq!((&listed[0]["label"], &listed[0]["target"]), (&"before".into(), &"null:".into()));
     let shown = story.assay(&["show", "dddd"]).ends(DONE);
@@ -53,7 +56,7 @@ fn a_run_is_held_against_the_baseline_of_its_plan_and_target_in_every_form() {
     let page = String::from_utf8(story.read("r.html")).unwrap();
     assert!(page.contains("Against the baseline"), "the report has it");
     let own = story.assay(&["show", "cccc", "--json"]).ends(DONE).json();
-    assert!(own["baseline"].is_null(), "a run of the baseline is not held against itself");
+    assert!(own["baseline"].is_null(), "a run of the baseline is not compared with itself");
 
     story.assay(&["baseline", "remove", "null:"]).ends(DONE);
     assert!(story.assay(&["show", "dddd", "--json"]).ends(DONE).json()["baseline"].is_null());

@@ -35,6 +35,7 @@ mod lost_store;
 mod metrics;
 mod outputs;
 mod probe_cache;
+mod real_tools;
 mod releases;
 mod secrets;
 mod side_by_side;

@@ -1,6 +1,6 @@
 //! What no array can be, with the reason. Runs after every field was read or overridden.
 
-use super::types::{Array, Device, Hdd, Level, LinkRate, PathPolicy, ProtocolKind, Raid};
+use super::types::{Array, Device, Hdd, Level, LinkRate, PathPolicy, ProtocolKind, Raid, Tier};
 
 /// A contradiction between fields.
 pub(super) struct Contradiction {
@@ -27,7 +27,15 @@ pub(super) fn check(array: &Array) -> Vec<Contradiction> {
         Device::Hdd(hdd) => check_hdd(hdd),
         Device::Ssd(_) => check_flash(array),
     };
-    let tables = [device, check_raid(&array.raid), check_caches(array), check_transport(array)];
+    let tables = [
+        device,
+        check_ports(array),
+        check_raid(&array.raid),
+        check_caches(array),
+        check_tier(&array.tier),
+        check_log(array),
+        check_transport(array),
+    ];
     tables.into_iter().filter_map(Result::err).collect()
 }
 
@@ -58,6 +66,52 @@ fn check_hdd(hdd: &Hdd) -> Result<(), Contradiction> {
                 hdd.inner_mb_s.value, hdd.outer_mb_s.value
             ),
         );
+    }
+    Ok(())
+}
+
+/// Refuses networks as the links of drives, and bands that their cache cannot hold.
+fn check_ports(array: &Array) -> Result<(), Contradiction> {
+    let (link, shingled) = match &array.device {
+        Device::Hdd(hdd) => (hdd.link, hdd.shingled.then_some(hdd)),
+        Device::Ssd(ssd) => (ssd.link, None),
+    };
+    for (field, rate) in [("device.link", link), ("controller.expander", array.controller.expander)] {
+        if rate.is_ethernet() || matches!(rate, LinkRate::FibreChannel(_)) {
+            let says = format!("`{}` is a network; a port of drives is SATA, SAS or PCIe", rate.name());
+            return refuse(field, says);
+        }
+    }
+    if shingled.is_some_and(|hdd| hdd.band.value > hdd.media_cache.value) {
+        return refuse(
+            "device.band",
+            "a band is larger than the media cache that it is cleaned from".to_owned(),
+        );
+    }
+    Ok(())
+}
+
+fn check_tier(tier: &Tier) -> Result<(), Contradiction> {
+    match &tier.capacity {
+        Some(_) if tier.iops_max.is_none() || tier.mb_s.is_none() => {
+            refuse("tier.capacity", "a tier needs `iops_max` and `mb_s` too: what its devices do".to_owned())
+        }
+        None if tier.iops_max.is_some() || tier.mb_s.is_some() || tier.hit_pct.is_some() => {
+            refuse("tier.capacity", "a tier holds data: give its `capacity`".to_owned())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_log(array: &Array) -> Result<(), Contradiction> {
+    let log = &array.log;
+    if log.iops_max.is_some() != log.mb_s.is_some() {
+        return refuse("log.iops_max", "`iops_max` and `mb_s` must be given together".to_owned());
+    }
+    if log.iops_max.is_some() && array.controller.battery {
+        let says =
+            "a write-back cache with a battery answers durable writes itself; leave out one of the two";
+        return refuse("log.iops_max", says.to_owned());
     }
     Ok(())
 }
@@ -213,18 +267,21 @@ fn check_caches(array: &Array) -> Result<(), Contradiction> {
 }
 
 fn check_transport(array: &Array) -> Result<(), Contradiction> {
-    let ethernet = matches!(array.link.rate, LinkRate::Ethernet(_));
+    let ethernet = array.link.rate.is_ethernet();
     let fc = matches!(array.link.rate, LinkRate::FibreChannel(_));
     let name = array.link.rate.name();
     match array.protocol.kind {
-        ProtocolKind::Iscsi | ProtocolKind::Nfs if !ethernet => {
-            return refuse("link.rate", format!("iSCSI and NFS run over Ethernet, not over `{name}`"));
+        ProtocolKind::Iscsi | ProtocolKind::Nfs | ProtocolKind::Smb if !ethernet => {
+            return refuse("link.rate", format!("iSCSI, NFS and SMB run over Ethernet, not over `{name}`"));
         }
         ProtocolKind::FibreChannel if !fc => {
             return refuse("link.rate", format!("Fibre Channel needs a link like 4GFC, not `{name}`"));
         }
         ProtocolKind::Local | ProtocolKind::Sas if ethernet || fc => {
-            return refuse("protocol.kind", format!("a link of `{name}` needs protocol iscsi, nfs or fc"));
+            return refuse(
+                "protocol.kind",
+                format!("a link of `{name}` needs protocol iscsi, nfs, smb or fc"),
+            );
         }
         _ => {}
     }

@@ -3,7 +3,8 @@
 //! Reading, writing, overriding and completing all walk this list with a visitor of their own.
 
 use super::types::{
-    Array, Controller, Device, Flash, Hdd, Initiator, Link, LinkRate, Paths, Protocol, Raid, Target,
+    Array, Controller, Device, Flash, Hdd, Initiator, Link, LinkRate, Log, Paths, Protocol, Raid, Target,
+    Tier,
 };
 use super::words::Words;
 use crate::quantity::Quantity;
@@ -63,6 +64,8 @@ pub(crate) trait Visitor {
     fn maybe(&mut self, key: &'static str, limits: Limits, slot: &mut Option<Quantity>);
     /// Yes or no.
     fn flag(&mut self, key: &'static str, slot: &mut bool);
+    /// Yes, no, or unknown where it is absent.
+    fn maybe_flag(&mut self, key: &'static str, slot: &mut Option<bool>);
     /// Free text.
     fn text(&mut self, key: &'static str, slot: &mut String);
     /// One word of a set.
@@ -87,6 +90,10 @@ pub(crate) fn walk<V: Visitor>(array: &mut Array, v: &mut V) {
     }
     walk_raid(&mut array.raid, v);
     walk_controller(&mut array.controller, v);
+    walk_tier(&mut array.tier, v);
+    walk_log(&mut array.log, v);
+    v.table("server");
+    v.maybe("ram", size(1024.0 * KIB, 64.0 * TIB), &mut array.server.ram);
     walk_target(&mut array.target, v);
     walk_protocol(&mut array.protocol, v);
     walk_transport(&mut array.link, &mut array.paths, &mut array.initiator, v);
@@ -106,6 +113,10 @@ fn walk_hdd<V: Visitor>(hdd: &mut Hdd, v: &mut V) {
     v.number("ncq_gain", real(0.0, 2.0), &mut hdd.ncq_gain);
     v.word("sorting", &mut hdd.sorting);
     v.maybe("write_cache", size(64.0 * KIB, 64.0 * GIB), &mut hdd.write_cache);
+    v.link_rate("link", &mut hdd.link);
+    v.flag("shingled", &mut hdd.shingled);
+    v.number("media_cache", size(16.0 * 1024.0 * KIB, TIB), &mut hdd.media_cache);
+    v.number("band", size(1024.0 * KIB, GIB), &mut hdd.band);
 }
 
 fn walk_flash<V: Visitor>(ssd: &mut Flash, v: &mut V) {
@@ -122,6 +133,8 @@ fn walk_flash<V: Visitor>(ssd: &mut Flash, v: &mut V) {
     v.maybe("slc_full_mb_s", DRIVE_MB_S, &mut ssd.slc_full_mb_s);
     v.maybe("steady_write_iops", IOPS, &mut ssd.steady_write_iops);
     v.word("state", &mut ssd.state);
+    v.maybe("flush_ms", real(0.0, 1000.0), &mut ssd.flush_ms);
+    v.link_rate("link", &mut ssd.link);
 }
 
 fn walk_raid<V: Visitor>(raid: &mut Raid, v: &mut V) {
@@ -134,6 +147,7 @@ fn walk_raid<V: Visitor>(raid: &mut Raid, v: &mut V) {
     v.flag("read_both_mirrors", &mut raid.read_both_mirrors);
     v.maybe("failed", whole(1.0, 3.0), &mut raid.failed);
     v.maybe("rebuild_pct", real(1.0, 95.0), &mut raid.rebuild_pct);
+    v.maybe("member_queue", whole(1.0, 4096.0), &mut raid.member_queue);
 }
 
 fn walk_controller<V: Visitor>(c: &mut Controller, v: &mut V) {
@@ -144,10 +158,32 @@ fn walk_controller<V: Visitor>(c: &mut Controller, v: &mut V) {
     v.maybe("read_mb_s", MB_S, &mut c.read_mb_s);
     v.maybe("write_mb_s", MB_S, &mut c.write_mb_s);
     v.maybe("iops_max", IOPS, &mut c.iops_max);
+    v.link_rate("expander", &mut c.expander);
+}
+
+fn walk_tier<V: Visitor>(tier: &mut Tier, v: &mut V) {
+    v.table("tier");
+    v.maybe("capacity", size(1024.0 * KIB, 1024.0 * TIB), &mut tier.capacity);
+    v.word("holds", &mut tier.holds);
+    v.maybe("hit_pct", real(0.0, 100.0), &mut tier.hit_pct);
+    v.number("skew", real(0.0, 5.0), &mut tier.skew);
+    v.flag("warm", &mut tier.warm);
+    v.number("latency_us", real(1.0, 1e5), &mut tier.latency_us);
+    v.maybe("iops_max", IOPS, &mut tier.iops_max);
+    v.maybe("mb_s", MB_S, &mut tier.mb_s);
+}
+
+fn walk_log<V: Visitor>(log: &mut Log, v: &mut V) {
+    v.table("log");
+    v.maybe("iops_max", IOPS, &mut log.iops_max);
+    v.maybe("mb_s", MB_S, &mut log.mb_s);
+    v.number("latency_us", real(1.0, 1e5), &mut log.latency_us);
+    v.number("capacity", size(1024.0 * KIB, 64.0 * TIB), &mut log.capacity);
 }
 
 fn walk_target<V: Visitor>(t: &mut Target, v: &mut V) {
     v.table("target");
+    v.word("software", &mut t.software);
     v.number("cores", whole(1.0, 1024.0), &mut t.cores);
     v.maybe("read_op_us", real(0.0, 1e6), &mut t.read_op_us);
     v.maybe("read_kib_us", real(0.0, 1e5), &mut t.read_kib_us);
@@ -176,7 +212,7 @@ fn walk_transport<V: Visitor>(link: &mut Link, paths: &mut Paths, host: &mut Ini
     v.table("link");
     v.link_rate("rate", &mut link.rate);
     v.number("mtu", whole(576.0, 9216.0), &mut link.mtu);
-    v.flag("timestamps", &mut link.timestamps);
+    v.maybe_flag("timestamps", &mut link.timestamps);
     v.flag("vlan", &mut link.vlan);
     v.table("paths");
     v.number("count", whole(1.0, 64.0), &mut paths.count);
@@ -187,4 +223,8 @@ fn walk_transport<V: Visitor>(link: &mut Link, paths: &mut Paths, host: &mut Ini
     v.maybe("queue_depth", whole(1.0, 65_536.0), &mut host.queue_depth);
     v.maybe("split", size(512.0, 1024.0 * 1024.0 * KIB), &mut host.split);
     v.number("op_us", real(0.0, 1e6), &mut host.op_us);
+    v.number("clients", whole(1.0, 1024.0), &mut host.clients);
+    v.link_rate("link", &mut host.link);
+    v.word("submission", &mut host.submission);
+    v.maybe("ram", size(1024.0 * KIB, 64.0 * TIB), &mut host.ram);
 }

@@ -69,6 +69,10 @@ impl Visitor for List {
         self.push(key, "true or false".to_owned());
     }
 
+    fn maybe_flag(&mut self, key: &'static str, _: &mut Option<bool>) {
+        self.push(key, "true or false".to_owned());
+    }
+
     fn text(&mut self, key: &'static str, _: &mut String) {
         self.push(key, "text".to_owned());
     }
@@ -78,7 +82,7 @@ impl Visitor for List {
     }
 
     fn link_rate(&mut self, key: &'static str, _: &mut LinkRate) {
-        self.one_of(key, LinkRate::NAMES.iter().map(|(name, _)| *name));
+        self.one_of(key, LinkRate::NAMES.iter().map(|(name, _)| *name).chain(["0.9..1.0Gbit/s"]));
     }
 
     fn device_kind(&mut self, key: &'static str, _: &mut Device) {

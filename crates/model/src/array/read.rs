@@ -292,6 +292,11 @@ impl Visitor for Reader<'_> {
         *slot = self.note(value.boolean()).unwrap_or(*slot);
     }
 
+    fn maybe_flag(&mut self, key: &'static str, slot: &mut Option<bool>) {
+        let Some(value) = self.take(key) else { return };
+        *slot = self.note(value.boolean()).or(*slot);
+    }
+
     fn text(&mut self, key: &'static str, slot: &mut String) {
         let Some(value) = self.take(key) else { return };
         if let Some(text) = self.note(value.string()) {
@@ -315,7 +320,18 @@ impl Visitor for Reader<'_> {
 
     fn link_rate(&mut self, key: &'static str, slot: &mut LinkRate) {
         let Some(value) = self.take(key) else { return };
-        *slot = self.note(value.word(LinkRate::NAMES)).unwrap_or(*slot);
+        let read = value.scalar().and_then(|text| match LinkRate::named(&text) {
+            Some(rate) => Ok(rate),
+            None if text.contains("bit") => Err(value.complain(format!(
+                "`{text}` is not a rate; write it like \"0.9..1.0 Gbit/s\" or \"300 Mbit/s\", from 1 Mbit/s to 1000 \
+                 Gbit/s, the lower end first"
+            ))),
+            None => {
+                let known: Vec<&str> = LinkRate::NAMES.iter().map(|(name, _)| *name).collect();
+                Err(value.complain(format!("`{text}` is not known{}", suggest(&text, &known))))
+            }
+        });
+        *slot = self.note(read).unwrap_or(*slot);
     }
 
     fn device_kind(&mut self, key: &'static str, slot: &mut Device) {

@@ -178,6 +178,18 @@ impl Visitor for Setter<'_> {
         }
     }
 
+    fn maybe_flag(&mut self, key: &'static str, slot: &mut Option<bool>) {
+        if self.value == "none" && self.wanted(key) {
+            (*slot, self.outcome) = (None, Outcome::Set);
+            return;
+        }
+        let mut given = slot.unwrap_or_default();
+        self.flag(key, &mut given);
+        if matches!(self.outcome, Outcome::Set) && self.known.last().is_some_and(|last| last == self.field) {
+            *slot = Some(given);
+        }
+    }
+
     fn text(&mut self, key: &'static str, slot: &mut String) {
         if self.wanted(key) {
             self.value.clone_into(slot);

@@ -17,6 +17,12 @@ pub struct Array {
     pub raid: Raid,
     /// The controller between RAID and target: caps and caches.
     pub controller: Controller,
+    /// A tier of faster devices in front of the members.
+    pub tier: Tier,
+    /// A separate log device for writes that must be durable.
+    pub log: Log,
+    /// The machine that the target runs on.
+    pub server: Server,
     /// What the target's software costs per I/O.
     pub target: Target,
     /// How commands reach it.
@@ -27,6 +33,20 @@ pub struct Array {
     pub paths: Paths,
     /// The host side.
     pub initiator: Initiator,
+}
+
+impl Array {
+    /// Returns the array as its own end of the network sees it: no links, no protocol, no initiator.
+    #[must_use]
+    pub fn without_network(&self) -> Self {
+        Self {
+            protocol: Protocol::default(),
+            link: Link::default(),
+            paths: Paths::default(),
+            initiator: Initiator::default(),
+            ..self.clone()
+        }
+    }
 }
 
 /// A member of the array.
@@ -73,6 +93,14 @@ pub struct Hdd {
     pub sorting: Sorting,
     /// Write cache of the disk itself, bytes; absent = there is none, or it is off.
     pub write_cache: Option<Quantity>,
+    /// Link of each disk.
+    pub link: LinkRate,
+    /// Whether tracks overlap, so that a band is written as a whole.
+    pub shingled: bool,
+    /// What a shingled disk takes of random writes before it cleans bands for each, bytes.
+    pub media_cache: Quantity,
+    /// Band of a shingled disk, bytes.
+    pub band: Quantity,
 }
 
 /// What a disk orders its queue by.
@@ -102,6 +130,10 @@ impl Default for Hdd {
             ncq_gain: Quantity::assumed(1.0),
             sorting: Sorting::Unknown,
             write_cache: None,
+            link: LinkRate::Unlimited,
+            shingled: false,
+            media_cache: Quantity { lo: 10e9, hi: 40e9, ..Quantity::assumed(20e9) },
+            band: Quantity { lo: 16_777_216.0, hi: 268_435_456.0, ..Quantity::assumed(37_748_736.0) },
         }
     }
 }
@@ -135,6 +167,10 @@ pub struct Flash {
     pub steady_write_iops: Option<Quantity>,
     /// Whether the drive was preconditioned.
     pub state: FlashState,
+    /// Time of a flush, ms: 0 = none, as the drive's cache survives a power cut; absent = unknown.
+    pub flush_ms: Option<Quantity>,
+    /// Link of each drive.
+    pub link: LinkRate,
 }
 
 impl Default for Flash {
@@ -153,6 +189,8 @@ impl Default for Flash {
             slc_full_mb_s: None,
             steady_write_iops: None,
             state: FlashState::Fresh,
+            flush_ms: None,
+            link: LinkRate::Unlimited,
         }
     }
 }
@@ -205,6 +243,8 @@ pub struct Raid {
     pub failed: Option<Quantity>,
     /// Time of the members that are left there which a rebuild takes, %; absent = there is none.
     pub rebuild_pct: Option<Quantity>,
+    /// I/Os that the software keeps in flight on a member; absent = no limit, but for ZFS 10.
+    pub member_queue: Option<Quantity>,
 }
 
 impl Default for Raid {
@@ -218,6 +258,7 @@ impl Default for Raid {
             read_both_mirrors: false,
             failed: None,
             rebuild_pct: None,
+            member_queue: None,
         }
     }
 }
@@ -237,11 +278,107 @@ pub struct Controller {
     pub write_mb_s: Option<Quantity>,
     /// I/Os per second the controller can handle.
     pub iops_max: Option<Quantity>,
+    /// The port between the controller and the members, if they share one.
+    pub expander: LinkRate,
+}
+
+/// A tier of faster devices. What it holds costs the members nothing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tier {
+    /// Data that it holds, bytes; absent = there is no tier.
+    pub capacity: Option<Quantity>,
+    /// What it answers.
+    pub holds: TierHolds,
+    /// Share of the I/Os that it answers when it is warm, %; absent = by its capacity and the skew.
+    pub hit_pct: Option<Quantity>,
+    /// How unevenly the data are used: theta of a zipf distribution, 0 = evenly.
+    pub skew: Quantity,
+    /// Whether it holds the hottest data when a run starts.
+    pub warm: bool,
+    /// Latency of a 4 KiB I/O alone, us.
+    pub latency_us: Quantity,
+    /// I/Os per second of the tier.
+    pub iops_max: Option<Quantity>,
+    /// Throughput of the tier, MB/s (10^6).
+    pub mb_s: Option<Quantity>,
+}
+
+impl Default for Tier {
+    fn default() -> Self {
+        Self {
+            capacity: None,
+            holds: TierHolds::Reads,
+            hit_pct: None,
+            skew: Quantity::assumed(0.0),
+            warm: true,
+            latency_us: Quantity { lo: 60.0, hi: 200.0, ..Quantity::assumed(100.0) },
+            iops_max: None,
+            mb_s: None,
+        }
+    }
+}
+
+/// What a tier answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TierHolds {
+    /// Reads only: writes go to the members (L2ARC, bcache write-through).
+    Reads,
+    /// Reads and writes of the data it holds (tiering, bcache write-back).
+    All,
+}
+
+/// A log device for durable writes (SLOG, journal). The data go to the members later.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Log {
+    /// I/Os per second; absent = there is no log device.
+    pub iops_max: Option<Quantity>,
+    /// Throughput, MB/s (10^6).
+    pub mb_s: Option<Quantity>,
+    /// Latency of a durable 4 KiB write alone, us.
+    pub latency_us: Quantity,
+    /// Writes that wait in memory for the members, bytes.
+    pub capacity: Quantity,
+}
+
+impl Default for Log {
+    fn default() -> Self {
+        Self {
+            iops_max: None,
+            mb_s: None,
+            latency_us: Quantity { lo: 15.0, hi: 100.0, ..Quantity::assumed(40.0) },
+            capacity: Quantity { lo: 1e9, ..Quantity::assumed(4_294_967_296.0) },
+        }
+    }
+}
+
+/// The machine that the target runs on.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Server {
+    /// Memory that may hold data that were read, bytes. It widens bounds; a cache that is known to be used is
+    /// `controller.read_cache`.
+    pub ram: Option<Quantity>,
+}
+
+/// Software between the host and the members, by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SoftwareName {
+    /// Not said.
+    Unknown,
+    /// There is none, or it costs nothing.
+    None,
+    /// The device mapper: LVM, dm-linear, dm-crypt without its cipher.
+    Lvm,
+    /// Linux md RAID.
+    Md,
+    /// ZFS.
+    Zfs,
 }
 
 /// What the target's software costs: T = a + b*size per I/O, and what it serialises.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Target {
+    /// Software by its name: class values of the costs below, where none of them is given.
+    pub software: SoftwareName,
     /// CPUs (or threads) that pay the cost at once.
     pub cores: Quantity,
     /// a of a read, us per I/O.
@@ -264,6 +401,7 @@ pub struct Target {
 impl Default for Target {
     fn default() -> Self {
         Self {
+            software: SoftwareName::Unknown,
             cores: Quantity::assumed(1.0),
             read_op_us: None,
             read_kib_us: None,
@@ -285,6 +423,7 @@ pub enum ProtocolKind {
     FibreChannel,
     Iscsi,
     Nfs,
+    Smb,
 }
 
 /// Protocol and its negotiated parameters. The iSCSI defaults are those of RFC 7143.
@@ -328,12 +467,20 @@ impl Default for Protocol {
 }
 
 /// Kind and rate of a link, as it is sold.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum LinkRate {
     /// No link that could limit: the controller and devices say everything.
+    #[default]
     Unlimited,
     /// Ethernet of this many Gbit/s.
     Ethernet(f64),
+    /// A network of which only a range is known, Gbit/s of Ethernet frames: wireless, a shaped or a shared link.
+    Ranged {
+        /// Lowest.
+        lo: f64,
+        /// Highest.
+        hi: f64,
+    },
     /// Fibre Channel of this generation (1, 2, 4, 8, 16, 32).
     FibreChannel(u32),
     /// SATA of this many Gbit/s (1.5, 3, 6).
@@ -361,15 +508,15 @@ pub struct Link {
     pub rate: LinkRate,
     /// Ethernet MTU, bytes.
     pub mtu: Quantity,
-    /// TCP timestamps (12 bytes of every segment).
-    pub timestamps: bool,
+    /// TCP timestamps (12 bytes of every segment); `None`: unknown. Linux sends them, Windows does not.
+    pub timestamps: Option<bool>,
     /// VLAN tag (4 bytes of every frame).
     pub vlan: bool,
 }
 
 impl Default for Link {
     fn default() -> Self {
-        Self { rate: LinkRate::Unlimited, mtu: Quantity::assumed(1500.0), timestamps: true, vlan: false }
+        Self { rate: LinkRate::Unlimited, mtu: Quantity::assumed(1500.0), timestamps: None, vlan: false }
     }
 }
 
@@ -417,11 +564,36 @@ pub struct Initiator {
     pub split: Option<Quantity>,
     /// Host CPU per I/O of one worker, us: a worker issues no faster than this.
     pub op_us: Quantity,
+    /// Hosts that issue the load, each with all of its I/Os in flight.
+    pub clients: Quantity,
+    /// Link of each host.
+    pub link: LinkRate,
+    /// Whether a worker waits for each I/O that it submits.
+    pub submission: Submission,
+    /// Memory of each host that may hold data that were read, bytes. It widens bounds.
+    pub ram: Option<Quantity>,
+}
+
+/// How a worker submits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Submission {
+    /// As many I/Os as the load keeps in flight.
+    Asynchronous,
+    /// One at a time, whatever the load asks for: a file system that submits in the caller's thread.
+    Synchronous,
 }
 
 impl Default for Initiator {
     fn default() -> Self {
-        Self { queue_depth: None, split: None, op_us: Quantity::assumed(0.0) }
+        Self {
+            queue_depth: None,
+            split: None,
+            op_us: Quantity::assumed(0.0),
+            clients: Quantity::assumed(1.0),
+            link: LinkRate::Unlimited,
+            submission: Submission::Asynchronous,
+            ram: None,
+        }
     }
 }
 

@@ -4,42 +4,29 @@ use assay_spec::PlanError;
 
 /// Last part of a key, or the name of a table, and what to say of it.
 const KEYS: &[(&[&str], &str)] = &[
-    (
-        &["shingled", "smr", "recording", "zones"],
-        "shingled disks are not modelled: their random writes depend on a cache zone that no sheet states; reads are \
-         those of the same disk without this key",
-    ),
+    (&["smr", "recording", "zones"], "a shingled disk is written `shingled = true` in `[device]`"),
     (
         &["slog", "log_device", "zil", "journal"],
-        "a separate log device is not modelled; for synchronous writes that it answers, describe it as \
-         `controller.write_back` with `battery = true`",
+        "a separate log device is the table `[log]`, with `iops_max`, `mb_s` and `latency_us`",
     ),
     (
-        &["tier", "tiers", "ssd_cache", "l2arc", "flash_cache", "bcache"],
-        "a tier of faster devices is not modelled; describe the part that holds the active data as an array of its \
-         own, or the cache in memory as `controller.read_cache`",
+        &["tiers", "ssd_cache", "l2arc", "flash_cache", "bcache"],
+        "faster devices in front of the members are the table `[tier]`, with `capacity`, `iops_max` and `mb_s`",
     ),
     (
-        &["ram", "arc", "page_cache", "memory", "server"],
-        "the server's memory is described as `controller.read_cache` (and `controller.write_back`)",
+        &["arc", "page_cache", "memory"],
+        "the server's memory is `ram` in `[server]`, which widens bounds; memory that is known to serve reads is \
+         `controller.read_cache`",
     ),
+    (&["client_ram", "client_cache"], "the memory of a client is `initiator.ram`, or --client-ram"),
     (
-        &["client_ram", "client_cache"],
-        "a cache of the client is not modelled: measure past it, as assay run does",
+        &["filesystem", "file_system", "fs"],
+        "software in front of the members is `software` in `[target]`: zfs, md, lvm or none",
     ),
+    (&["initiators", "hosts"], "several hosts that issue the load are `clients` in `[initiator]`"),
     (
-        &["software", "filesystem", "file_system", "fs"],
-        "the cost of software by its name (zfs, md, lvm) is not modelled; assay calibrate measures it and writes \
-         `target.read_op_us` and the other costs",
-    ),
-    (
-        &["clients", "initiators", "hosts"],
-        "several clients are jobs of a plan, and assay predict simulates them side by side",
-    ),
-    (
-        &["expander", "expanders", "backplane", "device_link"],
-        "links of single drives and expanders are not modelled; limit the drive (`device.read_mb_s`, \
-         `device.outer_mb_s`) or all of them (`controller.read_mb_s`)",
+        &["expanders", "backplane", "device_link"],
+        "the link of each drive is `device.link`, the port that drives share `controller.expander`",
     ),
     (&["spares", "spare", "hot_spares"], "spares carry no load: leave them out of `disks`"),
 ];
@@ -58,9 +45,6 @@ pub(super) fn explained(error: PlanError) -> PlanError {
 /// What to say of a word that stands for something the model does not have.
 pub(super) fn word(text: &str) -> Option<&'static str> {
     match text.trim().to_ascii_lowercase().as_str() {
-        "smb" | "cifs" | "samba" => Some(
-            "SMB is not modelled; `nfs` gives the bound of the same disks and link, without the cost of the server",
-        ),
         "nvmeof" | "nvme-of" | "nvme/tcp" | "nvme-tcp" => {
             Some("NVMe over Fabrics is not modelled; `iscsi` gives a bound for the same link")
         }

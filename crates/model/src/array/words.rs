@@ -1,6 +1,10 @@
 //! Closed sets of words: how array files call what is one of a few.
 
-use super::types::{FlashState, Level, LinkRate, PathPolicy, ProtocolKind, Sorting};
+use std::borrow::Cow;
+
+use super::types::{
+    FlashState, Level, LinkRate, PathPolicy, ProtocolKind, SoftwareName, Sorting, Submission, TierHolds,
+};
 
 /// A closed set of words.
 pub(crate) trait Words: Sized + Copy + PartialEq + 'static {
@@ -81,7 +85,56 @@ impl Words for ProtocolKind {
             ("fc", Self::FibreChannel),
             ("iscsi", Self::Iscsi),
             ("nfs", Self::Nfs),
+            ("smb", Self::Smb),
         ]
+    }
+
+    fn usual(text: &str) -> String {
+        match text.trim().to_ascii_lowercase().as_str() {
+            "cifs" | "samba" | "smb3" | "smb2" => "smb".to_owned(),
+            word => word.to_owned(),
+        }
+    }
+}
+
+impl Words for SoftwareName {
+    fn words() -> &'static [(&'static str, Self)] {
+        &[
+            ("unknown", Self::Unknown),
+            ("none", Self::None),
+            ("lvm", Self::Lvm),
+            ("md", Self::Md),
+            ("zfs", Self::Zfs),
+        ]
+    }
+
+    fn usual(text: &str) -> String {
+        match text.trim().to_ascii_lowercase().as_str() {
+            "mdadm" | "md-raid" | "mdraid" => "md".to_owned(),
+            "dm" | "device-mapper" | "lvm2" => "lvm".to_owned(),
+            "openzfs" => "zfs".to_owned(),
+            word => word.to_owned(),
+        }
+    }
+}
+
+impl Words for TierHolds {
+    fn words() -> &'static [(&'static str, Self)] {
+        &[("reads", Self::Reads), ("all", Self::All)]
+    }
+}
+
+impl Words for Submission {
+    fn words() -> &'static [(&'static str, Self)] {
+        &[("asynchronous", Self::Asynchronous), ("synchronous", Self::Synchronous)]
+    }
+
+    fn usual(text: &str) -> String {
+        match text.trim().to_ascii_lowercase().as_str() {
+            "sync" => "synchronous".to_owned(),
+            "async" => "asynchronous".to_owned(),
+            word => word.to_owned(),
+        }
     }
 }
 
@@ -134,16 +187,40 @@ impl LinkRate {
         ("PCIe5x4", LinkRate::Pcie { generation: 5, lanes: 4 }),
     ];
 
-    /// The name it is sold under.
+    /// The name it is sold under, or its range: `0.9..1Gbit/s`.
     #[must_use]
-    pub fn name(self) -> &'static str {
-        Self::NAMES.iter().find(|(_, rate)| *rate == self).map_or("none", |(name, _)| name)
+    pub fn name(self) -> Cow<'static, str> {
+        match self {
+            Self::Ranged { lo, hi } if lo < hi => Cow::Owned(format!("{lo}..{hi}Gbit/s")),
+            Self::Ranged { hi, .. } => Cow::Owned(format!("{hi}Gbit/s")),
+            _ => Cow::Borrowed(
+                Self::NAMES.iter().find(|(_, rate)| *rate == self).map_or("none", |(name, _)| name),
+            ),
+        }
     }
 
-    /// The rate of that name, in any case.
+    /// The rate of that name, in any case, or that range: `10GbE`, `0.9..1.0 Gbit/s`, `300 Mbit/s`.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        Self::NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name.trim())).map(|(_, rate)| *rate)
+        let known = Self::NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name.trim()));
+        known.map(|(_, rate)| *rate).or_else(|| Self::ranged(name))
+    }
+
+    fn ranged(text: &str) -> Option<Self> {
+        let text = text.trim().to_ascii_lowercase().replace(' ', "");
+        let (numbers, scale) = match text.strip_suffix("gbit/s") {
+            Some(numbers) => (numbers, 1.0),
+            None => (text.strip_suffix("mbit/s")?, 1e-3),
+        };
+        let (lo, hi) = numbers.split_once("..").unwrap_or((numbers, numbers));
+        let (lo, hi) = (lo.parse::<f64>().ok()? * scale, hi.parse::<f64>().ok()? * scale);
+        (0.001 <= lo && lo <= hi && hi <= 1000.0).then_some(Self::Ranged { lo, hi })
+    }
+
+    /// Whether it carries Ethernet frames.
+    #[must_use]
+    pub fn is_ethernet(self) -> bool {
+        matches!(self, Self::Ethernet(_) | Self::Ranged { .. })
     }
 }
 

@@ -74,6 +74,12 @@ impl Visitor for Writer {
         self.line(key, if *slot { "true" } else { "false" });
     }
 
+    fn maybe_flag(&mut self, key: &'static str, slot: &mut Option<bool>) {
+        if let Some(mut given) = *slot {
+            self.flag(key, &mut given);
+        }
+    }
+
     fn text(&mut self, key: &'static str, slot: &mut String) {
         self.line(key, &quoted(slot));
     }
@@ -83,7 +89,7 @@ impl Visitor for Writer {
     }
 
     fn link_rate(&mut self, key: &'static str, slot: &mut LinkRate) {
-        self.line(key, &quoted(slot.name()));
+        self.line(key, &quoted(&slot.name()));
     }
 
     fn device_kind(&mut self, key: &'static str, slot: &mut Device) {

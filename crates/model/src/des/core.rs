@@ -18,6 +18,7 @@ use std::collections::VecDeque;
 
 use super::disks::{Destage, Disks, NO_SLOT, Visit};
 use super::heap::{EventHeap, INDEX_LIMIT, Key};
+use crate::front::Front;
 use crate::num::{index, small, whole};
 use crate::raid::{Kind, Phase, Shape};
 use crate::resolved::{IoCost, Media, ResolvedArray};
@@ -76,6 +77,8 @@ struct Cost {
     hit: u64,
     buffered: bool,
     ios_per_turn: u64,
+    front: Front,
+    front_ns: u64,
 }
 
 /// What [`Core::step`] came to.
@@ -119,6 +122,8 @@ pub(crate) struct Core {
     host_free_ns: u64,
     cpu_free_ns: Vec<u64>,
     controller_free_ns: u64,
+    /// Of the tier and of the log.
+    front_free_ns: [u64; 2],
     serial_free_ns: u64,
     stream_free_ns: u64,
     /// Per path: when each direction is free, \[read, write\].
@@ -156,7 +161,9 @@ impl Core {
         let members = resolved.shape.alive() as usize;
         let bounded = |n: f64| if n.is_finite() { index(whole(n)) } else { usize::MAX };
         let (mut disks, mut flash) = match &resolved.media {
-            Media::Disk(disk, table) => (Some(Disks::new(disk, table, members, outstanding)), None),
+            Media::Disk(disk, table) => {
+                (Some(Disks::new(disk, table, members, outstanding, resolved.shingled)), None)
+            }
             Media::Flash(flash) => (None, Some(FlashMembers::new(*flash, members))),
         };
         let rebuilt = resolved.shape.survivors() as usize;
@@ -184,6 +191,7 @@ impl Core {
             host_free_ns: 0,
             cpu_free_ns: vec![0; bounded(resolved.cores).max(1)],
             controller_free_ns: 0,
+            front_free_ns: [0; 2],
             serial_free_ns: 0,
             stream_free_ns: 0,
             wire_free_ns: vec![[0; 2]; bounded(resolved.paths).max(1)],
@@ -218,6 +226,8 @@ impl Core {
             hit: whole(io_cost.hit * (1_u64 << 32) as f64),
             buffered: io_cost.buffered,
             ios_per_turn: whole(io_cost.ios_per_turn).max(1),
+            front: io_cost.front,
+            front_ns: whole(io_cost.front_ns),
         });
         small(self.costs.len() as u64 - 1)
     }
@@ -227,17 +237,20 @@ impl Core {
         if let Some(flash) = &mut self.flash {
             flash.slc_left.fill(0);
         }
+        if let Some(disks) = &mut self.disks {
+            disks.fill_media();
+        }
         let cost = self.costs[io_cost as usize];
         if !cost.buffered {
             return;
         }
         while self.dirty_bytes + cost.bytes <= self.write_back_bytes {
             self.dirty_bytes += cost.bytes;
-            if cost.phases[0].visits == 0 {
+            if self.flash.is_some() {
+                self.flash_backlog.push_back(io_cost);
+            } else if cost.phases[0].visits == 0 {
                 let done = self.stream(&cost, self.now_ns);
                 self.heap.push(Key::new(done, DRAINED, io_cost as usize));
-            } else if self.flash.is_some() {
-                self.flash_backlog.push_back(io_cost);
             } else {
                 self.destage(&cost);
             }
@@ -378,6 +391,14 @@ impl Core {
         if cost.hit > 0 && self.rng.next() >> 32 < cost.hit {
             return self.at(t, STORED, slot);
         }
+        if cost.front != Front::None {
+            let free = &mut self.front_free_ns[usize::from(cost.front == Front::Log)];
+            *free = (*free).max(t) + cost.front_ns;
+            t = *free;
+            if cost.front == Front::Tier {
+                return self.at(t, STORED, slot);
+            }
+        }
         if cost.serial_ns > 0 {
             self.serial_free_ns = self.serial_free_ns.max(t) + cost.serial_ns;
             return self.at(self.serial_free_ns, STORED, slot);
@@ -417,12 +438,12 @@ impl Core {
         self.dirty_bytes += cost.bytes;
         self.press();
         self.at(t, STORED, slot);
-        if cost.phases[0].visits == 0 {
-            let done = self.stream(&cost, t);
-            self.heap.push(Key::new(done, DRAINED, io_cost as usize));
-        } else if self.flash.is_some() {
+        if self.flash.is_some() {
             self.flash_backlog.push_back(io_cost);
             self.destage_flash();
+        } else if cost.phases[0].visits == 0 {
+            let done = self.stream(&cost, t);
+            self.heap.push(Key::new(done, DRAINED, io_cost as usize));
         } else {
             self.destage(&cost);
         }
@@ -442,6 +463,9 @@ impl Core {
             let Some(io_cost) = self.flash_backlog.pop_front() else { return };
             flash.destaging += 1;
             let mut done = self.now_ns;
+            if self.costs[io_cost as usize].phases[0].visits == 0 {
+                done = flash.stream(&self.costs[io_cost as usize], self.now_ns);
+            }
             // Both phases are charged from now: work for the drives, but no I/O waits for their order.
             for phase in self.costs[io_cost as usize].phases.iter().filter(|p| p.visits > 0) {
                 let among = self.costs[io_cost as usize].among;
@@ -463,7 +487,8 @@ impl Core {
             let freed =
                 cost.bytes / u64::from(visits) + u64::from(u64::from(i) < cost.bytes % u64::from(visits));
             let phase = if i < cost.phases[0].visits { &cost.phases[0] } else { &cost.phases[1] };
-            let destage = Destage { freed_bytes: small(freed), transfer_ns: disks.transfer_ns(phase) };
+            let transfer_ns = disks.transfer_ns(phase);
+            let destage = Destage { freed_bytes: small(freed), transfer_ns, kind: phase.kind };
             if let Some(done) = disks.destage(member, destage, self.now_ns, &mut self.rng) {
                 self.heap.push(Key::new(done, MEMBER_DONE, member));
             }
@@ -492,12 +517,11 @@ impl Core {
         }
         let Some(disks) = &mut self.disks else { return };
         self.slots[slot as usize].pending = phase.visits;
-        let transfer_ns = disks.transfer_ns(&phase);
+        let visit = disks.visit_for(slot, &phase);
         let (first, count) = cost.among;
         let start = if count == 1 { 0 } else { self.rng.below(count) };
         for i in 0..u64::from(phase.visits) {
             let member = index(first + (start + i) % count);
-            let visit = Visit { slot, transfer_ns, kind: phase.kind };
             if let Some(done) = disks.visit(member, visit, self.now_ns, &mut self.rng) {
                 self.heap.push(Key::new(done, MEMBER_DONE, member));
             }

@@ -7,8 +7,9 @@
 
 use crate::disk::{DRAWS, Disk, ServiceTable};
 use crate::num::{index, small, whole};
-use crate::raid::{Kind, Phase};
+use crate::raid::{Kind, Phase, Place};
 use crate::rng::Rng;
+use crate::shingled::Shingled;
 
 /// A slot that nothing is in.
 pub(super) const NO_SLOT: u32 = u32::MAX;
@@ -20,9 +21,19 @@ pub(super) struct Visit {
     pub slot: u32,
     /// Transfer time, ns; for destaging the bytes of cache it frees.
     pub transfer_ns: u32,
-    /// Reading or writing.
-    pub kind: Kind,
+    /// Queue that it is sorted in at least.
+    pub together: u16,
+    /// Which positioning time it takes: [`READ`] and so on.
+    pub table: u8,
+    /// Whether a shingled disk cleans bands for it.
+    pub cleans: bool,
 }
+
+/// Positioning times: of a read or a write past the cache, a write, a destage, a write behind the last one.
+const READ: u8 = 0;
+const WRITE: u8 = 1;
+const DESTAGE: u8 = 2;
+const BEHIND: u8 = 3;
 
 /// A write that waits in the write-back cache for its disk.
 #[derive(Debug, Clone, Copy)]
@@ -31,6 +42,8 @@ pub(super) struct Destage {
     pub freed_bytes: u32,
     /// Transfer time, ns.
     pub transfer_ns: u32,
+    /// Reading what a parity write needs, or writing.
+    pub kind: Kind,
 }
 
 /// One destage in this many services goes first even when foreground work waits, so that a full cache drains.
@@ -45,14 +58,17 @@ struct DiskQueue {
     slowed: f64,
     /// Foreground services since the last destage.
     passed: u32,
+    /// What the media cache of a shingled disk still takes, bytes.
+    media_left: u64,
 }
 
 /// All disks of an array.
 #[derive(Debug, Clone)]
 pub(super) struct Disks {
     members: Vec<DiskQueue>,
-    /// Mean positioning time of a read, a write and a destage by queue length, ns.
-    mean_ns: [Vec<f32>; 3],
+    /// Mean positioning times by queue length, ns: [`READ`] and so on.
+    mean_ns: [Vec<f32>; 4],
+    shingled: Option<Shingled>,
     draws: Vec<f32>,
     window: usize,
     ns_per_byte: f64,
@@ -70,13 +86,20 @@ fn by_depth(mean_ns: &dyn Fn(f64) -> f64) -> Vec<f32> {
 }
 
 impl Disks {
-    pub(super) fn new(disk: &Disk, table: &ServiceTable, members: usize, outstanding: usize) -> Self {
+    pub(super) fn new(
+        disk: &Disk,
+        table: &ServiceTable,
+        members: usize,
+        outstanding: usize,
+        shingled: Option<Shingled>,
+    ) -> Self {
         let one = DiskQueue {
             waiting: Vec::with_capacity(outstanding.min(1024)),
             destaging: std::collections::VecDeque::new(),
             serving: None,
             slowed: 1.0,
             passed: 0,
+            media_left: shingled.map_or(0, |s| if s.is_full { 0 } else { whole(s.media_bytes) }),
         };
         Self {
             members: vec![one; members],
@@ -84,7 +107,9 @@ impl Disks {
                 by_depth(&|n| table.at(Kind::Read, n)),
                 by_depth(&|n| table.at(Kind::Write, n)),
                 by_depth(&|n| table.destage_at(n)),
+                by_depth(&|n| disk.behind_ns(n)),
             ],
+            shingled,
             draws: table.draws().iter().copied().map(single).collect(),
             window: index(whole(disk.ncq)).max(1),
             ns_per_byte: 1e9 / disk.outer_bytes_s,
@@ -95,6 +120,23 @@ impl Disks {
     /// Makes the first `count` members slower by a factor: a rebuild takes the rest of their time.
     pub(super) fn slow_down(&mut self, count: usize, factor: f64) {
         self.members.iter_mut().take(count).for_each(|m| m.slowed = factor);
+    }
+
+    /// Fills the media caches of shingled disks.
+    pub(super) fn fill_media(&mut self) {
+        self.members.iter_mut().for_each(|m| m.media_left = 0);
+    }
+
+    /// A visit of a phase.
+    pub(super) fn visit_for(&self, slot: u32, phase: &Phase) -> Visit {
+        let (table, together) = match (phase.kind, phase.place) {
+            (Kind::Read, _) => (READ, 1),
+            (Kind::Write, Place::Cached) => (WRITE, 1),
+            (Kind::Write, Place::Platter(together)) => (READ, u16::try_from(together).unwrap_or(256)),
+            (Kind::Write, Place::Behind) => (BEHIND, 1),
+        };
+        let cleans = self.shingled.is_some() && phase.kind == Kind::Write && table != BEHIND;
+        Visit { slot, transfer_ns: self.transfer_ns(phase), together, table, cleans }
     }
 
     pub(super) fn transfer_ns(&self, phase: &Phase) -> u32 {
@@ -132,22 +174,32 @@ impl Disks {
         }
         let random = rng.next();
         let turn = self.pressed && !m.destaging.is_empty() && m.passed >= DESTAGE_SHARE;
-        let (mean_ns, queue, transfer_ns) = if m.waiting.is_empty() || turn {
+        let (visit, queue, transfer_ns) = if m.waiting.is_empty() || turn {
             let destage = m.destaging.pop_front()?;
             m.passed = 0;
-            m.serving = Some(Visit { slot: NO_SLOT, transfer_ns: destage.freed_bytes, kind: Kind::Write });
-            (&self.mean_ns[2], (m.destaging.len() + 1).min(256), destage.transfer_ns as f32)
+            let cleans = self.shingled.is_some() && destage.kind == Kind::Write;
+            let freed = destage.freed_bytes;
+            let visit = Visit { slot: NO_SLOT, transfer_ns: freed, together: 1, table: DESTAGE, cleans };
+            (visit, (m.destaging.len() + 1).min(256), destage.transfer_ns as f32)
         } else {
             let waiting = m.waiting.len();
             let window = waiting.min(self.window);
             let choice = if window == 1 { 0 } else { index(((random >> 32) * window as u64) >> 32) };
             let visit = m.waiting.remove(choice);
             m.passed += 1;
-            m.serving = Some(visit);
-            (&self.mean_ns[usize::from(visit.kind == Kind::Write)], waiting, visit.transfer_ns as f32)
+            (visit, waiting.max(usize::from(visit.together)), visit.transfer_ns as f32)
         };
-        let draw = self.draws[index(random) & (DRAWS - 1)];
-        let service = mean_ns[queue.min(256)] * draw + transfer_ns;
+        m.serving = Some(visit);
+        // The place of the next write of a stream is known: only the revolution is waited for.
+        let draw = if visit.table == BEHIND { 1.0 } else { self.draws[index(random) & (DRAWS - 1)] };
+        let mut service = self.mean_ns[usize::from(visit.table)][queue.min(256)] * draw + transfer_ns;
+        if visit.cleans {
+            let bytes = f64::from(transfer_ns) / self.ns_per_byte;
+            if m.media_left == 0 {
+                service += self.shingled.map_or(0.0, |s| single(s.clean_ns(bytes)));
+            }
+            m.media_left = m.media_left.saturating_sub(whole(bytes));
+        }
         Some(now_ns + whole(f64::from(service) * m.slowed))
     }
 }

@@ -129,7 +129,7 @@ impl Shape {
 
     fn stripe_phases(&self, kind: Kind, bytes: f64, at: Lost) -> [Phase; 2] {
         let data = self.group - self.parity;
-        let phase = |visits, kind| Phase { visits, bytes, kind };
+        let phase = |visits, kind| Phase::new(visits, bytes, kind);
         if kind == Kind::Read {
             let visits = if at.lost == 0 { at.chunks } else { data.max(at.chunks - at.lost) };
             return [phase(visits, Kind::Read), Phase::NONE];

@@ -9,6 +9,7 @@ mod mistakes;
 mod physics;
 mod plans;
 mod properties;
+mod said;
 mod simulation;
 mod validation;
 mod what_ifs;

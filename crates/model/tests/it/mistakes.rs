@@ -131,8 +131,8 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ),
     (
         "kind = \"iscsi\"",
-        "kind = \"smb\"",
-        "27: protocol.kind: SMB is not modelled; `nfs` gives the bound of the same disks and link",
+        "kind = \"nvmeof\"",
+        "27: protocol.kind: NVMe over Fabrics is not modelled; `iscsi` gives a bound for the same link",
     ),
     ("\"1GbE\"", "\"3GbE\"", "30: link.rate: `3GbE` is not known; did you mean `1GbE`?"),
     ("count = 2", "count = 1\npolicy = \"rr\"", "35: paths.policy: impossible: round robin over one path"),
@@ -144,7 +144,38 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "capacity = \"1TB\"",
         "capacity = \"1TB\"\nsmr = true",
-        "15: device.smr: shingled disks are not modelled",
+        "15: device.smr: a shingled disk is written `shingled = true` in `[device]`",
+    ),
+    (
+        "\"1GbE\"",
+        "\"1.0..0.9 Gbit/s\"",
+        "30: link.rate: `1.0..0.9 Gbit/s` is not a rate; write it like \"0.9..1.0 Gbit/s\"",
+    ),
+    ("\"1GbE\"", "\"1GbE\"\ntimestamps = \"off\"", "31: link.timestamps: must be true or false, not a text"),
+    (
+        "\"256MiB\"",
+        "\"256MiB\"\nexpander = \"10GbE\"",
+        "25: controller.expander: impossible: `10GbE` is a network; a port of drives is SATA, SAS or PCIe",
+    ),
+    (
+        "count = 2",
+        "count = 2\n\n[tier]\nfrom = \"sheet\"\ncapacity = \"1TB\"",
+        "38: tier.capacity: impossible: a tier needs `iops_max` and `mb_s` too: what its devices do",
+    ),
+    (
+        "count = 2",
+        "count = 2\n\n[log]\nfrom = \"sheet\"\niops_max = 30000",
+        "38: log.iops_max: impossible: `iops_max` and `mb_s` must be given together",
+    ),
+    (
+        "count = 2",
+        "count = 2\n\n[target]\nsoftware = \"btrfs\"",
+        "37: target.software: `btrfs` is not known; use one of: unknown, none, lvm, md, zfs",
+    ),
+    (
+        "count = 2",
+        "count = 2\n\n[slog]\niops_max = 30000",
+        "36: slog: a separate log device is the table `[log]`, with `iops_max`, `mb_s` and `latency_us`",
     ),
     ("count = 2", "count = 0", "34: paths.count: 0 is out of range"),
 ];

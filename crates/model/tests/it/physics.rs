@@ -12,7 +12,7 @@ fn number(value: f64) -> Quantity {
 }
 
 fn link(gbit_s: f64, mtu: f64, timestamps: bool) -> Link {
-    Link { rate: LinkRate::Ethernet(gbit_s), mtu: number(mtu), timestamps, vlan: false }
+    Link { rate: LinkRate::Ethernet(gbit_s), mtu: number(mtu), timestamps: Some(timestamps), vlan: false }
 }
 
 fn iscsi(segment: f64) -> Protocol {

@@ -250,7 +250,8 @@ fn nines(latency: &Latency) -> f64 {
 
 fn curve_points(latency: &Latency, unit: TimeUnit) -> Vec<(f64, f64)> {
     let end = nines(latency);
-    (0..=CURVE_POINTS)
+    // The first share is that of the fastest single I/O, which would stretch the axis; the table has it.
+    (1..=CURVE_POINTS)
         .filter_map(|n| {
             let x = end * f64::from(n) / f64::from(CURVE_POINTS);
             let share = 1.0 - 10_f64.powf(-x);

@@ -28,11 +28,11 @@ pub fn prediction(rows: &[Expectation]) -> String {
         doubt: Doubt::None,
     });
     let bars = Rows { title: "Expected IOPS, with the ranges of the array", rows: bars.collect() }.svg();
-    let says = "Each number is the best guess, with the lowest and the highest value that the ranges in the array allow. \
-                “At most” and “at least” are bounds of the hardware alone.";
+    let says = "Each number is the best guess, with the lowest and the highest value that the ranges in the array \
+                allow. “At most” and “at least” are bounds of the hardware alone.";
     format!(
-        "<div class=\"prediction\">\n<figure>{bars}</figure>\n<div class=\"scroll\">{}</div>\n</div>\n<h3>How busy each \
-         resource is</h3>\n<div class=\"scroll\"><table class=\"busy\">\n<thead><tr><th>Test</th><th>Limited \
+        "<div class=\"prediction\">\n<figure>{bars}</figure>\n<div class=\"scroll\">{}</div>\n</div>\n<h3>How busy \
+         each resource is</h3>\n<div class=\"scroll\"><table class=\"busy\">\n<thead><tr><th>Test</th><th>Limited \
          by</th><th>Busy at that rate</th></tr></thead>\n<tbody>\n{}</tbody></table></div>\n",
         numbers(rows).html(&escape(says)),
         alone.iter().map(|(row, prediction)| busy(row, prediction)).collect::<String>()
@@ -44,8 +44,8 @@ fn busy(row: &Expectation, prediction: &Prediction) -> String {
     resources.sort_by(|a, b| b.utilisation.total_cmp(&a.utilisation));
     let meter = |(name, share): (&str, f64)| {
         format!(
-            "<span class=\"meter\"><meter min=\"0\" max=\"100\" value=\"{0:.0}\" aria-label=\"{1}\"></meter> {1} {0:.0} \
-             %</span> ",
+            "<span class=\"meter\"><meter min=\"0\" max=\"100\" value=\"{0:.0}\" aria-label=\"{1}\"></meter> {1} \
+             {0:.0} %</span> ",
             (share * 100.0).min(100.0),
             escape(name)
         )

@@ -17,7 +17,7 @@ pub(super) fn summary(header: &RunHeader, summary: &RunSummary) -> String {
             .to_owned();
     if let Some(price) = assay_analysis::price(header) {
         caption.push_str(&format!(
-            " Cost: of a price of {} {}.",
+            " The targets cost {} {}.",
             number::long(price.amount),
             escape(&price.currency)
         ));

@@ -43,8 +43,8 @@ pub fn check(page: &str) {
 fn the_forum_suite_has_its_table_findings_and_four_tests_with_charts() {
     let page = html(&run(synthetic::suite("vmware", 20)), "vmware");
     check(&page);
-    // Three charts of all tests; lanes, distribution, heat map and five parts of each.
-    assert_eq!(page.matches("<svg").count(), 3 + 4 * 4);
+    // Three charts of all tests; lanes twice, distribution, heat map and five parts of each.
+    assert_eq!(page.matches("<svg").count(), 3 + 4 * 5);
     for words in
         ["What came out", "What limits it", "What to do next", "CPU of this host", "Five parts of the window"]
     {
@@ -106,7 +106,7 @@ fn every_other_kind_of_run_has_a_whole_page() {
 fn a_short_run_has_no_lines_over_time() {
     let page = html(&run(synthetic::suite("vmware", 3)), "short");
     check(&page);
-    for drawing in ["class=\"lanes\"", "Latency over time: share", "Five parts of the window"] {
+    for drawing in ["class=\"lanes", "Latency over time: share", "Five parts of the window"] {
         assert!(!page.contains(drawing), "{drawing}");
     }
     assert!(page.contains("Latency distribution"));
@@ -191,7 +191,7 @@ fn a_page_has_what_the_rates_cost_where_the_price_is_known() {
     let page = html(&priced, "priced");
     check(&page);
     assert!(page.contains("<a href=\"#m-cost\">EUR per 1000 IOPS</a>"), "{page}");
-    assert!(page.contains("Cost: of a price of 5,500 EUR."), "{page}");
+    assert!(page.contains("The targets cost 5,500 EUR."), "{page}");
     // 5500 EUR over the 9.4 thousand IOPS of the first test.
     let first = &priced.summary.steps[0].total;
     let cost = format!("{:.0}", 5500.0 / (first.iops / 1000.0));
@@ -207,6 +207,6 @@ fn a_page_draws_every_round_and_names_the_tester() {
     let page = html(&steady, "rounds");
     check(&page);
     assert!(page.contains("7 rounds of 60 s: range 3.0 %, slope 1.4 %, steady"), "{page}");
-    assert_eq!(page.matches("<svg").count(), 3 + 4 * 4, "the rounds take the place of the five parts");
+    assert_eq!(page.matches("<svg").count(), 3 + 4 * 5, "the rounds take the place of the five parts");
     assert!(page.contains("<p class=\"soft\">Tester: workers up to "), "{page}");
 }

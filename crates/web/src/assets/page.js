@@ -42,6 +42,9 @@ function follow(runs) {
 const runOf = (chart) => chart.closest("[data-run]")?.dataset.run;
 const SVG = "http://www.w3.org/2000/svg";
 
+// A chart is drawn for wide pages and for narrow ones; the page shows one.
+const drawing = (chart) => [...chart.querySelectorAll("svg")].find((svg) => svg.getClientRects().length > 0);
+
 function geometry(svg) {
   const number = (name) => parseFloat(svg.dataset[name]);
   const [from, to, left, right, floor] = ["from", "to", "left", "right", "floor"].map(number);
@@ -124,8 +127,8 @@ async function draw(chart, from, to) {
   if (!answer.ok) return;
   const holder = document.createElement("template");
   holder.innerHTML = await answer.text();
-  const svg = holder.content.querySelector("svg");
-  chart.querySelector("svg").replaceWith(svg);
+  chart.querySelectorAll("svg").forEach((svg) => svg.remove());
+  chart.prepend(...holder.content.querySelectorAll("svg"));
   const box = chart.querySelector(".values");
   if (box) box.hidden = true;
   chart.classList.toggle("held", from !== null);
@@ -157,23 +160,23 @@ document.addEventListener("pointermove", (event) => { pointer = event; point(eve
 async function point(event) {
   const chart = drag?.chart ?? chartOf(event);
   if (!chart) return;
-  const svg = chart.querySelector("svg"), of = geometry(svg), at = of.x(event);
+  const svg = drawing(chart), of = geometry(svg), at = of.x(event);
   if (drag) {
     mark(svg, "chosen", { x: Math.min(at, drag.at), width: Math.abs(at - drag.at), y: 36, height: of.floor - 36 });
     return;
   }
   await values(chart, svg);
-  if (chart.querySelector("svg") === svg) showValues(chart, svg, of.time(at));
+  if (drawing(chart) === svg) showValues(chart, svg, of.time(at));
 }
 document.addEventListener("pointerdown", (event) => {
   const chart = chartOf(event);
   if (!chart || event.button !== 0 || event.pointerType === "touch") return;
-  drag = { chart, at: geometry(chart.querySelector("svg")).x(event) };
+  drag = { chart, at: geometry(drawing(chart)).x(event) };
   event.preventDefault();
 });
 document.addEventListener("pointerup", (event) => {
   if (!drag) return;
-  const { chart, at } = drag, of = geometry(chart.querySelector("svg")), end = of.x(event);
+  const { chart, at } = drag, of = geometry(drawing(chart)), end = of.x(event);
   drag = null;
   chart.querySelector("svg .chosen")?.remove();
   if (Math.abs(end - at) > 8) draw(chart, of.time(Math.min(at, end)), of.time(Math.max(at, end)));
@@ -196,7 +199,7 @@ function reach(charts) {
 document.addEventListener("keydown", async (event) => {
   const chart = event.target.closest?.(".over-time");
   if (!chart || event.target !== chart) return;
-  const svg = chart.querySelector("svg"), of = geometry(svg), span = of.to - of.from;
+  const svg = drawing(chart), of = geometry(svg), span = of.to - of.from;
   const time = chart.cursor ?? of.from + span / 2;
   const step = { ArrowLeft: -span / 50, ArrowRight: span / 50 }[event.key];
   if (step) {

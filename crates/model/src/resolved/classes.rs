@@ -1,0 +1,183 @@
+//! The classes of I/O of a load: what the hosts add, what flushes make of writes, who answers.
+
+use super::{Class, IoCost, Media, ResolvedArray};
+use crate::array::{Link, LinkRate};
+use crate::front::{Front, mean_warmth};
+use crate::num::{small, whole};
+use crate::raid::{Kind, Phase, Place};
+use crate::wire;
+use crate::workload::{Access, Skew, Workload};
+
+impl ResolvedArray {
+    /// The classes of a workload with their shares; shares sum to 1.
+    #[must_use]
+    pub fn classes(&self, workload: &Workload) -> Vec<Class> {
+        let total: f64 = workload.mix.iter().map(|a| a.weight).sum();
+        let warmth = self.warmth(workload);
+        let mut classes = Vec::with_capacity(workload.mix.len() * 4);
+        for access in &workload.mix {
+            for (kind, kind_pct) in [(Kind::Read, access.read_pct), (Kind::Write, 100.0 - access.read_pct)] {
+                for (random, random_pct) in [(true, access.random_pct), (false, 100.0 - access.random_pct)] {
+                    let share = access.weight / total * kind_pct / 100.0 * random_pct / 100.0;
+                    if share > 0.0 {
+                        let hit = self.hit(access, workload, kind, random);
+                        let mut io_cost = IoCost { hit, ..self.io_cost(kind, random, access.size.0 as f64) };
+                        if !random {
+                            io_cost.serial_ns *= access.random_pct / 100.0;
+                        }
+                        io_cost.host_ns = self.host_ns(&io_cost, workload);
+                        let in_tier = self.in_tier(&io_cost, workload.skew) * warmth;
+                        for (share, io_cost) in self.flushed(share, &io_cost, workload) {
+                            classes.extend(self.tiered(share, &io_cost, in_tier));
+                        }
+                    }
+                }
+            }
+        }
+        classes
+    }
+
+    /// CPU of the hosts, as if all workers were one, and the links of the hosts, as if they were one.
+    fn host_ns(&self, io_cost: &IoCost, workload: &Workload) -> f64 {
+        let host = &self.array.initiator;
+        let link = Link { rate: host.link, ..self.array.link.clone() };
+        let mb_s = match host.link {
+            LinkRate::Unlimited => f64::INFINITY,
+            _ => wire::ceiling_at(&link, &self.array.protocol, io_cost.bytes, self.corner),
+        };
+        let links = io_cost.bytes / (mb_s * host.clients.value * 1e6) * 1e9;
+        (io_cost.host_ns / f64::from(workload.workers.max(1))).max(links)
+    }
+
+    /// A write and what the flushes of the load make of it, with their shares.
+    fn flushed(&self, share: f64, io_cost: &IoCost, workload: &Workload) -> Vec<(f64, IoCost)> {
+        let same = || vec![(share, io_cost.clone())];
+        let Some(every) = workload.flush_every.filter(|_| io_cost.kind == Kind::Write) else { return same() };
+        // Every write of such an export is durable as it is; a cache that survives a power cut has nothing to flush.
+        if self.array.protocol.nfs_sync || self.array.controller.battery {
+            return same();
+        }
+        let outstanding = workload.total_outstanding().min(self.queue_depth);
+        // A flush that finds another one on its way joins the next: it waits for half of the one before.
+        let waits = if outstanding > 1.0 { 1.5 } else { 1.0 };
+        let every = f64::from(every);
+        let batch = (every * f64::from(workload.workers.max(1)) / f64::from(self.shape.alive())).max(1.0);
+        let mut first = io_cost.clone();
+        if every > 1.0 && self.log.is_none() {
+            // The writes between two flushes are answered by the caches of the drives.
+            if let Media::Disk(..) = self.media {
+                first.buffered = false;
+                first.phases = first.phases.map(|p| p.placed(Place::Platter(small(whole(batch)))));
+            }
+            let last = IoCost { delay_ns: first.delay_ns + self.flush_ns * waits, ..first.clone() };
+            return vec![(share * (1.0 - 1.0 / every), first), (share / every, last)];
+        }
+        self.make_durable(&mut first, waits);
+        vec![(share, first)]
+    }
+
+    /// Makes a write durable before it is answered.
+    pub(super) fn make_durable(&self, io_cost: &mut IoCost, waits: f64) {
+        if self.array.controller.battery {
+            return;
+        }
+        if let Some(log) = &self.log {
+            (io_cost.front, io_cost.front_ns) = (Front::Log, log.busy_ns(io_cost.bytes));
+            io_cost.delay_ns += log.wait_ns();
+            io_cost.buffered = !matches!(self.media, Media::Disk(..)) || io_cost.phases[0].visits > 0;
+            return;
+        }
+        io_cost.buffered = false;
+        match self.media {
+            Media::Flash(_) => io_cost.delay_ns += self.flush_ns * waits,
+            Media::Disk(..) if io_cost.phases[0].visits == 0 => {
+                io_cost.phases = self.shape.durable_write(io_cost.bytes);
+                io_cost.stream_ns = 0.0;
+            }
+            Media::Disk(..) => {
+                io_cost.phases = io_cost.phases.map(|phase| phase.placed(Place::Platter(1)));
+            }
+        }
+    }
+
+    /// Share of the I/Os of a class that the tier answers once it is warm.
+    #[must_use]
+    pub fn in_tier(&self, io_cost: &IoCost, skew: Skew) -> f64 {
+        let Some(tier) = self.tier.as_ref().filter(|tier| tier.takes(io_cost.kind)) else { return 0.0 };
+        tier.hit(self.span_bytes, io_cost, skew)
+    }
+
+    /// How warm a tier is over the run, \[0, 1\]. One that starts cold fills with what is read from the members.
+    fn warmth(&self, workload: &Workload) -> f64 {
+        match self.warm_up_s(workload) {
+            Some(time_s) => mean_warmth(workload.duration.as_secs_f64(), time_s),
+            None => 1.0,
+        }
+    }
+
+    /// Time constant of a tier that starts cold, s: the data it will hold over the rate at which they are read.
+    #[must_use]
+    pub fn warm_up_s(&self, workload: &Workload) -> Option<f64> {
+        let tier = self.tier.as_ref().filter(|tier| !tier.is_warm)?;
+        let without = Self { tier: None, ..self.clone() };
+        let classes = without.classes(workload);
+        let rate = crate::closed::closed_form(&without, &classes, workload).iops;
+        let taken = |c: &&Class| tier.takes(c.io_cost.kind);
+        let bytes: f64 = classes.iter().filter(taken).map(|c| c.share * c.io_cost.bytes).sum();
+        Some(tier.device.capacity_bytes.min(self.span_bytes) / (rate * bytes).max(1e-9))
+    }
+
+    /// An I/O that a tier answers with this probability, as classes: answered there, and the cases of the others.
+    #[must_use]
+    pub fn tiered(&self, share: f64, io_cost: &IoCost, in_tier: f64) -> Vec<Class> {
+        let Some(tier) = self.tier.as_ref().filter(|_| in_tier > 0.0) else {
+            return self.cases(share, io_cost);
+        };
+        let answered = IoCost {
+            front: Front::Tier,
+            front_ns: tier.device.busy_ns(io_cost.bytes),
+            delay_ns: io_cost.delay_ns + tier.device.wait_ns(),
+            phases: [Phase::NONE; 2],
+            stream_ns: 0.0,
+            overlap_ns: 0.0,
+            serial_ns: 0.0,
+            buffered: false,
+            ..io_cost.clone()
+        };
+        let mut classes = vec![Class { share: share * in_tier, io_cost: answered }];
+        if in_tier < 1.0 {
+            classes.extend(self.cases(share * (1.0 - in_tier), io_cost));
+        }
+        classes
+    }
+
+    /// The cases that I/Os of a class meet, as classes of their own: one, unless members have failed.
+    #[must_use]
+    pub fn cases(&self, share: f64, io_cost: &IoCost) -> Vec<Class> {
+        if self.shape.failed == 0 || !io_cost.random {
+            return vec![Class { share, io_cost: io_cost.clone() }];
+        }
+        let cases = self.shape.cases(io_cost.kind, io_cost.bytes);
+        let place = io_cost.phases.iter().find(|p| p.kind == Kind::Write).map_or(Place::Cached, |p| p.place);
+        let of = |case: &crate::raid::Case| {
+            let phases = case.phases.map(|phase| phase.placed(place));
+            IoCost { phases, part: case.part, ..io_cost.clone() }
+        };
+        cases.iter().map(|case| Class { share: share * case.share, io_cost: of(case) }).collect()
+    }
+
+    /// Probability of a read-cache hit after warm-up: `min(1, C / span)` for random reads; a sequential read
+    /// hits only when its whole region stays cached, be it the span or the stretch between two rewinds.
+    fn hit(&self, access: &Access, workload: &Workload, kind: Kind, random: bool) -> f64 {
+        if kind == Kind::Write || self.read_cache_bytes <= 0.0 {
+            return 0.0;
+        }
+        let ratio = (self.read_cache_bytes / self.span_bytes).min(1.0);
+        if random {
+            return workload.skew.on_hottest(ratio, self.span_bytes / access.size.0 as f64);
+        }
+        let rewound = workload.reconnect_every.filter(|_| access.random_pct == 0.0);
+        let stretch = rewound.map_or(self.span_bytes, |n| f64::from(n) * access.size.0 as f64);
+        if stretch.min(self.span_bytes) <= self.read_cache_bytes { 1.0 } else { 0.0 }
+    }
+}
