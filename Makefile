@@ -5,7 +5,7 @@ RUN_FOLDER ?= target/run
 # What tests use besides Rust, gcc and make.
 NEEDS = git losetup mount umount unshare wipefs mkswap swapon partx addpart sfdisk mkfs.ext4 mkfs.btrfs tgtd tgtadm istgt ip tc ganesha.nfsd rpcbind \
 	mkfs.xfs mkfs.fat mkfs.exfat mkfs.ntfs mkfs.f2fs mkudffs mkfs.nilfs2 mkfs.jfs mkreiserfs mksquashfs mkfs.erofs mkfs.ocfs2 \
-	mkfs.gfs2 cryptsetup veritysetup make-bcache genisoimage mkfs.minix mkfs.bfs mkfs.cramfs parted qemu-img fsfreeze fio iostat nft setpriv \
+	mkfs.gfs2 cryptsetup veritysetup make-bcache genisoimage mkfs.minix mkfs.bfs mkfs.cramfs parted qemu-img fsfreeze fio chromium iostat nft setpriv \
 	systemd-analyze prometheus-client
 # Gets a line for each test that is skipped.
 SKIPPED = $(CURDIR)/target/skipped
@@ -35,6 +35,7 @@ bench: ## compare with fio, and time the model and lists of 10,000 runs; BENCH="
 	@scripts/need.sh fio taskset tgtd tgtadm
 	$(if $(BENCH),,$(CARGO) bench --quiet --package assay-model --bench speed)
 	$(if $(BENCH),,$(CARGO) bench --quiet --package assay-store --bench lists)
+	$(if $(BENCH),,$(CARGO) bench --quiet --package assay-web --bench pages)
 	$(CARGO) xtask bench $(BENCH)
 
 fuzz: ## search for inputs that break a parser or a protocol, 2 s for each target; FUZZ="--seconds 600 session" for one, longer

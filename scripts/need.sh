@@ -37,7 +37,7 @@ package_of() {
         iscsi-inq) echo libiscsi-bin ;;
         systemd-analyze) echo systemd ;;
         prometheus-client) echo python3-prometheus-client ;;
-        git | fio | g++ | istgt | rpcbind | parted | genisoimage) echo "$1" ;;
+        git | chromium | fio | g++ | istgt | rpcbind | parted | genisoimage) echo "$1" ;;
         *) echo "" ;;
     esac
 }

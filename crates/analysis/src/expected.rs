@@ -13,7 +13,7 @@ use assay_model::array::{Array, ArrayError, parse};
 use assay_model::calibrate::strip_software;
 use assay_model::concurrent::predict_concurrent;
 use assay_model::from_plan::{CONCURRENT_IOS, workloads};
-use assay_model::predict::{Engines, predict_inside};
+use assay_model::predict::{Engines, Prediction, predict, predict_inside};
 use assay_model::published::Published;
 use assay_model::resolved::Tables;
 use assay_model::validate::array_of;
@@ -123,6 +123,22 @@ fn alone(
         load
     });
     Case { step: Some(step.id), measured, load, beside: None }
+}
+
+/// Returns what the closed form expects of each step of one job of a run's plan on an array, whatever it was run on.
+pub(crate) fn predicted<'h>(array: &Array, header: &'h RunHeader) -> Vec<(&'h str, &'h Step, Prediction)> {
+    let mut tables = Tables::default();
+    let mut found = Vec::new();
+    for test in &header.plan.tests {
+        for step in &test.steps {
+            let [job] = &step.jobs[..] else { continue };
+            let extent = array_region(&used_by(header, job), array).extent;
+            let loads = workloads(&test.name, header.plan.semantics, step, extent);
+            let Some(load) = loads.first() else { continue };
+            found.push((test.name.as_str(), step, predict(array, load, Engines::Closed, &mut tables)));
+        }
+    }
+    found
 }
 
 /// The medium under all members, as far as the host can see it: virtual disks and LUNs claim what they like.

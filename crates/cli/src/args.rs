@@ -17,6 +17,7 @@ mod model;
 mod probe;
 mod results;
 mod series;
+mod serve;
 
 pub(crate) use baseline::*;
 pub(crate) use curve::*;
@@ -26,6 +27,7 @@ pub(crate) use model::*;
 pub(crate) use probe::*;
 pub(crate) use results::*;
 pub(crate) use series::*;
+pub(crate) use serve::*;
 
 /// Put your storage to the test: measure files, disks, iSCSI LUNs and NFS exports with the suites people compare by.
 ///
@@ -82,6 +84,8 @@ pub(crate) enum Verb {
     Compare(CompareArgs),
     /// Set what later runs of a plan on a target are compared with, list and remove baselines.
     Baseline(BaselineArgs),
+    /// Serve stored and running runs as pages: watch a run live, find every result again.
+    Serve(ServeArgs),
     /// Set the label or the note of a stored run.
     Label(LabelArgs),
     /// Remove stored runs.
@@ -188,6 +192,7 @@ Ctrl-C once: no new I/O; what was measured is kept. Twice: stop at once.";
 
 #[derive(Debug, Args)]
 #[command(after_help = RUN_EXAMPLES, override_usage = "assay run [OPTIONS] PLAN TARGET...")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own on the command line")]
 pub(crate) struct RunArgs {
     /// A suite (see `assay suites`), the path of a plan file, or a plan of another tool: an Iometer configuration
     /// (.icf), a job file of fio, or a command line of DiskSpd or SQLIO in quotation marks.
@@ -260,6 +265,12 @@ pub(crate) struct RunArgs {
     /// Run the plan of another tool without what Assay does not support in it.
     #[arg(long)]
     pub(crate) lenient: bool,
+    /// Serve the run as a page while it goes on, and print its address.
+    #[arg(long)]
+    pub(crate) serve: bool,
+    /// Leave the session of whoever started the run, so that it outlives them.
+    #[arg(long, hide = true)]
+    pub(crate) own_session: bool,
     #[command(flatten)]
     pub(crate) stated: StatedArgs,
     #[command(flatten)]

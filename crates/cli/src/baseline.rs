@@ -1,25 +1,19 @@
 //! `assay baseline`: what later runs of a plan on a target are compared with, and how a run stands against it.
 
-use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
-use assay_analysis::compare::{Gate, ResultSet, Side, compare_with};
+use assay_analysis::compare::Gate;
 use assay_record::RunHeader;
-use assay_report::held::{Held, THIS_RUN};
+use assay_report::held::Held;
+use assay_results::baseline_of;
 use assay_store::{Baseline, BaselineOf, RunFilter, RunRow, RunSlice, Store, target_key};
 use serde_json::json;
 
-use crate::args::{BaselineArgs, BaselineVerb, StoreArgs};
-use crate::compare::{of_stored, stored_repetitions};
+use crate::args::{BaselineArgs, BaselineVerb};
 use crate::exit::Exit;
 use crate::open_store::{existing_store, store_if_any};
-use crate::run_file::is_export;
-use crate::stored::{Stored, labelled};
 use crate::terminal::{note, say};
-
-/// Most repetitions of a baseline that a run is compared with, the latest: reading each takes time.
-const REPETITIONS_MAX: usize = 8;
 
 pub(crate) fn baseline(args: &BaselineArgs) -> anyhow::Result<Exit> {
     match &args.verb {
@@ -71,8 +65,7 @@ fn set(store: &Store, name: &str, target: Option<&str>) -> anyhow::Result<()> {
         let of = BaselineOf::Run(row.run.clone());
         (vec![row], of)
     } else {
-        let rows = labelled.iter().map(|run| store.row(run)).collect::<Result<Vec<_>, _>>()?;
-        (rows, BaselineOf::Label(name.to_owned()))
+        (labelled, BaselineOf::Label(name.to_owned()))
     };
     check(name, &rows)?;
     let first = rows.first().context("a baseline has at least one run")?;
@@ -84,6 +77,13 @@ fn set(store: &Store, name: &str, target: Option<&str>) -> anyhow::Result<()> {
     store.set_baseline(&baseline)?;
     note!("later runs of {} on {} are compared with {name}", baseline.plan, baseline.address);
     Ok(())
+}
+
+/// Returns the runs of exactly that label.
+fn labelled(store: &Store, label: &str) -> anyhow::Result<Vec<RunRow>> {
+    let filter = RunFilter { label: Some(label.to_owned()), ..RunFilter::default() };
+    let rows = store.list(&filter, RunSlice::ALL)?.runs.into_iter().map(|run| run.row);
+    Ok(rows.filter(|row| row.label.as_deref() == Some(label)).collect())
 }
 
 /// A baseline is of one plan, and has results.
@@ -134,16 +134,6 @@ fn remove(store: &Store, target: &str, plan: Option<&str>) -> anyhow::Result<()>
     Ok(())
 }
 
-/// Returns the baseline of a plan on the first of these targets that has one.
-pub(crate) fn of_plan(store: &Store, plan: &str, targets: &[String]) -> anyhow::Result<Option<Baseline>> {
-    let known = store.baselines()?;
-    let found = targets.iter().find_map(|target| {
-        let key = target_key(target);
-        known.iter().find(|baseline| baseline.plan == plan && baseline.address == key)
-    });
-    Ok(found.cloned())
-}
-
 /// Refuses gates without anything to hold a run against, before anything runs.
 pub(crate) fn check_gates(
     gates: &[Gate],
@@ -151,7 +141,7 @@ pub(crate) fn check_gates(
     plan: &str,
     targets: &[String],
 ) -> anyhow::Result<()> {
-    if gates.is_empty() || of_plan(store, plan, targets)?.is_some() {
+    if gates.is_empty() || baseline_of(store, plan, targets)?.is_some() {
         return Ok(());
     }
     bail!(
@@ -160,59 +150,7 @@ pub(crate) fn check_gates(
     )
 }
 
-/// Returns a run, or its repetitions, against the baseline of its plan and target; `None` where none is set, or it is
-/// the run itself.
-pub(crate) fn held(
-    store: &Store,
-    header: &RunHeader,
-    readings: Vec<ResultSet>,
-) -> anyhow::Result<Option<Held>> {
-    let targets: Vec<String> = header.targets.iter().map(|target| target.address.clone()).collect();
-    let Some(baseline) = of_plan(store, &header.plan.name, &targets)? else { return Ok(None) };
-    let (name, runs) = runs_of(store, &baseline)?;
-    if runs.is_empty() || readings.iter().any(|reading| runs.contains(&reading.id)) {
-        return Ok(None);
-    }
-    let baselines = runs.iter().map(|run| Ok(of_stored(&Stored::read(store, run)?)));
-    let baselines = baselines.collect::<anyhow::Result<Vec<_>>>()?;
-    let sides = [
-        Side { name: format!("baseline {name}"), readings: baselines },
-        Side { name: THIS_RUN.to_owned(), readings },
-    ];
-    let comparison = compare_with(&sides, &stored_repetitions(store, &sides)?);
-    Ok(Some(Held { name, target: baseline.address, comparison }))
-}
-
-/// Returns the name of a baseline and its runs: those of a label that were there when it was set.
-fn runs_of(store: &Store, baseline: &Baseline) -> anyhow::Result<(String, Vec<String>)> {
-    match &baseline.of {
-        BaselineOf::Run(run) => Ok((run.clone(), vec![run.clone()])),
-        BaselineOf::Label(label) => {
-            let filter = RunFilter {
-                label: Some(label.clone()),
-                on_target: Some(baseline.address.clone()),
-                until_unix_ms: Some(baseline.set_unix_ms.saturating_add(1)),
-                ..RunFilter::default()
-            };
-            let is_of = |row: &RunRow| row.label.as_ref() == Some(label) && row.name == baseline.plan;
-            let runs = store.list(&filter, RunSlice::ALL)?.runs.into_iter().map(|run| run.row);
-            let ids = runs.filter(|row| is_of(row) && !row.is_running).map(|row| row.run);
-            Ok((label.clone(), ids.take(REPETITIONS_MAX).collect()))
-        }
-    }
-}
-
 /// Reports every limit that is broken, and returns the exit code.
 pub(crate) fn judged_by(gates: &[Gate], held: Option<&Held>) -> Exit {
     held.map_or(Exit::Done, |held| crate::compare::judged_by(gates, &held.comparison))
-}
-
-/// Returns the run that a name means, compared with the baseline of its plan and target; a file has none.
-pub(crate) fn stored(args: &StoreArgs, name: &str) -> anyhow::Result<Stored> {
-    let mut stored = Stored::named(args, name)?;
-    if !is_export(Path::new(name)) {
-        let reading = of_stored(&stored);
-        stored.baseline = held(&existing_store(args)?, &stored.header, vec![reading])?;
-    }
-    Ok(stored)
 }

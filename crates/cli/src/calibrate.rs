@@ -26,10 +26,10 @@ use crate::arrays::array;
 use crate::exit::{Exit, Failed};
 use crate::open_store::open_store;
 use crate::output::{Kept, Output, OutputKind};
-use crate::progress::about;
 use crate::run::{Done, Order, execute, refuse_store, too_small};
 use crate::signals::stop_on_signals;
 use crate::terminal::{note, say};
+use assay_report::standing::about;
 
 /// The micro-tests. Their names select the part of [`MicroTests`] that they fill.
 const MICRO: &str = include_str!("calibrate/micro.toml");

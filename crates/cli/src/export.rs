@@ -15,7 +15,6 @@ use crate::open_store::{existing_store, open_store};
 use crate::output::{Kept, Output, OutputKind};
 use crate::run::Choice;
 use crate::run_file::{Cover, Exported, is_export, read};
-use crate::stored::Stored;
 use crate::terminal::{note, say};
 
 pub(crate) fn export(args: &ExportArgs) -> anyhow::Result<Exit> {
@@ -68,7 +67,7 @@ fn export_plan(args: &ExportArgs) -> anyhow::Result<Exit> {
     let (plan, targets) = if is_plan && !is_export(Path::new(&args.run)) {
         (crate::run::resolve(&args.run, &Choice::default())?, Vec::new())
     } else {
-        let stored = Stored::named(&args.store, &args.run)?;
+        let stored = crate::stored::named(&args.store, &args.run)?;
         let targets = stored.header.targets.iter().map(|target| target.address.clone()).collect();
         (stored.header.plan, targets)
     };

@@ -1,6 +1,6 @@
 //! Runs that belong together: repetitions of a plan, and sides that take turns (A B A B).
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 use assay_analysis::compare::{ResultSet, Side, compare_with};
 use assay_analysis::repeats::pooled;
 use assay_record::RunSetting;
@@ -19,6 +19,7 @@ use crate::render::Rendered as _;
 use crate::run::{
     Done, Order, Turn, check_order, check_paths, execute, exit_of, journal_of, plan, too_small,
 };
+use crate::serve::OwnServer;
 use crate::signals::stop_on_signals;
 use crate::stored::judged;
 use crate::targets::{array_of_run, price_of_run};
@@ -33,6 +34,12 @@ struct Taker {
 /// `assay run`: once, or several times in turn.
 pub(crate) fn start(args: &RunArgs) -> anyhow::Result<Exit> {
     check_order(args)?;
+    if args.own_session {
+        // Only the leader of a process group cannot, and nobody started it as one.
+        nix::unistd::setsid().context("cannot leave the session of whoever started the run")?;
+    }
+    let own_server = args.serve.then(|| OwnServer::start(&args.store)).transpose()?;
+    own_server.iter().for_each(OwnServer::announce);
     if is_group(args) { run(args) } else { crate::run_verb::run(args) }
 }
 
@@ -84,7 +91,7 @@ fn against_baselines(args: &RunArgs, store: &Store, sides: &[Side]) -> anyhow::R
     let mut exit = Exit::Done;
     for side in sides {
         let Some(first) = side.readings.first() else { continue };
-        let held = baseline::held(store, &store.header(&first.id)?, side.readings.clone())?;
+        let held = assay_results::held(store, &store.header(&first.id)?, side.readings.clone())?;
         if let Some(held) = held.as_ref().filter(|_| args.view.form() == Form::Text) {
             say(&assay_report::held::text(held, args.view.options()))?;
         }

@@ -14,14 +14,12 @@ use assay_store::Store;
 use serde_json::json;
 
 use crate::args::{JournalArgs, JournalVerb};
-use crate::compare::of_stored;
 use crate::exit::Exit;
 use crate::journals::{About, all, named};
 use crate::open_store::{existing_store, open_store, store_if_any};
 use crate::output::{Kept, Output};
 use crate::render::Rendered as _;
 use crate::run::{Choice, resolve};
-use crate::stored::Stored;
 use crate::terminal::{note, say, text_options};
 
 pub(crate) fn journal(args: &JournalArgs) -> anyhow::Result<Exit> {
@@ -94,7 +92,7 @@ fn steps(store: &Store, name: &str) -> anyhow::Result<Vec<Measured>> {
     for row in store.runs()?.into_iter().rev().filter(|row| !row.is_running) {
         let header = store.header(&row.run)?;
         let Some(step) = header.setting.journal.clone().filter(|step| step.journal == name) else { continue };
-        let reading = of_stored(&Stored::read(store, &row.run)?);
+        let reading = crate::stored::read(store, &row.run)?.result_set();
         match steps.last_mut().filter(|last| last.change == step.change) {
             Some(last) => last.side.readings.push(reading),
             None => {

@@ -44,6 +44,7 @@ mod run_verb;
 mod runs;
 mod scale;
 mod secret;
+mod serve;
 mod signals;
 mod size;
 mod stored;
@@ -109,6 +110,7 @@ fn verb(verb: &Verb) -> anyhow::Result<Exit> {
         Verb::Report(args) => runs::report(args),
         Verb::Compare(args) => compare::compare(args),
         Verb::Baseline(args) => baseline::baseline(args),
+        Verb::Serve(args) => serve::serve(args),
         Verb::Label(args) => runs::label(args),
         Verb::Rm(args) => runs::rm(args),
         Verb::Export(args) => export::export(args),

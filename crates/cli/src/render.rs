@@ -15,6 +15,7 @@ use assay_report::{Meta, compare, held, html, journal, json, prediction, repeats
 use crate::args::Form;
 use crate::exit::{Exit, Failed};
 use crate::output::{Output, OutputKind};
+use crate::stored::Stored;
 use crate::terminal::{note, say};
 
 /// A run with everything that is said of it.
@@ -24,6 +25,18 @@ pub(crate) struct Page<'p> {
     pub(crate) summary: &'p RunSummary,
     pub(crate) findings: &'p [Finding],
     pub(crate) meta: Meta<'p>,
+}
+
+impl<'p> Page<'p> {
+    /// Everything of a stored run.
+    pub(crate) fn of(stored: &'p Stored) -> Self {
+        Self {
+            header: &stored.header,
+            summary: &stored.summary,
+            findings: &stored.findings,
+            meta: stored.meta(),
+        }
+    }
 }
 
 /// A result that is printed and written in every form.

@@ -113,8 +113,8 @@ fn held(store: &Store, done: &Done) -> Option<Held> {
     let summary = done.collector.summary();
     let (findings, judgement) = judged(&done.header, &summary).ok()?;
     let reading = ResultSet::of_run(&done.header, &summary, &findings, judgement.as_ref());
-    baseline::held(store, &done.header, vec![reading]).unwrap_or_else(|error| {
-        note!("warning: the baseline cannot be read: {}", crate::message(&error));
+    assay_results::held(store, &done.header, vec![reading]).unwrap_or_else(|error| {
+        note!("warning: the baseline cannot be read: {}", crate::message(&error.into()));
         None
     })
 }

@@ -9,20 +9,19 @@ use assay_record::Outcome;
 use assay_report::RunListing;
 use assay_report::repeats::Repeats;
 use assay_report::table::Format;
+use assay_results::complete_digests;
 use assay_store::{RunFilter, RunPage, RunRow, RunSlice, RunState, StoreError};
 
 use crate::args::{
     Findings, Form, LabelArgs, ReportArgs, RmArgs, RunsArgs, ShowArgs, Since, Status, StoreArgs,
 };
-use crate::baseline;
-use crate::compare::of_stored;
 use crate::exit::Exit;
 use crate::group::repeats_of;
 use crate::open_store::{existing_store, store_path};
 use crate::output::{Kept, Output};
-use crate::render::Rendered as _;
+use crate::render::{Page, Rendered as _};
 use crate::run_file::is_export;
-use crate::stored::{Stored, labelled, status};
+use crate::stored::{self, Stored, labelled, status};
 use crate::terminal::{note, say, text_options};
 
 pub(crate) fn runs(args: &RunsArgs) -> anyhow::Result<Exit> {
@@ -32,6 +31,11 @@ pub(crate) fn runs(args: &RunsArgs) -> anyhow::Result<Exit> {
         (RunPage::default(), 0)
     } else {
         let store = existing_store(&args.store)?;
+        if args.find.is_some() || args.findings.is_some() {
+            // Tests and findings are found in digests, which runs of earlier versions lack. A store that can only be
+            // read is searched without them.
+            let _ = complete_digests(&store, usize::MAX);
+        }
         (store.list(&filter(args), slice)?, store.count()?)
     };
     let listings: Vec<RunListing<'_>> = page.runs.iter().map(|run| listing(&run.row)).collect();
@@ -110,11 +114,11 @@ pub(crate) fn show(args: &ShowArgs) -> anyhow::Result<Exit> {
         say(&repeats.printed(args.view.form(), args.view.options()))?;
         return Ok(Exit::Done);
     }
-    let stored = baseline::stored(&args.store, &args.run)?;
+    let stored = stored::named(&args.store, &args.run)?;
     if let Some(every) = args.series {
         return show_series(&stored, every, args);
     }
-    say(&stored.page().printed(args.view.form(), args.view.options()))?;
+    say(&Page::of(&stored).printed(args.view.form(), args.view.options()))?;
     Ok(Exit::Done)
 }
 
@@ -144,9 +148,9 @@ pub(crate) fn report(args: &ReportArgs) -> anyhow::Result<Exit> {
         repeats.write(&output, "report")?;
         return Ok(Exit::Done);
     }
-    let stored = baseline::stored(&args.store, &args.run)?;
+    let stored = stored::named(&args.store, &args.run)?;
     let output = Output::check_named(&args.output, Kept::of(&args.store, &[]), Some(&stored.header.run))?;
-    stored.page().write(&output, "report")?;
+    Page::of(&stored).write(&output, "report")?;
     Ok(Exit::Done)
 }
 
@@ -159,7 +163,7 @@ fn repetitions(args: &StoreArgs, name: &str) -> anyhow::Result<Option<Repeats>> 
     if runs.len() < 2 {
         return Ok(None);
     }
-    let readings = runs.iter().map(|run| Ok(of_stored(&Stored::read(&store, run)?)));
+    let readings = runs.iter().map(|run| Ok(stored::read(&store, run)?.result_set()));
     let readings = readings.collect::<anyhow::Result<Vec<_>>>()?;
     Ok(Some(repeats_of(&[Side { name: name.to_owned(), readings }], &[])))
 }

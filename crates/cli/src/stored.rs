@@ -1,112 +1,49 @@
-//! A stored run, from the store or from a file of `assay export`, judged by the rules of today.
+//! A stored run as the command line means it: from the store or from a file of `assay export`.
 
 use std::path::Path;
 
-use assay_analysis::{Collector, Finding, Judgement, RunStatus, RunSummary, findings};
-use assay_record::{Event, RunHeader};
-use assay_report::Meta;
-use assay_report::held::Held;
-use assay_store::{RunRow, Store};
+use assay_results::{read_held, summary_of};
+use assay_store::Store;
 
 use crate::args::StoreArgs;
 use crate::open_store::existing_store;
-use crate::render::Page;
 use crate::run_file;
 use crate::terminal::note;
 
-/// A run from the store or from a file, judged anew.
-pub(crate) struct Stored {
-    pub(crate) label: Option<String>,
-    pub(crate) note: Option<String>,
-    /// Why its events are missing from some moment on.
-    lost: Option<String>,
-    pub(crate) header: RunHeader,
-    pub(crate) summary: RunSummary,
-    pub(crate) findings: Vec<Finding>,
-    pub(crate) judgement: Option<Judgement>,
-    /// Against the baseline of its plan and target, where that was asked for.
-    pub(crate) baseline: Option<Held>,
+pub(crate) use assay_results::{Stored, judged, status};
+
+/// Reads what a name means: a file of `assay export`, or a run in the store.
+pub(crate) fn named(store: &StoreArgs, name: &str) -> anyhow::Result<Stored> {
+    let path = Path::new(name);
+    if run_file::is_export(path) {
+        return of_file(path);
+    }
+    Ok(said(read_held(&existing_store(store)?, name)?))
 }
 
-/// What is kept with a run beside its events.
-struct Beside {
-    label: Option<String>,
-    note: Option<String>,
-    lost: Option<String>,
+/// Reads a file of `assay export`.
+pub(crate) fn of_file(path: &Path) -> anyhow::Result<Stored> {
+    let exported = run_file::read(path)?;
+    let summary = summary_of(&exported.header, &exported.events);
+    let (findings, judgement) = judged(&exported.header, &summary)?;
+    let run_file::Exported { label, note, lost, header, .. } = exported;
+    Ok(said(Stored { label, note, lost, header, summary, findings, judgement, baseline: None }))
 }
 
-impl Stored {
-    /// What a name means: a file of `assay export`, or a run in the store.
-    pub(crate) fn named(store: &StoreArgs, name: &str) -> anyhow::Result<Self> {
-        let path = Path::new(name);
-        if run_file::is_export(path) {
-            return Self::of_file(path);
-        }
-        Self::read(&existing_store(store)?, name)
-    }
-
-    pub(crate) fn of_file(path: &Path) -> anyhow::Result<Self> {
-        let exported = run_file::read(path)?;
-        let summary = summary_of(&exported.header, &exported.events);
-        let kept = Beside { label: exported.label, note: exported.note, lost: exported.lost };
-        Self::judged(exported.header, summary, kept)
-    }
-
-    pub(crate) fn read(store: &Store, name: &str) -> anyhow::Result<Self> {
-        let run = store.find(name)?;
-        let (row, header) = (store.row(&run)?, store.header(&run)?);
-        if row.is_running {
-            note!("run {run} is still going on; these are its results so far");
-        }
-        let mut summary = summary_of(&header, &store.load(&run)?);
-        if row.is_running {
-            summary.status = status(&row);
-        }
-        Self::judged(header, summary, Beside { label: row.label, note: row.note, lost: row.lost })
-    }
-
-    fn judged(header: RunHeader, summary: RunSummary, beside: Beside) -> anyhow::Result<Self> {
-        let Beside { label, note, lost } = beside;
-        if let Some(why) = &lost {
-            note!("warning: run {} is incomplete, its last events could not be stored: {why}", header.run);
-        }
-        let (findings, judgement) = judged(&header, &summary)?;
-        Ok(Self { label, note, lost, header, summary, findings, judgement, baseline: None })
-    }
-
-    pub(crate) fn page(&self) -> Page<'_> {
-        let meta = Meta {
-            label: self.label.as_deref(),
-            note: self.note.as_deref(),
-            lost: self.lost.as_deref(),
-            judgement: self.judgement.as_ref(),
-            baseline: self.baseline.as_ref(),
-        };
-        Page { header: &self.header, summary: &self.summary, findings: &self.findings, meta }
-    }
+/// Reads the run of that name in the store, and says what is special about it.
+pub(crate) fn read(store: &Store, name: &str) -> anyhow::Result<Stored> {
+    Ok(said(Stored::read(store, name)?))
 }
 
-fn summary_of(header: &RunHeader, events: &[Event]) -> RunSummary {
-    let mut collector = Collector::new(header);
-    events.iter().for_each(|event| collector.add(event));
-    collector.summary()
-}
-
-/// Returns the status; only the store knows whether a run without an end is still going on.
-pub(crate) fn status(row: &RunRow) -> RunStatus {
-    if row.is_running { RunStatus::Running } else { RunStatus::from(row.status) }
-}
-
-/// Returns every finding, the most severe first, and the judgement by the array in the header.
-pub(crate) fn judged(
-    header: &RunHeader,
-    summary: &RunSummary,
-) -> anyhow::Result<(Vec<Finding>, Option<Judgement>)> {
-    let judgement = assay_analysis::judge(header, summary)?;
-    let mut all = findings(header, summary);
-    all.extend(judgement.iter().flat_map(|j| j.findings.clone()));
-    all.sort_by_key(|f| std::cmp::Reverse(f.severity));
-    Ok((all, judgement))
+fn said(stored: Stored) -> Stored {
+    if stored.summary.status == assay_analysis::RunStatus::Running {
+        note!("run {} is still going on; these are its results so far", stored.header.run);
+    }
+    if let Some(why) = &stored.lost {
+        let run = &stored.header.run;
+        note!("warning: run {run} is incomplete, its last events could not be stored: {why}");
+    }
+    stored
 }
 
 /// Returns the repetitions that a label stands for; `None` where it stands for one run, or is no label.

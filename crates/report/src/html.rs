@@ -1,9 +1,11 @@
-//! A run as one HTML file: no script, nothing loaded from elsewhere, readable on paper.
+//! A run as one HTML file: no script, nothing loaded from elsewhere, readable on paper. The same as the body of a page
+//! that is served, with the charts of a run that is going on.
 
 mod charts;
 mod compare;
 mod facts;
 mod first;
+mod live;
 pub(crate) mod methods;
 mod prediction;
 mod series;
@@ -18,20 +20,30 @@ use assay_spec::Test;
 use crate::Meta;
 use crate::network::LinkUse;
 use crate::number;
-use crate::svg::escape;
-
-pub use compare::comparison;
+pub use crate::svg::{escape, spark};
+pub use compare::{comparison, comparison_body};
+pub use live::{Live, TimeRange, over_time, values_over_time};
+pub use methods::section as methods;
 pub use prediction::prediction;
 pub use series::{journal, repeats};
 pub use trend::{ChangeFacts, Links, trend, trend_changes};
 
-const STYLE: &str = include_str!("html/style.css");
+/// The style sheet of every page; it contains no reference to anything else.
+pub const STYLE: &str = include_str!("html/style.css");
 
 /// The whole report of a run.
 #[must_use]
 pub fn report(header: &RunHeader, summary: &RunSummary, findings: &[Finding], meta: Meta<'_>) -> String {
     let mut page = page_start(&format!("{} · {}", header.plan.name, header.run));
-    page.push_str(&heading(header, summary, meta));
+    page.push_str(&body(header, summary, findings, meta));
+    page.push_str(page_end());
+    page
+}
+
+/// What the report of a run has between the tags of its body.
+#[must_use]
+pub fn body(header: &RunHeader, summary: &RunSummary, findings: &[Finding], meta: Meta<'_>) -> String {
+    let mut page = heading(header, summary, meta);
     page.push_str(&crate::diagnosis::html(header, summary));
     let disturbed = assay_analysis::disturbed_steps(findings);
     page.push_str(&first::screen(header, summary, findings, &disturbed, meta));
@@ -49,8 +61,22 @@ pub fn report(header: &RunHeader, summary: &RunSummary, findings: &[Finding], me
     }
     page.push_str(&facts::all(header, summary));
     page.push_str(&methods::section());
-    page.push_str(page_end());
     page
+}
+
+/// Returns a body whose parts can be folded: each begins at a heading of the second level.
+#[must_use]
+pub fn folded(body: &str) -> String {
+    const HEADING: &str = "<h2";
+    let mut parts = body.split(HEADING);
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (heading, rest) = part.split_once("</h2>").unwrap_or((part, ""));
+        text.push_str(&format!(
+            "<details open>\n<summary>{HEADING}{heading}</h2></summary>{rest}</details>\n"
+        ));
+    }
+    text
 }
 
 /// Everything before what a page has to say.

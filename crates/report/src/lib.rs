@@ -32,12 +32,13 @@ mod rounds;
 pub mod scale;
 pub mod series;
 pub mod sizing;
+pub mod standing;
 mod svg;
 pub mod table;
 pub mod text;
 
 pub use listing::{RunListing, runs_json, runs_rendered, runs_table};
-pub use number::{day_unix_ms, separated, size};
+pub use number::{day_unix_ms, long as rounded_long, minute, separated, size};
 
 /// What the store keeps with a run beside its events.
 #[derive(Debug, Clone, Copy, Default)]

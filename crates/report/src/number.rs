@@ -66,6 +66,7 @@ pub(crate) fn short(value: f64) -> String {
 }
 
 /// Returns a written number with its thousands separated: `12,345.6`. Numbers in exponent form stay as they are.
+#[must_use]
 pub fn separated(number: &str) -> String {
     let (sign, digits) = number.strip_prefix('-').map_or(("", number), |rest| ("-", rest));
     let whole = digits.split('.').next().unwrap_or_default();
@@ -83,7 +84,8 @@ pub fn separated(number: &str) -> String {
 }
 
 /// Returns what `short` writes, with its thousands separated.
-pub(crate) fn long(value: f64) -> String {
+#[must_use]
+pub fn long(value: f64) -> String {
     separated(&short(value))
 }
 
@@ -105,7 +107,8 @@ pub(crate) fn iso(unix_ms: u64) -> String {
 }
 
 /// A moment for people: `2026-11-21 03:30 UTC`.
-pub(crate) fn minute(unix_ms: u64) -> String {
+#[must_use]
+pub fn minute(unix_ms: u64) -> String {
     stamp(unix_ms, "%Y-%m-%d %H:%M UTC")
 }
 

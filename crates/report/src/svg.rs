@@ -10,6 +10,7 @@ mod heat;
 mod lanes;
 mod lines;
 mod rows;
+mod spark;
 mod trend;
 mod whiskers;
 
@@ -19,6 +20,7 @@ pub(crate) use heat::{Heat, HeatColumn};
 pub(crate) use lanes::{Band, Counts, Lane, Lanes};
 pub(crate) use lines::{Line, Lines, Mark};
 pub(crate) use rows::{BarRow, Rows};
+pub use spark::spark;
 pub(crate) use trend::{Point, Step, TrendChart};
 pub(crate) use whiskers::{Whisker, WhiskerSeries, Whiskers};
 
@@ -35,7 +37,8 @@ const STYLES: usize = 6;
 const DASHES: [&str; STYLES] = ["", "7 3", "2 3", "9 3 2 3", "12 4", "4 4"];
 
 /// Text that may stand in HTML and in SVG, between tags and in attributes.
-pub(crate) fn escape(text: &str) -> String {
+#[must_use]
+pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {

@@ -1,6 +1,12 @@
-//! The digest of a run, as the store keeps it for lists.
+//! The digest of a run as it is stored, with its checksum and the words that a search finds it by.
 
 use assay_record::{RunDigest, Severity};
+
+/// Returns a digest from its stored form; `None` for one of a later version or one that is damaged, which is made again
+/// from the events.
+pub(crate) fn decode(body: &str, checksum: u32) -> Option<RunDigest> {
+    (crc32c::crc32c(body.as_bytes()) == checksum).then(|| serde_json::from_str(body).ok()).flatten()
+}
 
 /// What of a run a digest was made from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use rusqlite::types::ToSqlOutput;
 use rusqlite::{OptionalExtension as _, ToSql, params_from_iter};
 
 use crate::connect::write_transaction;
-use crate::digest::{Coverage, put_digest};
+use crate::digest::{Coverage, decode, put_digest};
 use crate::error::StoreError;
 use crate::live;
 use crate::row::{self, COLUMNS, RunRow};
@@ -194,12 +194,6 @@ impl Store {
             self.connection().prepare_cached("SELECT id FROM run WHERE outcome IS NULL").map_err(read)?;
         query.query_map([], |row| row.get(0)).and_then(Iterator::collect).map_err(read)
     }
-}
-
-/// Returns a digest from its stored form; `None` for one of a later version or one that is damaged, which is made again
-/// from the events.
-fn decode(body: &str, checksum: u32) -> Option<RunDigest> {
-    (crc32c::crc32c(body.as_bytes()) == checksum).then(|| serde_json::from_str(body).ok()).flatten()
 }
 
 /// The conditions of a filter, as SQL.

@@ -1,5 +1,7 @@
 //! One set of results as a comparison sees it, whether it is a run, a published table, or a file from elsewhere.
 
+use assay_model::array::Array;
+use assay_model::predict::Prediction;
 use assay_model::published::Published;
 use assay_model::quantity::Bounds;
 use assay_model::resolved::Software;
@@ -9,7 +11,7 @@ use assay_spec::{Access, Arrivals, Goal, Job, Pacing, Step};
 
 use crate::case::Case;
 use crate::estimate::{Estimate, Spread, quantile};
-use crate::expected::Judgement;
+use crate::expected::{Judgement, predicted};
 use crate::finding::{Finding, Severity};
 use crate::summary::{Load, RunSummary, StepSummary};
 
@@ -55,6 +57,8 @@ pub enum Source {
     Run,
     /// A table that an article published.
     Article,
+    /// What the model expects of an array.
+    Prediction,
 }
 
 /// A condition that results depend on.
@@ -186,6 +190,34 @@ impl ResultSet {
             findings: judgement.findings.iter().map(FindingNote::of).collect(),
             price: None,
             cases: judgement.cases.clone(),
+        }
+    }
+
+    /// Of what an array is expected to do with the plan of a run.
+    #[must_use]
+    pub fn of_array(array: &Array, header: &RunHeader) -> Self {
+        let row = |(test, step, expected): (&str, &Step, Prediction)| Row {
+            test: test.to_owned(),
+            step: step.label(),
+            facets: load_facets(step),
+            is_paced: false,
+            iops: expected.iops.value,
+            mib_per_s: expected.mib_s.value,
+            mean_ms: Some(expected.mean_ms.value),
+            p50_ms: None,
+            p99_ms: None,
+            curve_ms: Vec::new(),
+            seconds: Vec::new(),
+            expected: Some(expected.iops),
+            is_bound: expected.software == Software::Unknown,
+        };
+        Self {
+            id: format!("array:{}", array.name),
+            source: Source::Prediction,
+            about: format!("{} on {}, predicted", header.plan.name, array.title),
+            facets: vec![Facet::new("measured by", "nobody: predicted by the model", Weight::Weakens)],
+            rows: predicted(array, header).into_iter().map(row).collect(),
+            ..Self::default()
         }
     }
 

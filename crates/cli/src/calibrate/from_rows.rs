@@ -16,7 +16,6 @@ use crate::args::CalibrateArgs;
 use crate::arrays::array;
 use crate::exit::{Exit, Failed};
 use crate::output::Output;
-use crate::stored::Stored;
 use crate::terminal::say;
 
 /// A row with its name.
@@ -38,7 +37,7 @@ pub(super) fn from_rows(args: &CalibrateArgs, array_name: &str, output: &Output)
     for source in &args.from {
         match source.strip_prefix("published:") {
             Some(name) => found.add_published(name, &base)?,
-            None => found.add_run(&Stored::named(&args.store, source)?, &base),
+            None => found.add_run(&crate::stored::named(&args.store, source)?, &base),
         }
     }
     let wanted = |row: &Row| {
@@ -105,7 +104,7 @@ impl Rows {
     }
 
     /// The steps of a stored run that had one job.
-    fn add_run(&mut self, stored: &Stored, base: &Array) {
+    fn add_run(&mut self, stored: &crate::stored::Stored, base: &Array) {
         for step in stored.summary.steps.iter().filter(|step| step.total.ops > 0) {
             match points(&stored.header, step, base).as_slice() {
                 [point] => {

@@ -123,7 +123,7 @@ fn best_text(series: &[BarSeries], names: &[String], unit: &str) -> String {
 /// Lanes over time, the heat map, and the latency distribution, as far as there is enough to draw. Steps of a sweep
 /// stand one after another.
 pub(super) fn of_test(steps: &[&StepSummary]) -> String {
-    let lanes = super::timeline::lanes(steps);
+    let lanes = super::timeline::lanes(steps, super::timeline::View::default());
     let charts = match steps {
         [step] => {
             let proof = step.steady.as_ref().map_or_else(|| five_parts(step), rounds);

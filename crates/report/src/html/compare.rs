@@ -17,9 +17,21 @@ const CURVES_MAX: usize = 8;
 /// The whole page.
 #[must_use]
 pub fn comparison(comparison: &Comparison) -> String {
+    let mut page = page_start(&title(comparison));
+    page.push_str(&comparison_body(comparison));
+    page.push_str(page_end());
+    page
+}
+
+fn title(comparison: &Comparison) -> String {
     let names: Vec<&str> = comparison.sides.iter().map(|s| s.name.as_str()).collect();
-    let mut page = page_start(&format!("{} side by side", names.join(", ")));
-    page.push_str(&format!("<h1>{}</h1>\n", escape(&format!("{} side by side", names.join(", ")))));
+    format!("{} side by side", names.join(", "))
+}
+
+/// What the page has between the tags of its body.
+#[must_use]
+pub fn comparison_body(comparison: &Comparison) -> String {
+    let mut page = format!("<h1>{}</h1>\n", escape(&title(comparison)));
     for says in &comparison.says {
         page.push_str(&format!("<p><strong>{}</strong></p>\n", escape(says)));
     }
@@ -28,7 +40,6 @@ pub fn comparison(comparison: &Comparison) -> String {
     page.push_str(&charts(comparison));
     page.push_str(&findings(comparison));
     page.push_str(&super::methods::section());
-    page.push_str(page_end());
     page
 }
 

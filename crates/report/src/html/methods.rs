@@ -108,7 +108,8 @@ pub(crate) fn anchor(title: &str) -> Option<&'static str> {
 }
 
 /// Returns the definitions as a part of the page.
-pub(super) fn section() -> String {
+#[must_use]
+pub fn section() -> String {
     let items: String = METHODS
         .iter()
         .map(|(anchor, name, says)| format!("<dt id=\"m-{anchor}\">{name}</dt><dd>{says}</dd>\n"))

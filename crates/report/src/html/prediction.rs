@@ -53,7 +53,7 @@ fn busy(row: &Expectation, prediction: &Prediction) -> String {
     let meters: String = resources
         .iter()
         .take(RESOURCES_MAX)
-        .map(|resource| meter((&resource.name, resource.utilisation)))
+        .map(|resource| meter((resource.name.as_str(), resource.utilisation)))
         .collect();
     format!(
         "<tr><td class=\"w\">{}</td><td class=\"w\"><strong>{}</strong></td><td class=\"w\">{meters}</td></tr>\n",

@@ -14,18 +14,57 @@ const COLUMNS_MAX: usize = 110;
 /// Lines of one lane.
 const LINES_MAX: usize = 4;
 
+/// A part of the time of a test, s since its measured window began.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TimeRange {
+    /// Its start.
+    pub from_s: f64,
+    /// Its end.
+    pub to_s: f64,
+}
+
+impl TimeRange {
+    fn has(self, at_s: f64) -> bool {
+        // A page writes times with three decimals.
+        at_s >= self.from_s - 0.001 && at_s <= self.to_s + 0.001
+    }
+}
+
+/// What is drawn of a test.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct View {
+    /// The part of its time; `None`: all of it.
+    pub(super) range: Option<TimeRange>,
+    /// Fewer points than this are not drawn.
+    pub(super) points_min: usize,
+}
+
+impl Default for View {
+    fn default() -> Self {
+        Self { range: None, points_min: POINTS_MIN }
+    }
+}
+
 /// Lanes of a test; nothing if its steps are too short for a line.
-pub(super) fn lanes(steps: &[&StepSummary]) -> String {
-    let count: usize = steps.iter().map(|step| step.series.len()).sum();
-    if count < POINTS_MIN {
-        return String::new();
+pub(super) fn lanes(steps: &[&StepSummary], view: View) -> String {
+    let Some(chart) = chart(steps, view) else { return String::new() };
+    let test = steps.first().map_or(0, |step| step.id.test);
+    format!("<div class=\"charts one over-time\" data-test=\"{test}\">\n{}</div>\n", chart.svg())
+}
+
+/// The same before it is drawn.
+pub(super) fn chart(steps: &[&StepSummary], view: View) -> Option<Lanes<'static>> {
+    let parts = parts(steps, view.range);
+    let count: usize = parts.iter().map(|part| part.points().count()).sum();
+    if count < view.points_min.max(1) {
+        return None;
     }
     let together = count.div_ceil(POINTS_MAX).max(1);
-    let parts = parts(steps);
-    let points: Vec<(f64, Point)> = parts
-        .iter()
-        .flat_map(|part| part.step.series.chunks(together).map(|c| (part.offset_s, drawn_together(c))))
-        .collect();
+    let mut points: Vec<(f64, Point)> = Vec::new();
+    for part in &parts {
+        let shown: Vec<Point> = part.points().cloned().collect();
+        points.extend(shown.chunks(together).map(|chunk| (part.offset_s, drawn_together(chunk))));
+    }
     let mut lanes = vec![rate_lane(&points, steps.len()), latency_lane(&points)];
     let samples: Vec<(f64, &TimelineSample)> = parts.iter().flat_map(Part::samples).collect();
     let chunks = samples.len().div_ceil(POINTS_MAX).max(1);
@@ -33,14 +72,13 @@ pub(super) fn lanes(steps: &[&StepSummary]) -> String {
     lanes.extend(cpu_lane(&samples, chunks));
     lanes.extend(named_lane("links, MB/s", &samples, chunks, |s| &s.links));
     lanes.extend(named_lane("TCP round trip, µs", &samples, chunks, |s| &s.portals));
-    let chart = Lanes {
-        title: "Over time",
+    let whole = TimeRange {
         from_s: parts.first().map_or(0.0, |part| part.from_s),
         to_s: parts.last().map_or(1.0, |part| part.to_s),
-        phases: parts.iter().flat_map(|part| part.bands.iter().cloned()).collect(),
-        lanes,
     };
-    format!("<div class=\"charts one\">\n{}</div>\n", chart.svg())
+    let TimeRange { from_s, to_s } = view.range.unwrap_or(whole);
+    let phases = parts.iter().flat_map(|part| part.bands.iter().cloned()).collect();
+    Some(Lanes { title: "Over time", from_s, to_s, phases, lanes })
 }
 
 /// Several seconds as one point: mean rates and medians, and the highest p99, so that no stall is smoothed away.
@@ -70,19 +108,30 @@ struct Part<'s> {
     from_s: f64,
     to_s: f64,
     bands: Vec<Band>,
+    /// What is drawn of the common axis.
+    shown: TimeRange,
 }
 
 impl<'s> Part<'s> {
+    /// Seconds that are drawn.
+    fn points(&self) -> impl Iterator<Item = &'s Point> + use<'s> {
+        let (offset, shown) = (self.offset_s, self.shown);
+        self.step.series.iter().filter(move |point| shown.has(point.t_s + offset))
+    }
+
     /// Samples that lie between its ends, with the offset of their times.
     fn samples(&self) -> impl Iterator<Item = (f64, &'s TimelineSample)> + use<'s> {
         let (offset, from, to) = (self.offset_s, self.from_s, self.to_s);
         let all = self.step.timeline.samples.iter();
-        all.filter(move |s| s.t_s + offset >= from && s.t_s + offset <= to + 0.5).map(move |s| (offset, s))
+        let shown = self.shown;
+        let is_in = move |at: f64| at >= from && at <= to + 0.5 && shown.has(at);
+        all.filter(move |s| is_in(s.t_s + offset)).map(move |s| (offset, s))
     }
 }
 
 /// One step with its phases, or the windows of several steps one after another.
-fn parts<'s>(steps: &[&'s StepSummary]) -> Vec<Part<'s>> {
+fn parts<'s>(steps: &[&'s StepSummary], range: Option<TimeRange>) -> Vec<Part<'s>> {
+    let shown = range.unwrap_or(TimeRange { from_s: f64::NEG_INFINITY, to_s: f64::INFINITY });
     if let [step] = steps {
         let Timeline { warmup_s, drain_s, end_s, .. } = step.timeline;
         let from_s = warmup_s.unwrap_or(0.0).min(0.0);
@@ -96,7 +145,7 @@ fn parts<'s>(steps: &[&'s StepSummary]) -> Vec<Part<'s>> {
         if to_s > window_s {
             bands.push(band("drain", window_s, to_s, Counts::NotCounted));
         }
-        return vec![Part { step, offset_s: 0.0, from_s, to_s, bands }];
+        return vec![Part { step, offset_s: 0.0, from_s, to_s, bands, shown }];
     }
     let mut offset_s = 0.0;
     let mut parts = Vec::new();
@@ -105,7 +154,7 @@ fn parts<'s>(steps: &[&'s StepSummary]) -> Vec<Part<'s>> {
         let counts = if index % 2 == 0 { Counts::Counted } else { Counts::NotCounted };
         let name = step.step.rsplit('=').next().unwrap_or_default().to_owned();
         let bands = vec![Band { name, from_s: offset_s, to_s, counts }];
-        parts.push(Part { step, offset_s, from_s: offset_s, to_s, bands });
+        parts.push(Part { step, offset_s, from_s: offset_s, to_s, bands, shown });
         offset_s = to_s;
     }
     parts

@@ -35,6 +35,18 @@ impl Axis {
         axis
     }
 
+    /// From exactly `low` to exactly `high`, in round steps: for a part of a time.
+    pub(crate) fn between(title: &str, low: f64, high: f64) -> Self {
+        if low <= 0.0 {
+            return Self::up_to(title, high);
+        }
+        let step = round_step((high - low).max(f64::MIN_POSITIVE) / TICKS);
+        let first = (low / step).ceil();
+        let all = steps(TICKS * 2.0).map(|n| (first + n) * step).filter(|value| *value <= high * 1.001);
+        let ticks = all.map(|value| (value, short(value))).collect();
+        Self { title: title.to_owned(), ticks, low, high, is_log: false }
+    }
+
     /// Logarithmic, from just below `low` to just above `high`, both above 0.
     pub(crate) fn log(title: &str, low: f64, high: f64) -> Self {
         let low = if low.is_finite() && low > 0.0 { low } else { 1.0 };
@@ -136,6 +148,8 @@ mod tests {
         assert_eq!(written(&Axis::from_zero("", 0.7)), ["0", "0.2", "0.4", "0.6", "0.8"]);
         assert_eq!(written(&Axis::from_zero("", 0.0)).first(), Some(&"0"));
         assert_eq!(written(&Axis::up_to("", 3.5)), ["0", "1", "2", "3"]);
+        assert_eq!(written(&Axis::between("", 12.0, 33.0)), ["15", "20", "25", "30"]);
+        assert_eq!(written(&Axis::between("", -2.0, 3.5)), ["0", "1", "2", "3"]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::{Axis, DASHES, STYLES, escape};
 /// Lanes over a common time axis.
 pub(crate) struct Lanes<'c> {
     pub(crate) title: &'c str,
-    /// From the start of the warm-up to the end of the step, s; the window begins at 0.
+    /// The part of the step that is drawn, s; the window begins at 0.
     pub(crate) from_s: f64,
     pub(crate) to_s: f64,
     pub(crate) phases: Vec<Band>,
@@ -72,9 +72,12 @@ impl Lanes<'_> {
         let heights: f64 = self.lanes.iter().map(|lane| lane.height + LANE_HEAD).sum();
         let floor = TOP + heights;
         let mut svg = format!(
-            "<svg class=\"lanes {class}\" viewBox=\"0 0 {width} {:.0}\" role=\"img\" aria-label=\"{}\">\n<text \
+            "<svg class=\"lanes {class}\" viewBox=\"0 0 {width} {:.0}\" data-from=\"{:.3}\" data-to=\"{:.3}\" \
+             data-left=\"{LEFT}\" data-right=\"{end}\" data-floor=\"{floor:.1}\" role=\"img\" aria-label=\"{}\">\n<text \
              class=\"t\" x=\"0\" y=\"14\">{}</text>\n",
             floor + BOTTOM,
+            self.from_s,
+            self.to_s,
             escape(self.title),
             escape(self.title)
         );
@@ -93,7 +96,7 @@ impl Lanes<'_> {
     fn bands(&self, x: &impl Fn(f64) -> f64, end: f64, floor: f64) -> String {
         let mut svg = String::new();
         let mut free_from = f64::NEG_INFINITY;
-        for band in &self.phases {
+        for band in self.phases.iter().filter(|band| band.to_s > self.from_s && band.from_s < self.to_s) {
             let (left, right) = (x(band.from_s.max(self.from_s)), x(band.to_s.min(self.to_s)));
             let class = match band.counts {
                 Counts::Counted => "ph",
@@ -121,7 +124,7 @@ impl Lanes<'_> {
     }
 
     fn time_axis(&self, x: &impl Fn(f64) -> f64, end: f64, floor: f64) -> String {
-        let axis = Axis::up_to("", self.to_s);
+        let axis = Axis::between("", self.from_s, self.to_s);
         let mut svg =
             format!("<line class=\"k\" x1=\"{LEFT}\" y1=\"{floor:.1}\" x2=\"{}\" y2=\"{floor:.1}\"/>", end);
         for (value, label) in &axis.ticks {

@@ -36,11 +36,13 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("analysis", &["spec", "record", "model"]),
     ("store", &["spec", "record"]),
     ("report", &["spec", "record", "analysis", "model"]),
+    ("results", &["record", "analysis", "model", "store", "report"]),
+    ("web", &["spec", "record", "interop", "analysis", "model", "store", "report", "results"]),
     (
         "cli",
         &[
             "spec", "tcp", "iscsi", "nfs", "record", "host", "target", "prepare", "engine", "model", "sim",
-            "analysis", "store", "report", "interop",
+            "analysis", "store", "report", "interop", "results", "web",
         ],
     ),
 ];

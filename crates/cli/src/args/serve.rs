@@ -1,0 +1,56 @@
+//! The command line of the server.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::StoreArgs;
+
+const SERVE_EXAMPLES: &str = "\
+Examples:
+  On this machine, to look:
+    assay serve
+  The same, where runs may be started on two targets:
+    assay serve --allow-runs --target ./t.dat --target /mnt/nas
+  For other machines, with a certificate made here:
+    assay serve --listen 0.0.0.0:8443 --self-signed
+  From another machine through SSH, without opening a port:
+    ssh -L 8080:127.0.0.1:8080 nas-tester
+
+Changes (labels, notes, starting, stopping and deleting runs) need the token; on another address than loopback every \
+page does. The token is made at first start and kept in a file with mode 0600.";
+
+#[derive(Debug, Args)]
+#[command(after_help = SERVE_EXAMPLES)]
+pub(crate) struct ServeArgs {
+    /// Where to listen. Another address than loopback needs TLS: --self-signed, or --cert and --key.
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080")]
+    pub(crate) listen: SocketAddr,
+    /// Allow runs to be started from the page, on the targets given here.
+    #[arg(long, requires = "target")]
+    pub(crate) allow_runs: bool,
+    /// A target that runs may be started on, as assay run takes it.
+    #[arg(long, value_name = "TARGET", requires = "allow_runs")]
+    pub(crate) target: Vec<String>,
+    /// A plan file that may be started, beside the suites.
+    #[arg(long, value_name = "FILE", requires = "allow_runs")]
+    pub(crate) plan: Vec<PathBuf>,
+    /// Certificate for TLS, PEM.
+    #[arg(long, value_name = "FILE", requires = "key", conflicts_with = "self_signed")]
+    pub(crate) cert: Option<PathBuf>,
+    /// Private key of the certificate, PEM.
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    pub(crate) key: Option<PathBuf>,
+    /// Use TLS with a certificate that is made here once and kept beside the token.
+    #[arg(long)]
+    pub(crate) self_signed: bool,
+    /// File of the token. [default: serve-token beside the store]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// Stop when standard input ends: the run that started the server is over.
+    #[arg(long, hide = true)]
+    pub(crate) until_stdin_ends: bool,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}

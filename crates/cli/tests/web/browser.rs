@@ -1,0 +1,186 @@
+//! Chromium, driven over its debugging pipe: what a person sees, clicks and types.
+
+use std::io::{Read as _, Write as _};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+/// Longest wait for what a page is to show. A loaded machine is slow.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// The pipe of the browser's commands is its descriptor 3, that of its answers 4.
+const START: &str = "exec chromium --headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage \
+                     --remote-debugging-pipe --user-data-dir=\"$0\" about:blank 3<&0 4>&1 </dev/null >/dev/null 2>&1";
+
+/// A browser with one page.
+pub(crate) struct Browser {
+    child: Child,
+    commands: ChildStdin,
+    answers: ChildStdout,
+    read: Vec<u8>,
+    sent: u64,
+    session: Option<String>,
+    /// What the page complained about.
+    complaints: Vec<String>,
+    _profile: tempfile::TempDir,
+}
+
+/// Whether pages may run their script.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scripts {
+    Run,
+    Off,
+}
+
+impl Browser {
+    pub(crate) fn start() -> Self {
+        let profile = tempfile::tempdir().unwrap();
+        let mut child = Command::new("sh")
+            .args(["-c", START])
+            .arg(profile.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (commands, answers) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        let mut browser = Self {
+            child,
+            commands,
+            answers,
+            read: Vec::new(),
+            sent: 0,
+            session: None,
+            complaints: Vec::new(),
+            _profile: profile,
+        };
+        let target = browser.call("Target.createTarget", &json!({ "url": "about:blank" }));
+        let attach = json!({ "targetId": target["targetId"], "flatten": true });
+        let session = browser.call("Target.attachToTarget", &attach);
+        browser.session = session["sessionId"].as_str().map(str::to_owned);
+        for domain in ["Page", "Runtime", "Log"] {
+            browser.call(&format!("{domain}.enable"), &json!({}));
+        }
+        browser
+    }
+
+    fn call(&mut self, method: &str, parameters: &Value) -> Value {
+        self.sent += 1;
+        let mut command = json!({ "id": self.sent, "method": method, "params": parameters });
+        if let Some(session) = &self.session {
+            command["sessionId"] = json!(session);
+        }
+        self.commands.write_all(command.to_string().as_bytes()).unwrap();
+        self.commands.write_all(b"\0").unwrap();
+        loop {
+            let message = self.message();
+            if message["id"] == self.sent {
+                assert!(message["error"].is_null(), "{method}: {}", message["error"]);
+                return message["result"].clone();
+            }
+            self.note(&message);
+        }
+    }
+
+    fn message(&mut self) -> Value {
+        loop {
+            if let Some(end) = self.read.iter().position(|byte| *byte == 0) {
+                let message: Vec<u8> = self.read.drain(..=end).collect();
+                return serde_json::from_slice(&message[..end]).unwrap();
+            }
+            let mut buffer = [0; 64 << 10];
+            let count = self.answers.read(&mut buffer).unwrap();
+            assert!(count > 0, "the browser has ended");
+            self.read.extend_from_slice(&buffer[..count]);
+        }
+    }
+
+    /// Keeps errors of scripts, refused styles and scripts, and answers that are errors.
+    fn note(&mut self, message: &Value) {
+        let parameters = &message["params"];
+        match message["method"].as_str() {
+            Some("Runtime.exceptionThrown") => self.complaints.push(parameters.to_string()),
+            Some("Runtime.consoleAPICalled") if parameters["type"] == "error" => {
+                self.complaints.push(parameters.to_string());
+            }
+            Some("Log.entryAdded")
+                if parameters["entry"]["level"] == "error" || parameters["entry"]["level"] == "warning" =>
+            {
+                self.complaints.push(parameters["entry"].to_string());
+            }
+            _ => {}
+        }
+    }
+
+    /// What pages complained about since the last look.
+    pub(crate) fn complaints(&mut self) -> Vec<String> {
+        self.evaluate("1");
+        std::mem::take(&mut self.complaints)
+    }
+
+    pub(crate) fn allow(&mut self, scripts: Scripts) {
+        self.call("Emulation.setScriptExecutionDisabled", &json!({ "value": scripts == Scripts::Off }));
+    }
+
+    pub(crate) fn resize(&mut self, width: u32, height: u32) {
+        let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600 });
+        self.call("Emulation.setDeviceMetricsOverride", &size);
+    }
+
+    /// Opens a page and waits until it is there.
+    pub(crate) fn open(&mut self, address: &str) {
+        let opened = self.call("Page.navigate", &json!({ "url": address }));
+        assert!(opened["errorText"].is_null(), "{address}: {opened}");
+        self.until("document.readyState === 'complete'");
+    }
+
+    /// The value of an expression in the page.
+    pub(crate) fn evaluate(&mut self, expression: &str) -> Value {
+        let asked = json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
+        self.call("Runtime.evaluate", &asked)["result"]["value"].clone()
+    }
+
+    /// Waits until an expression is true.
+    pub(crate) fn until(&mut self, expression: &str) {
+        let began = Instant::now();
+        while self.evaluate(&format!("Boolean({expression})")) != true {
+            assert!(began.elapsed() < PATIENCE, "never: {expression}; the page says: {}", self.text());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// What the page says.
+    pub(crate) fn text(&mut self) -> String {
+        self.evaluate("document.body.innerText").as_str().unwrap_or_default().to_owned()
+    }
+
+    /// Clicks what a selector finds.
+    pub(crate) fn click(&mut self, selector: &str) {
+        let point = self.evaluate(&format!(
+            "(() => {{ const e = document.querySelector({selector:?}); if (!e) return null; e.scrollIntoView(); const \
+             b = e.getBoundingClientRect(); return {{ x: b.x + b.width / 2, y: b.y + b.height / 2 }}; }})()"
+        ));
+        assert!(!point.is_null(), "nothing is {selector}: {}", self.text());
+        for kind in ["mousePressed", "mouseReleased"] {
+            self.mouse(kind, point["x"].as_f64().unwrap(), point["y"].as_f64().unwrap());
+        }
+    }
+
+    /// Moves, presses or releases the mouse.
+    pub(crate) fn mouse(&mut self, kind: &str, x: f64, y: f64) {
+        let button = if kind == "mouseMoved" { "none" } else { "left" };
+        let event = json!({ "type": kind, "x": x, "y": y, "button": button, "clickCount": 1 });
+        self.call("Input.dispatchMouseEvent", &event);
+    }
+
+    /// Types into what has the focus.
+    pub(crate) fn type_in(&mut self, text: &str) {
+        self.call("Input.insertText", &json!({ "text": text }));
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

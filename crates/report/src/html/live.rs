@@ -1,0 +1,126 @@
+//! A run that is going on, and parts of the time of any run: drawn for the pages that are served.
+
+use assay_analysis::{Finding, RunSummary, StepSummary, rule_name};
+use assay_record::RunHeader;
+use serde_json::{Value, json};
+
+use super::timeline::{self, View};
+use crate::network::LinkUse;
+use crate::number::{self, TimeUnit};
+use crate::svg::{Lane, escape};
+
+pub use super::timeline::TimeRange;
+
+/// The live chart shows so much of a longer step, s; its stored run shows all of it.
+const SHOWN_S: f64 = 300.0;
+/// Two points are a line.
+const POINTS_MIN: usize = 2;
+
+/// A run that is going on.
+#[derive(Debug, Clone, Copy)]
+pub struct Live<'l> {
+    /// What it has measured so far.
+    pub summary: &'l RunSummary,
+    /// The step that is measured now, once it has a result.
+    pub step: Option<&'l StepSummary>,
+}
+
+impl Live<'_> {
+    /// Returns the figures of the last second.
+    #[must_use]
+    pub fn figures(&self) -> String {
+        let Some((step, last)) = self.step.and_then(|step| Some((step, step.series.last()?))) else {
+            return "<p class=\"soft\">No result yet: the measured window has not begun.</p>\n".to_owned();
+        };
+        let unit = TimeUnit::for_means(&last.p99_us.map(|us| us * 1e3).into_iter().collect::<Vec<_>>());
+        let time =
+            |us: Option<f64>| us.map_or_else(|| "-".to_owned(), |us| number::long(unit.of_ns(us * 1e3)));
+        let cpu = step.timeline.samples.last().map(|sample| number::short(sample.cpu_busy * 100.0));
+        let figures = [
+            ("iops", "IOPS", number::long(last.iops)),
+            ("mibs", "MiB/s", number::long(last.mib_per_s)),
+            ("percentile", &format!("p50, {}", unit.name()), time(last.p50_us)),
+            ("percentile", &format!("p99, {}", unit.name()), time(last.p99_us)),
+            ("cpu", "CPU %", cpu.unwrap_or_else(|| "-".to_owned())),
+            ("iops", "Errors", step.errors.to_string()),
+        ];
+        let figure = |(anchor, name, value): &(&str, &str, String)| {
+            format!("<div><dt><a href=\"/methods#m-{anchor}\">{name}</a></dt><dd>{value}</dd></div>\n")
+        };
+        let all: String = figures.iter().map(figure).collect();
+        format!("<dl class=\"figures\">\n{all}</dl>\n")
+    }
+
+    /// Returns the lanes of the last minutes and the heat map of the step.
+    #[must_use]
+    pub fn charts(&self) -> String {
+        let Some(step) = self.step else { return String::new() };
+        let range = (step.seconds > SHOWN_S)
+            .then(|| TimeRange { from_s: step.seconds - SHOWN_S, to_s: step.seconds });
+        let lanes = timeline::lanes(&[step], View { range, points_min: POINTS_MIN });
+        format!("{lanes}<div class=\"charts\">\n{}</div>\n", timeline::heat(step))
+    }
+
+    /// Returns the table of the steps so far.
+    #[must_use]
+    pub fn table(&self, header: &RunHeader) -> String {
+        if self.summary.steps.is_empty() {
+            return String::new();
+        }
+        // The definitions are on a page of their own.
+        super::tables::summary(header, self.summary).replace("href=\"#m-", "href=\"/methods#m-")
+    }
+
+    /// Returns what the gravest finding so far says.
+    #[must_use]
+    pub fn finding(run: &str, findings: &[Finding]) -> String {
+        let Some(first) = findings.first() else {
+            return "<p class=\"soft\">No finding so far.</p>\n".to_owned();
+        };
+        let more = match findings.len() {
+            1 => String::new(),
+            count => format!(" <a href=\"/runs/{}#findings\">{} more</a>", escape(run), count - 1),
+        };
+        format!(
+            "<ul class=\"findings\"><li class=\"{}\"><strong>{}</strong>: {}{more}</li></ul>\n",
+            first.severity.name(),
+            escape(rule_name(&first.rule)),
+            escape(&first.says)
+        )
+    }
+
+    /// Returns the links under the targets, in words; empty where there are none.
+    #[must_use]
+    pub fn links(&self, header: &RunHeader) -> String {
+        let links = self.step.and_then(|step| LinkUse::of_step(header, step));
+        links.map_or_else(String::new, |links| format!("<p class=\"soft\">{}</p>\n", escape(&links.says())))
+    }
+}
+
+fn steps_of(summary: &RunSummary, test: u32) -> Vec<&StepSummary> {
+    let is_measured = |s: &&StepSummary| s.skipped.is_none() && s.unmeasured.is_none() && s.total.ops > 0;
+    summary.steps.iter().filter(|s| s.id.test == test).filter(is_measured).collect()
+}
+
+/// Draws a part of the time of a test; `None` if it has no points there.
+#[must_use]
+pub fn over_time(summary: &RunSummary, test: u32, range: Option<TimeRange>) -> Option<String> {
+    let steps = steps_of(summary, test);
+    let drawn = timeline::lanes(&steps, View { range, points_min: POINTS_MIN });
+    (!drawn.is_empty()).then_some(drawn)
+}
+
+/// Returns the values that [`over_time`] draws, as a reader gets them: lanes with their lines, each with times and
+/// written values.
+#[must_use]
+pub fn values_over_time(summary: &RunSummary, test: u32, range: Option<TimeRange>) -> Option<Value> {
+    let chart = timeline::chart(&steps_of(summary, test), View { range, points_min: POINTS_MIN })?;
+    let line = |(name, points): &(String, Vec<(f64, f64)>)| {
+        let times: Vec<f64> = points.iter().map(|(t, _)| (t * 1e3).round() / 1e3).collect();
+        let values: Vec<String> = points.iter().map(|(_, value)| number::long(*value)).collect();
+        json!({ "name": name, "t": times, "v": values })
+    };
+    let lane =
+        |lane: &Lane| json!({ "title": lane.title, "lines": lane.lines.iter().map(line).collect::<Value>() });
+    Some(json!({ "lanes": chart.lanes.iter().map(lane).collect::<Value>() }))
+}

@@ -1,0 +1,83 @@
+//! Runs against the baseline of their plan and target.
+
+use assay_analysis::compare::{ResultSet, Side, compare_with};
+use assay_record::RunHeader;
+use assay_report::held::{Held, THIS_RUN};
+use assay_store::{Baseline, BaselineOf, RunFilter, RunRow, RunSlice, Store, StoreError, target_key};
+
+use crate::sides::repetitions;
+use crate::stored::{ReadError, Stored};
+
+/// Most repetitions of a baseline that a run is held against, the latest: reading each takes time.
+const REPETITIONS_MAX: usize = 8;
+
+/// Returns the baseline of a plan on the first of these targets that has one.
+///
+/// # Errors
+/// Where the store cannot be read.
+pub fn baseline_of(store: &Store, plan: &str, targets: &[String]) -> Result<Option<Baseline>, StoreError> {
+    let known = store.baselines()?;
+    let found = targets.iter().find_map(|target| {
+        let key = target_key(target);
+        known.iter().find(|baseline| baseline.plan == plan && baseline.address == key)
+    });
+    Ok(found.cloned())
+}
+
+/// Returns a run, or its repetitions, against the baseline of its plan and target; `None` where none is set, or it is
+/// the run itself.
+///
+/// # Errors
+/// Where the store, or a run of the baseline, cannot be read.
+pub fn held(store: &Store, header: &RunHeader, readings: Vec<ResultSet>) -> Result<Option<Held>, ReadError> {
+    let targets: Vec<String> = header.targets.iter().map(|target| target.address.clone()).collect();
+    let Some(baseline) = baseline_of(store, &header.plan.name, &targets)? else { return Ok(None) };
+    let runs = runs_of_baseline(store, &baseline)?;
+    if runs.is_empty() || readings.iter().any(|reading| runs.contains(&reading.id)) {
+        return Ok(None);
+    }
+    let name = match &baseline.of {
+        BaselineOf::Run(run) => run.clone(),
+        BaselineOf::Label(label) => label.clone(),
+    };
+    let baselines = runs.iter().map(|run| Ok(Stored::read(store, run)?.result_set()));
+    let baselines = baselines.collect::<Result<Vec<_>, ReadError>>()?;
+    let sides = [
+        Side { name: format!("baseline {name}"), readings: baselines },
+        Side { name: THIS_RUN.to_owned(), readings },
+    ];
+    let comparison = compare_with(&sides, &repetitions(store, &sides)?);
+    Ok(Some(Held { name, target: baseline.address, comparison }))
+}
+
+/// Reads the run that `name` means, and holds it against the baseline of its plan and target.
+///
+/// # Errors
+/// Where it, or a run of the baseline, cannot be read.
+pub fn read_held(store: &Store, name: &str) -> Result<Stored, ReadError> {
+    let mut stored = Stored::read(store, name)?;
+    stored.baseline = held(store, &stored.header, vec![stored.result_set()])?;
+    Ok(stored)
+}
+
+/// Returns the runs of a baseline: of a label those that were there when it was set, the newest first.
+///
+/// # Errors
+/// Where the store cannot be read.
+pub fn runs_of_baseline(store: &Store, baseline: &Baseline) -> Result<Vec<String>, StoreError> {
+    match &baseline.of {
+        BaselineOf::Run(run) => Ok(vec![run.clone()]),
+        BaselineOf::Label(label) => {
+            let filter = RunFilter {
+                label: Some(label.clone()),
+                on_target: Some(baseline.address.clone()),
+                until_unix_ms: Some(baseline.set_unix_ms.saturating_add(1)),
+                ..RunFilter::default()
+            };
+            let is_of = |row: &RunRow| row.label.as_ref() == Some(label) && row.name == baseline.plan;
+            let runs = store.list(&filter, RunSlice::ALL)?.runs.into_iter().map(|run| run.row);
+            let ids = runs.filter(|row| is_of(row) && !row.is_running).map(|row| row.run);
+            Ok(ids.take(REPETITIONS_MAX).collect())
+        }
+    }
+}

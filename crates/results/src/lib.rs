@@ -1,0 +1,18 @@
+//! Stored results as they are read.
+//!
+//! A [`Stored`] run is its header, the summary of its events, and what the rules of today say of them. The command line
+//! and the served pages both read runs here, so that they cannot differ. [`repetitions`] finds the stored runs that
+//! show how far repetitions of a side of a comparison lie apart.
+//!
+//! Architecture invariant: reads the store and changes nothing in it.
+#![forbid(unsafe_code)]
+
+mod baseline;
+mod sides;
+mod stored;
+mod targets;
+
+pub use baseline::{baseline_of, held, read_held, runs_of_baseline};
+pub use sides::{name_of, repetitions, with_distinct_names};
+pub use stored::{ReadError, Stored, complete_digests, judged, status, summary_of};
+pub use targets::{LastTest, TargetRuns, facts_of_changes};

@@ -1,0 +1,124 @@
+//! A stored run, judged by the rules of today.
+
+use assay_analysis::compare::ResultSet;
+use assay_analysis::{Collector, Finding, Judgement, RunStatus, RunSummary, digest, findings, judge};
+use assay_model::array::ArrayError;
+use assay_record::{Event, RunHeader};
+use assay_report::Meta;
+use assay_report::held::Held;
+use assay_store::{RunRow, Store, StoreError, is_run_id};
+use thiserror::Error;
+
+/// Why a stored run could not be read.
+#[derive(Debug, Error)]
+pub enum ReadError {
+    /// The store does not have it, or not whole.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The array that it was measured with is no longer understood.
+    #[error(transparent)]
+    Array(#[from] Box<ArrayError>),
+}
+
+/// A run that was read and judged anew.
+#[derive(Debug)]
+pub struct Stored {
+    /// Its label.
+    pub label: Option<String>,
+    /// Its note.
+    pub note: Option<String>,
+    /// Why its events are missing from some moment on; `None`: none is.
+    pub lost: Option<String>,
+    /// What was to be done, on what, and where.
+    pub header: RunHeader,
+    /// What was measured.
+    pub summary: RunSummary,
+    /// What the rules say of it, the most severe first.
+    pub findings: Vec<Finding>,
+    /// The judgement by the array of its targets.
+    pub judgement: Option<Judgement>,
+    /// The run against the baseline of its plan and target, where that was asked for ([`crate::read_held`]).
+    pub baseline: Option<Held>,
+}
+
+impl Stored {
+    /// Reads the run that `name` means in the store.
+    ///
+    /// # Errors
+    /// Where no run, or more than one, goes by that name, or its events cannot be read.
+    pub fn read(store: &Store, name: &str) -> Result<Self, ReadError> {
+        // An id needs no look at all the others.
+        let run =
+            if is_run_id(name) && store.row(name).is_ok() { name.to_owned() } else { store.find(name)? };
+        let (row, header) = (store.row(&run)?, store.header(&run)?);
+        let mut summary = summary_of(&header, &store.load(&run)?);
+        if row.is_running {
+            summary.status = status(&row);
+        }
+        let (findings, judgement) = judged(&header, &summary)?;
+        let (label, note, lost) = (row.label, row.note, row.lost);
+        Ok(Self { label, note, lost, header, summary, findings, judgement, baseline: None })
+    }
+
+    /// Returns what a report says beside the run's own events.
+    #[must_use]
+    pub fn meta(&self) -> Meta<'_> {
+        Meta {
+            label: self.label.as_deref(),
+            note: self.note.as_deref(),
+            lost: self.lost.as_deref(),
+            judgement: self.judgement.as_ref(),
+            baseline: self.baseline.as_ref(),
+        }
+    }
+
+    /// Returns the run in the form in which results are compared.
+    #[must_use]
+    pub fn result_set(&self) -> ResultSet {
+        ResultSet::of_run(&self.header, &self.summary, &self.findings, self.judgement.as_ref())
+    }
+}
+
+/// Makes the digests of runs that have none of all their events, the newest first, at most `limit`: those of earlier
+/// versions of Assay, and those that were killed. A run that cannot be read has none.
+///
+/// # Errors
+/// Where the store cannot be read or written.
+pub fn complete_digests(store: &Store, limit: usize) -> Result<(), StoreError> {
+    for run in store.without_digest(limit)? {
+        if let Ok(stored) = Stored::read(store, &run) {
+            let Stored { header, summary, findings, judgement, .. } = &stored;
+            store.set_digest(&run, &digest(header, summary, findings, judgement.as_ref()))?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the summary of a run with these events.
+#[must_use]
+pub fn summary_of(header: &RunHeader, events: &[Event]) -> RunSummary {
+    let mut collector = Collector::new(header);
+    events.iter().for_each(|event| collector.add(event));
+    collector.summary()
+}
+
+/// Returns the status; only the store knows whether a run without an end is still going on.
+#[must_use]
+pub fn status(row: &RunRow) -> RunStatus {
+    if row.is_running { RunStatus::Running } else { RunStatus::from(row.status) }
+}
+
+/// Returns every finding, the most severe first, and the judgement by the array in the header.
+///
+/// # Errors
+/// Where the array in the header cannot be read.
+pub fn judged(
+    header: &RunHeader,
+    summary: &RunSummary,
+) -> Result<(Vec<Finding>, Option<Judgement>), Box<ArrayError>> {
+    let judgement = judge(header, summary).map_err(Box::new)?;
+    let mut all = findings(header, summary);
+    all.extend(judgement.iter().flat_map(|j| j.findings.clone()));
+    all.sort_by_key(|f| std::cmp::Reverse(f.severity));
+    Ok((all, judgement))
+}

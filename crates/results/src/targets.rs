@@ -1,0 +1,95 @@
+//! What the store knows of a target: its runs in short, their trends, and the last value of each test.
+
+use assay_analysis::trend::{TREND_RUNS_MAX, Trend, TrendRun, trends};
+use assay_record::{RunHeader, TestDigest};
+use assay_report::html::ChangeFacts;
+use assay_report::journal::changed_facts;
+use assay_store::{ListedRun, RunFilter, RunSlice, Store, StoreError};
+
+/// A target with its runs.
+#[derive(Debug, Clone)]
+pub struct TargetRuns {
+    /// Its name in the store.
+    pub address: String,
+    /// Number of all its runs.
+    pub count: usize,
+    /// The newest, the newest first.
+    pub runs: Vec<ListedRun>,
+}
+
+/// The last complete result of a test.
+#[derive(Debug, Clone, Copy)]
+pub struct LastTest<'r> {
+    /// The run that it is of.
+    pub run: &'r ListedRun,
+    /// Its figures.
+    pub test: &'r TestDigest,
+}
+
+impl TargetRuns {
+    /// Reads what there is of a target; no event is read.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    pub fn read(store: &Store, address: &str) -> Result<Self, StoreError> {
+        let filter = RunFilter { on_target: Some(address.to_owned()), ..RunFilter::default() };
+        let page = store.list(&filter, RunSlice { skip: 0, limit: TREND_RUNS_MAX })?;
+        Ok(Self { address: address.to_owned(), count: page.matching, runs: page.runs })
+    }
+
+    /// Returns the trend of each test. A run on several targets at once is none of this one.
+    #[must_use]
+    pub fn trends(&self) -> Vec<Trend> {
+        let of = |run: &'_ ListedRun| run.row.targets.len() == 1 && !run.row.is_running;
+        let runs: Vec<TrendRun<'_>> = self
+            .runs
+            .iter()
+            .filter(|run| of(run))
+            .filter_map(|run| {
+                Some(TrendRun {
+                    run: &run.row.run,
+                    plan: &run.row.name,
+                    started_unix_ms: run.row.started_unix_ms,
+                    digest: run.digest.as_ref().filter(|digest| !digest.is_diagnosis)?,
+                })
+            })
+            .collect();
+        trends(&runs)
+    }
+
+    /// Returns the last complete result of each test of each plan.
+    #[must_use]
+    pub fn last(&self) -> Vec<LastTest<'_>> {
+        let mut last: Vec<LastTest<'_>> = Vec::new();
+        for run in &self.runs {
+            let Some(digest) = run.digest.as_ref().filter(|digest| !digest.is_diagnosis) else { continue };
+            for test in digest.tests.iter().filter(|test| test.complete) {
+                let is_same = |known: &LastTest<'_>| {
+                    known.run.row.name == run.row.name
+                        && known.test.test == test.test
+                        && known.test.step == test.step
+                };
+                if !last.iter().any(is_same) {
+                    last.push(LastTest { run, test });
+                }
+            }
+        }
+        last
+    }
+}
+
+/// Returns what the records show to have changed at each change of a trend.
+///
+/// # Errors
+/// Where the store cannot be read.
+pub fn facts_of_changes(store: &Store, trend: &Trend) -> Result<Vec<ChangeFacts>, StoreError> {
+    let mut known: Vec<ChangeFacts> = Vec::new();
+    for change in trend.iops_changes.iter().chain(&trend.p99_changes) {
+        if known.iter().all(|known| known.run != change.run) {
+            let header = |run: &str| -> Result<RunHeader, StoreError> { store.header(run) };
+            let facts = changed_facts(&header(&change.before)?, &header(&change.run)?);
+            known.push(ChangeFacts { run: change.run.clone(), facts });
+        }
+    }
+    Ok(known)
+}

@@ -1,0 +1,111 @@
+//! What is answered: pages, and refusals with a sentence each.
+
+use assay_report::html::escape;
+use assay_results::ReadError;
+use assay_store::StoreError;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+
+use crate::page::{Page, Place};
+
+/// Why a request got no page.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    status: StatusCode,
+    /// A sentence for people.
+    says: String,
+}
+
+impl Refusal {
+    pub(crate) fn new(status: StatusCode, says: impl Into<String>) -> Self {
+        Self { status, says: says.into() }
+    }
+
+    /// The visitor asked for something that is not there.
+    pub(crate) fn not_found(says: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, says)
+    }
+
+    /// The visitor asked for something that cannot be.
+    pub(crate) fn bad(says: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, says)
+    }
+
+    /// The visitor may not do that.
+    pub(crate) fn forbidden(says: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, says)
+    }
+
+    /// Something failed here.
+    pub(crate) fn internal(says: impl Into<String>) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, says)
+    }
+
+    /// There is no store yet.
+    pub(crate) fn no_store() -> Self {
+        Self::not_found("No run is stored yet. To make one: assay run SUITE TARGET")
+    }
+}
+
+impl From<StoreError> for Refusal {
+    fn from(error: StoreError) -> Self {
+        let status = match &error {
+            StoreError::Find { .. } => StatusCode::NOT_FOUND,
+            StoreError::Running { .. } => StatusCode::CONFLICT,
+            _ => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        Self::new(status, sentence(&error))
+    }
+}
+
+impl From<ReadError> for Refusal {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Store(error) => error.into(),
+            ReadError::Array(_) => Self::internal(sentence(&error)),
+        }
+    }
+}
+
+/// Returns an error with its causes as a sentence.
+fn sentence(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    let text = causes.map(ToString::to_string).fold(error.to_string(), |text, cause| {
+        if text.contains(&cause) { text } else { format!("{text}: {cause}") }
+    });
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let title = self.status.canonical_reason().unwrap_or("Error");
+        let body = format!(
+            "<h1>{title}</h1>\n<p>{}</p>\n<p><a href=\"/runs\">All runs</a></p>\n",
+            escape(&self.says)
+        );
+        let mut response = html(Page::plain(title, Place::None, &body).text());
+        *response.status_mut() = self.status;
+        response
+    }
+}
+
+/// Returns an HTML document as an answer.
+pub(crate) fn html(text: String) -> Response {
+    typed(text, "text/html; charset=utf-8")
+}
+
+/// Returns a text of that type as an answer.
+pub(crate) fn typed(text: String, kind: &'static str) -> Response {
+    let mut response = text.into_response();
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    response
+}
+
+/// Sends the visitor to another page, which is then asked for with GET.
+pub(crate) fn see_other(path: &str) -> Response {
+    let mut response = StatusCode::SEE_OTHER.into_response();
+    let location = HeaderValue::try_from(path).unwrap_or(HeaderValue::from_static("/"));
+    response.headers_mut().insert(header::LOCATION, location);
+    response
+}

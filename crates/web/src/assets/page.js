@@ -1,0 +1,260 @@
+"use strict";
+// What moves: live runs, the cross-hair over a chart, and zoom into a part of its time. Every number and every drawing
+// comes from the server; without this script stored runs read the same.
+
+// Live runs: the server sends parts of the page once a second.
+function follow(runs) {
+  let shown = null;
+  const last = new Map();
+  const source = new EventSource(runs.dataset.live);
+  const gone = document.createElement("p");
+  gone.className = "banner";
+  gone.setAttribute("role", "status");
+  gone.textContent = "The server does not answer. Runs go on without it; below is what was known last.";
+  source.onerror = () => { runs.before(gone); };
+  source.onopen = () => { gone.remove(); };
+  source.onmessage = async (message) => {
+    const frame = JSON.parse(message.data);
+    const list = frame.runs.join("\n");
+    if (runs.dataset.reload) {
+      const run = runs.dataset.reload;
+      if (!frame.runs.includes(run + " true")) { source.close(); location.reload(); return; }
+    } else if (shown !== null && shown !== list) {
+      const answer = await fetch(runs.dataset.list);
+      if (answer.ok) runs.innerHTML = await answer.text();
+    }
+    shown = list;
+    for (const [id, html] of Object.entries(frame.parts)) {
+      const part = document.getElementById(id);
+      // What a reader has zoomed into stays until the whole time is shown again.
+      if (!part || last.get(part) === html || part.querySelector(".over-time.held")) continue;
+      last.set(part, html);
+      part.innerHTML = html;
+      reach(part.querySelectorAll(".over-time"));
+      if (part.matches(".live-charts")) again();
+    }
+    const going = frame.runs.filter((run) => run.endsWith(" true")).length;
+    if (runs.dataset.list) document.title = (going === 0 ? "No run" : going === 1 ? "1 run" : going + " runs") + " · Assay";
+  };
+}
+
+// Charts over time.
+const runOf = (chart) => chart.closest("[data-run]")?.dataset.run;
+const SVG = "http://www.w3.org/2000/svg";
+
+// A chart is drawn for wide pages and for narrow ones; the page shows one.
+const drawing = (chart) => [...chart.querySelectorAll("svg")].find((svg) => svg.getClientRects().length > 0);
+
+function geometry(svg) {
+  const number = (name) => parseFloat(svg.dataset[name]);
+  const [from, to, left, right, floor] = ["from", "to", "left", "right", "floor"].map(number);
+  const width = svg.viewBox.baseVal.width;
+  const x = (event) => {
+    const box = svg.getBoundingClientRect();
+    return Math.min(right, Math.max(left, (event.clientX - box.left) / box.width * width));
+  };
+  return { from, to, left, right, floor, x, time: (at) => from + (at - left) / (right - left) * (to - from),
+    at: (time) => left + (time - from) / (to - from) * (right - left) };
+}
+
+async function values(chart, svg) {
+  const key = svg.dataset.from + " " + svg.dataset.to;
+  if (chart.valuesKey === key) return chart.values;
+  chart.valuesKey = key;
+  chart.values = null;
+  const range = "&from=" + svg.dataset.from + "&to=" + svg.dataset.to;
+  const answer = await fetch("/runs/" + runOf(chart) + "/values?test=" + chart.dataset.test + range);
+  if (answer.ok) chart.values = await answer.json();
+  return chart.values;
+}
+
+function mark(svg, name, attributes) {
+  let shape = svg.querySelector("." + name);
+  if (!shape) {
+    shape = document.createElementNS(SVG, name === "cross" ? "line" : "rect");
+    shape.classList.add(name);
+    svg.append(shape);
+  }
+  for (const [key, value] of Object.entries(attributes)) shape.setAttribute(key, value);
+}
+
+function nearest(times, time) {
+  let best = 0;
+  times.forEach((t, i) => { if (Math.abs(t - time) < Math.abs(times[best] - time)) best = i; });
+  return best;
+}
+
+function row(parent, name, value) {
+  const line = document.createElement("div");
+  const left = document.createElement("span"), right = document.createElement("span");
+  left.textContent = name;
+  right.textContent = value;
+  line.append(left, right);
+  parent.append(line);
+}
+
+function showValues(chart, svg, time) {
+  let box = chart.querySelector(".values");
+  if (!box) {
+    box = document.createElement("div");
+    box.className = "values";
+    box.setAttribute("role", "status");
+    chart.append(box);
+  }
+  box.hidden = !chart.values;
+  if (!chart.values) return;
+  const of = geometry(svg);
+  box.textContent = "";
+  const head = document.createElement("b");
+  head.textContent = time.toFixed(1) + " s";
+  box.append(head);
+  for (const lane of chart.values.lanes) {
+    for (const line of lane.lines) {
+      if (!line.t.length) continue;
+      const name = lane.lines.length > 1 ? lane.title + ", " + line.name : lane.title;
+      row(box, name, line.v[nearest(line.t, time)]);
+    }
+  }
+  mark(svg, "cross", { x1: of.at(time), x2: of.at(time), y1: 36, y2: of.floor });
+  const share = of.at(time) / svg.viewBox.baseVal.width;
+  const px = share * svg.getBoundingClientRect().width;
+  box.style.left = (share < 0.6 ? px + 14 : px - box.offsetWidth - 14) + "px";
+}
+
+async function draw(chart, from, to) {
+  const range = from === null ? "" : "&from=" + from.toFixed(3) + "&to=" + to.toFixed(3);
+  const answer = await fetch("/runs/" + runOf(chart) + "/over-time?test=" + chart.dataset.test + range);
+  if (!answer.ok) return;
+  const holder = document.createElement("template");
+  holder.innerHTML = await answer.text();
+  chart.querySelectorAll("svg").forEach((svg) => svg.remove());
+  chart.prepend(...holder.content.querySelectorAll("svg"));
+  const box = chart.querySelector(".values");
+  if (box) box.hidden = true;
+  chart.classList.toggle("held", from !== null);
+  let tools = chart.nextElementSibling?.classList.contains("zoom") ? chart.nextElementSibling : null;
+  if (from === null) { tools?.remove(); return; }
+  if (!tools) {
+    tools = document.createElement("p");
+    tools.className = "zoom";
+    const whole = document.createElement("button");
+    whole.textContent = "Show the whole time";
+    whole.addEventListener("click", () => { draw(chart, null, null); });
+    tools.append(whole, document.createElement("span"));
+    chart.after(tools);
+  }
+  tools.lastChild.textContent = "From " + from.toFixed(1) + " to " + to.toFixed(1) + " s";
+}
+
+let drag = null;
+const chartOf = (event) => event.target.closest?.(".over-time");
+
+let pointer = null;
+// The chart under the pointer was drawn anew.
+function again() {
+  const under = pointer && document.elementFromPoint(pointer.clientX, pointer.clientY);
+  if (under?.closest(".over-time")) point({ target: under, clientX: pointer.clientX, clientY: pointer.clientY });
+}
+
+document.addEventListener("pointermove", (event) => { pointer = event; point(event); });
+async function point(event) {
+  const chart = drag?.chart ?? chartOf(event);
+  if (!chart) return;
+  const svg = drawing(chart), of = geometry(svg), at = of.x(event);
+  if (drag) {
+    mark(svg, "chosen", { x: Math.min(at, drag.at), width: Math.abs(at - drag.at), y: 36, height: of.floor - 36 });
+    return;
+  }
+  await values(chart, svg);
+  if (drawing(chart) === svg) showValues(chart, svg, of.time(at));
+}
+document.addEventListener("pointerdown", (event) => {
+  const chart = chartOf(event);
+  if (!chart || event.button !== 0 || event.pointerType === "touch") return;
+  drag = { chart, at: geometry(drawing(chart)).x(event) };
+  event.preventDefault();
+});
+document.addEventListener("pointerup", (event) => {
+  if (!drag) return;
+  const { chart, at } = drag, of = geometry(drawing(chart)), end = of.x(event);
+  drag = null;
+  chart.querySelector("svg .chosen")?.remove();
+  if (Math.abs(end - at) > 8) draw(chart, of.time(Math.min(at, end)), of.time(Math.max(at, end)));
+});
+document.addEventListener("pointerout", (event) => {
+  const chart = chartOf(event);
+  if (!chart || drag || chart.contains(event.relatedTarget)) return;
+  chart.querySelector("svg .cross")?.remove();
+  const box = chart.querySelector(".values");
+  if (box) box.hidden = true;
+});
+// The same by keyboard: arrows move the cross-hair, + and - zoom around it, Escape shows the whole time.
+function reach(charts) {
+  for (const chart of charts) {
+    chart.tabIndex = 0;
+    chart.setAttribute("role", "group");
+    chart.setAttribute("aria-label", "Chart over time: arrow keys move along it, plus and minus zoom, Escape shows the whole time");
+  }
+}
+document.addEventListener("keydown", async (event) => {
+  const chart = event.target.closest?.(".over-time");
+  if (!chart || event.target !== chart) return;
+  const svg = drawing(chart), of = geometry(svg), span = of.to - of.from;
+  const time = chart.cursor ?? of.from + span / 2;
+  const step = { ArrowLeft: -span / 50, ArrowRight: span / 50 }[event.key];
+  if (step) {
+    event.preventDefault();
+    chart.cursor = Math.min(of.to, Math.max(of.from, time + step));
+    await values(chart, svg);
+    showValues(chart, svg, chart.cursor);
+  } else if (event.key === "+") {
+    draw(chart, time - span / 4, time + span / 4);
+  } else if (event.key === "-" || event.key === "Escape") {
+    draw(chart, null, null);
+  }
+});
+
+const runs = document.getElementById("runs");
+if (runs?.dataset.live) follow(runs);
+reach(document.querySelectorAll(".over-time"));
+
+// Predict: the answer is asked for as the sliders move, one question at a time; what moved in between is asked next.
+const predict = document.getElementById("predict");
+if (predict) {
+  let asking = false, again = false;
+  const ask = async () => {
+    if (asking) { again = true; return; }
+    asking = true;
+    const query = new URLSearchParams(new FormData(predict));
+    const answer = await fetch(predict.dataset.part + "?" + query);
+    if (answer.ok) {
+      document.getElementById("answer").innerHTML = await answer.text();
+      history.replaceState(null, "", "?" + query);
+    }
+    asking = false;
+    if (again) { again = false; ask(); }
+  };
+  predict.addEventListener("input", (event) => {
+    const shown = event.target.parentElement.querySelector("output");
+    if (shown) shown.value = event.target.value;
+    // Another array has other sliders, so that the whole page is asked for.
+    if (event.target.name === "array" || event.target.name === "of") {
+      const field = predict.elements[event.target.name === "array" ? "of" : "array"];
+      if (field) field.disabled = true;
+      for (const slider of predict.querySelectorAll(".sliders input, .sliders select")) slider.disabled = true;
+      predict.submit();
+    } else {
+      ask();
+    }
+  });
+}
+
+// A diagnosis that goes on.
+for (const part of document.querySelectorAll("[data-again]")) {
+  const timer = setInterval(async () => {
+    const answer = await fetch(part.dataset.again);
+    if (!answer.ok) return;
+    part.innerHTML = await answer.text();
+    if (!part.querySelector(".state.running")) clearInterval(timer);
+  }, 1000 * Number(part.dataset.againS));
+}

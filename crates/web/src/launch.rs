@@ -1,0 +1,143 @@
+//! Runs that were started from a page: processes of their own, which go on when the server ends.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt as _;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use assay_store::{RunFilter, RunSlice, Store};
+
+use crate::options::RunPermission;
+
+/// Runs that may be going on at once: each loads the machine.
+const RUNNING_MAX: usize = 4;
+/// Runs that are remembered, for their pages.
+const KEPT_MAX: usize = 32;
+/// Bytes of what a run printed that a page shows.
+const OUTPUT_BYTES_MAX: u64 = 64 << 10;
+
+/// Every run that was started here.
+#[derive(Debug, Default)]
+pub(crate) struct Launches {
+    kept: Vec<Arc<Launch>>,
+    started: u64,
+}
+
+/// A run that was started here.
+#[derive(Debug)]
+pub(crate) struct Launch {
+    pub(crate) number: u64,
+    /// As it would be typed.
+    pub(crate) command: String,
+    pid: u32,
+    /// What it printed. It has no name, so that the run can write to it when the server is gone.
+    output: File,
+    status: Mutex<Option<ExitStatus>>,
+}
+
+/// Why nothing was started.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LaunchError {
+    /// Too many are going on.
+    #[error("{RUNNING_MAX} runs that were started here are going on; wait until one ends, or stop it")]
+    TooMany,
+    /// The program could not be started.
+    #[error("cannot start the run: {0}")]
+    Start(#[from] std::io::Error),
+}
+
+impl Launches {
+    /// Starts `assay run` with these words.
+    pub(crate) fn start(
+        &mut self,
+        permission: &RunPermission,
+        store: &std::path::Path,
+        words: &[String],
+    ) -> Result<Arc<Launch>, LaunchError> {
+        if self.kept.iter().filter(|launch| launch.status().is_none()).count() >= RUNNING_MAX {
+            return Err(LaunchError::TooMany);
+        }
+        let output = tempfile::tempfile()?;
+        let child = Command::new(&permission.program)
+            .arg("run")
+            .args(words)
+            .arg("--own-session")
+            .arg("--store")
+            .arg(store)
+            .env("COLUMNS", "100")
+            .stdin(Stdio::null())
+            .stdout(output.try_clone()?)
+            .stderr(output.try_clone()?)
+            .spawn()?;
+        self.started += 1;
+        let launch = Arc::new(Launch {
+            number: self.started,
+            command: std::iter::once("assay run")
+                .map(str::to_owned)
+                .chain(words.iter().map(|w| quoted(w)))
+                .collect::<Vec<_>>()
+                .join(" "),
+            pid: child.id(),
+            output,
+            status: Mutex::default(),
+        });
+        let watched = Arc::clone(&launch);
+        std::thread::Builder::new().name("run".into()).spawn(move || watched.wait(child))?;
+        let ended = self.kept.iter().position(|launch| launch.status().is_some());
+        if let (true, Some(ended)) = (self.kept.len() >= KEPT_MAX, ended) {
+            self.kept.remove(ended);
+        }
+        self.kept.push(Arc::clone(&launch));
+        Ok(launch)
+    }
+
+    /// Returns the run of that number.
+    pub(crate) fn find(&self, number: u64) -> Option<Arc<Launch>> {
+        self.kept.iter().find(|launch| launch.number == number).cloned()
+    }
+}
+
+impl Launch {
+    fn wait(&self, mut child: Child) {
+        let status = child.wait().ok();
+        *self.status.lock().unwrap_or_else(PoisonError::into_inner) = status;
+    }
+
+    /// Returns how its process ended; `None` while it is there.
+    pub(crate) fn status(&self) -> Option<ExitStatus> {
+        *self.status.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns what it printed last.
+    pub(crate) fn output(&self) -> String {
+        // Read at a place: the run's own writes go on from the position that all descriptors of the file share.
+        let length = self.output.metadata().map_or(0, |metadata| metadata.len());
+        let start = length.saturating_sub(OUTPUT_BYTES_MAX);
+        let mut bytes = vec![0; usize::try_from(length - start).unwrap_or(0)];
+        let read = self.output.read_at(&mut bytes, start).unwrap_or(0);
+        bytes.truncate(read);
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// Returns the id of its run, once that is stored.
+    pub(crate) fn run(&self, store: &Store) -> Option<String> {
+        run_of(store, self.pid)
+    }
+}
+
+/// Returns the id of the newest run that a process wrote, once it is stored.
+pub(crate) fn run_of(store: &Store, pid: u32) -> Option<String> {
+    let newest = RunSlice { skip: 0, limit: KEPT_MAX };
+    let rows = store.list(&RunFilter::default(), newest).ok()?.runs.into_iter();
+    rows.map(|listed| listed.row.run)
+        .find(|run| store.process(run).ok().flatten().is_some_and(|process| process.pid == pid))
+}
+
+/// Returns a word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=%@,+".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}

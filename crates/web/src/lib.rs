@@ -1,0 +1,30 @@
+//! Runs watched live and found again, as pages over HTTP.
+//!
+//! A [`Server`] reads the store of runs like any other reader: it knows of running runs by their events there,
+//! whichever process writes them, and stops or starts nothing by itself. Pages are drawn here, with the tables and
+//! charts of `report`, and need no script; the script adds what moves. `guard` is what every request passes.
+//!
+//! Architecture invariant: nothing of a request names a file, and nothing is changed without the token.
+#![forbid(unsafe_code)]
+
+mod answer;
+mod app;
+mod assets;
+mod error;
+mod guard;
+mod launch;
+mod live;
+mod options;
+mod page;
+mod pages;
+mod routes;
+mod run_id;
+mod server;
+mod session;
+mod tls;
+mod token;
+mod visitor;
+
+pub use error::ServeError;
+pub use options::{Limits, Options, RunPermission, Tls};
+pub use server::{Server, Stopper};

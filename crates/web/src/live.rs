@@ -1,0 +1,304 @@
+//! Runs that are going on: followed in the store, drawn once a second for everybody who looks.
+//!
+//! The [`Follower`] reads the new events of every running run, whichever process writes them, and keeps a `Collector`
+//! for each. While somebody looks it is asked once a second, and what it draws is one [`Frame`], which all viewers are
+//! sent. Nobody looks: nothing is read and nothing is drawn.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use assay_analysis::{Collector, Finding, RunSummary, Standing, StepSummary};
+use assay_record::{Event, Outcome, Phase, RunEvent, RunHeader};
+use assay_report::html::{Live as LiveCharts, escape};
+use assay_report::standing::moment;
+use assay_results::judged;
+use assay_store::{Store, StoreError};
+use serde_json::{Map, Value, json};
+use tokio::sync::watch;
+
+/// A frame that is younger than this is not drawn again.
+const FRAME_AGE: Duration = Duration::from_millis(900);
+/// What the run so far means is judged anew this often; its figures and charts with each frame.
+const JUDGE_EVERY: Duration = Duration::from_secs(5);
+/// A run that has ended is shown for so long.
+const ENDED_SHOWN: Duration = Duration::from_secs(300);
+/// Events that are read at once: an hour of intervals and samples of two jobs.
+const EVENTS_AT_ONCE: usize = 10_000;
+
+/// All running runs, and who looks at them.
+pub(crate) struct Live {
+    follower: Mutex<Follower>,
+    frames: watch::Sender<Arc<Frame>>,
+}
+
+impl Default for Live {
+    fn default() -> Self {
+        Self { follower: Mutex::default(), frames: watch::channel(Arc::default()).0 }
+    }
+}
+
+/// What is shown of all runs at a moment.
+#[derive(Debug, Default)]
+pub(crate) struct Frame {
+    /// What is shown of each, the newest first.
+    pub(crate) runs: Vec<Shown>,
+    /// The same as an event for browsers.
+    pub(crate) event: String,
+}
+
+/// A step of a run that goes on.
+pub(crate) struct LiveSummary {
+    pub(crate) header: RunHeader,
+    pub(crate) step: StepSummary,
+}
+
+/// What is shown of a run.
+#[derive(Debug, Clone)]
+pub(crate) struct Shown {
+    pub(crate) run: String,
+    /// Its plan, its targets and its host, as they stand in HTML.
+    pub(crate) name: String,
+    pub(crate) about: String,
+    /// Whether it is going on, so that it can be stopped.
+    pub(crate) is_running: bool,
+    /// Parts that change, by name, as HTML.
+    pub(crate) parts: Vec<(&'static str, String)>,
+}
+
+impl Live {
+    /// Returns frames as they are drawn; somebody looks as long as the receiver lives.
+    pub(crate) fn frames(&self) -> watch::Receiver<Arc<Frame>> {
+        self.frames.subscribe()
+    }
+
+    /// Returns true while somebody looks.
+    pub(crate) fn is_watched(&self) -> bool {
+        self.frames.receiver_count() > 0
+    }
+
+    /// Returns a frame of now, drawn by this call if the last one is too old.
+    pub(crate) fn frame(&self, store: &Store) -> Result<Arc<Frame>, StoreError> {
+        let mut follower = self.follower();
+        if follower.drawn.is_none_or(|drawn| drawn.elapsed() >= FRAME_AGE) {
+            follower.follow(store)?;
+            self.frames.send_replace(Arc::new(follower.frame()));
+        }
+        Ok(Arc::clone(&self.frames.borrow()))
+    }
+
+    /// Returns the step that each running run measures now, with what it has so far.
+    pub(crate) fn steps(&self, store: &Store) -> Result<Vec<LiveSummary>, StoreError> {
+        let mut follower = self.follower();
+        let drawn = follower.drawn;
+        follower.follow(store)?;
+        // Viewers still get the next frame in time.
+        follower.drawn = drawn;
+        let going = follower.followed.values().filter(|followed| followed.end.is_none());
+        Ok(going.filter_map(Followed::live).collect())
+    }
+
+    /// Returns what a run that is followed has measured so far.
+    pub(crate) fn summary(&self, run: &str) -> Option<RunSummary> {
+        self.follower().followed.get(run).map(|followed| followed.collector.summary())
+    }
+
+    fn follower(&self) -> MutexGuard<'_, Follower> {
+        self.follower.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Runs that are followed.
+#[derive(Default)]
+struct Follower {
+    followed: BTreeMap<String, Followed>,
+    drawn: Option<Instant>,
+}
+
+impl Follower {
+    /// Reads what is new.
+    fn follow(&mut self, store: &Store) -> Result<(), StoreError> {
+        self.drawn = Some(Instant::now());
+        let running = store.running()?;
+        for run in &running {
+            if !self.followed.contains_key(run) {
+                self.followed.insert(run.clone(), Followed::new(store.header(run)?));
+            }
+        }
+        for (run, followed) in &mut self.followed {
+            followed.read(store, run)?;
+            if followed.end.is_none() && !running.contains(run) {
+                // What it wrote last may have come between the two looks.
+                followed.read(store, run)?;
+                followed.end = Some((Instant::now(), followed.outcome));
+                followed.judge();
+            }
+        }
+        self.followed.retain(|_, followed| followed.end.is_none_or(|(at, _)| at.elapsed() < ENDED_SHOWN));
+        Ok(())
+    }
+
+    fn frame(&mut self) -> Frame {
+        let mut followed: Vec<&mut Followed> = self.followed.values_mut().collect();
+        followed.sort_by_key(|followed| std::cmp::Reverse(followed.header.started_unix_ms));
+        let runs: Vec<Shown> = followed.into_iter().map(Followed::shown).collect();
+        let mut parts = Map::new();
+        for shown in &runs {
+            for (part, html) in &shown.parts {
+                parts.insert(format!("{part}-{}", shown.run), Value::from(html.as_str()));
+            }
+        }
+        let list: Vec<String> =
+            runs.iter().map(|shown| format!("{} {}", shown.run, shown.is_running)).collect();
+        let event = format!("data: {}\n\n", json!({ "runs": list, "parts": parts }));
+        Frame { runs, event }
+    }
+}
+
+/// A run that is followed.
+struct Followed {
+    header: RunHeader,
+    collector: Collector,
+    standing: Standing,
+    /// Number of events that were taken in.
+    events: u64,
+    outcome: Option<Outcome>,
+    /// When it was seen to have ended, and how; no outcome: it was killed.
+    end: Option<(Instant, Option<Outcome>)>,
+    /// What it meant when it was judged last.
+    judged: Option<(Instant, RunSummary, Vec<Finding>)>,
+}
+
+impl Followed {
+    fn new(header: RunHeader) -> Self {
+        let standing = match &header.diagnosis {
+            Some(facts) => Standing::of_diagnosis(&header.plan, facts.budget_s),
+            None => Standing::new(&header.plan),
+        };
+        let collector = Collector::new(&header);
+        Self { header, collector, standing, events: 0, outcome: None, end: None, judged: None }
+    }
+
+    fn read(&mut self, store: &Store, run: &str) -> Result<(), StoreError> {
+        if self.end.is_some() {
+            return Ok(());
+        }
+        loop {
+            let events = match store.events_from(run, self.events, EVENTS_AT_ONCE) {
+                Ok(events) => events,
+                // It was removed after it had ended.
+                Err(StoreError::Find { .. }) => return Ok(()),
+                Err(error) => return Err(error),
+            };
+            events.iter().for_each(|event| self.add(event));
+            if events.len() < EVENTS_AT_ONCE {
+                return Ok(());
+            }
+        }
+    }
+
+    fn add(&mut self, event: &Event) {
+        self.events += 1;
+        self.collector.add(event);
+        self.standing.add(event);
+        match &event.what {
+            RunEvent::Ended(outcome) => self.outcome = Some(*outcome),
+            // The table has a new row.
+            RunEvent::StepEnded(_) => self.judged = None,
+            _ => {}
+        }
+    }
+
+    /// Returns the step that is measured now.
+    fn live(&self) -> Option<LiveSummary> {
+        let at_ns = now_unix_ms().saturating_sub(self.header.started_unix_ms).saturating_mul(1_000_000);
+        let at = self.standing.at(at_ns).filter(|at| at.phase == Phase::Measure)?;
+        let step = self.collector.step_so_far(at.step)?;
+        Some(LiveSummary { header: self.header.clone(), step })
+    }
+
+    fn judge(&mut self) {
+        let mut summary = self.collector.summary();
+        if self.end.is_none() {
+            summary.status = assay_analysis::RunStatus::Running;
+        }
+        let findings = judged(&self.header, &summary).map(|(findings, _)| findings).unwrap_or_default();
+        self.judged = Some((Instant::now(), summary, findings));
+    }
+
+    fn shown(&mut self) -> Shown {
+        let is_old = |at: &Instant| at.elapsed() >= JUDGE_EVERY;
+        if self.end.is_none() && self.judged.as_ref().is_none_or(|(at, ..)| is_old(at)) {
+            self.judge();
+        }
+        let targets: Vec<&str> = self.header.targets.iter().map(|target| target.address.as_str()).collect();
+        Shown {
+            run: self.header.run.clone(),
+            name: escape(&self.header.plan.name),
+            about: format!("on {} from {}", escape(&targets.join(", ")), escape(&self.header.host.name)),
+            is_running: self.end.is_none(),
+            parts: self.parts(),
+        }
+    }
+
+    fn parts(&self) -> Vec<(&'static str, String)> {
+        let at_ns = now_unix_ms().saturating_sub(self.header.started_unix_ms).saturating_mul(1_000_000);
+        let step = match self.standing.at(at_ns) {
+            Some(at) if matches!(at.phase, Phase::Measure | Phase::Drain) => {
+                self.collector.step_so_far(at.step)
+            }
+            _ => None,
+        };
+        let (status, name) = self.status(at_ns);
+        let mut parts = vec![("status", status), ("step", name)];
+        let Some((_, summary, findings)) = &self.judged else { return parts };
+        let live = LiveCharts { summary, step: step.as_ref() };
+        if self.end.is_none() {
+            parts.push(("figures", live.figures()));
+            parts.push(("links", live.links(&self.header)));
+            // Between two windows the charts of the last one stay on the page.
+            if step.is_some() {
+                parts.push(("charts", live.charts()));
+            }
+        }
+        parts.push(("finding", LiveCharts::finding(&self.header.run, findings)));
+        parts.push(("table", live.table(&self.header)));
+        parts
+    }
+
+    /// Returns where the run stands, and which step goes on.
+    fn status(&self, at_ns: u64) -> (String, String) {
+        let says = |says: &str| format!("<strong>{says}</strong>");
+        match self.end {
+            Some((_, Some(Outcome::Done))) => (says("Done"), String::new()),
+            Some((_, Some(Outcome::Interrupted))) => {
+                (says("Stopped: what was measured is kept"), String::new())
+            }
+            Some((_, Some(Outcome::Failed))) => (says("Failed"), String::new()),
+            Some((_, None)) => (
+                says(
+                    "Killed: its process ended without an end of the run. What was measured until then is kept.",
+                ),
+                String::new(),
+            ),
+            None => match self.standing.at(at_ns) {
+                Some(at) => {
+                    let share = at.length.map_or(String::new(), |length| {
+                        format!(
+                            " <progress aria-label=\"Progress of the phase\" max=\"{:.0}\" value=\"{:.0}\"></progress>",
+                            length.as_secs_f64().max(1.0),
+                            at.spent.as_secs_f64()
+                        )
+                    });
+                    (format!("{}{share}", escape(&moment(&at))), escape(&at.name))
+                }
+                None => ("Between two steps".to_owned(), String::new()),
+            },
+        }
+    }
+}
+
+fn now_unix_ms() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,73 @@
+//! What a server is to serve, and to whom.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What a server is to serve, and to whom.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Where it listens.
+    pub listen: SocketAddr,
+    /// The store of runs.
+    pub store: PathBuf,
+    /// The file of the token; made where there is none.
+    pub token_file: PathBuf,
+    /// How what is sent is protected.
+    pub tls: Tls,
+    /// What may be started from a page; `None`: nothing.
+    pub runs: Option<RunPermission>,
+    /// The process whose run `/own` leads to; `None`: there is none.
+    pub own_process: Option<u32>,
+    /// What a visitor may use up.
+    pub limits: Limits,
+}
+
+/// What a visitor may use up.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Connections at once.
+    pub connections: usize,
+    /// A TLS handshake, and a request's head, must be there within this; so must the next one on a connection that is
+    /// kept open.
+    pub head_time: Duration,
+    /// A request must be read and answered within this. A stream of events has begun by then.
+    pub request_time: Duration,
+}
+
+impl Default for Limits {
+    /// Ten viewers of a live page have ten connections; a browser opens at most six.
+    fn default() -> Self {
+        Self { connections: 256, head_time: Duration::from_secs(10), request_time: Duration::from_secs(30) }
+    }
+}
+
+/// How what is sent is protected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Tls {
+    /// Not at all; only for loopback.
+    Off,
+    /// By a certificate and its key, in PEM files.
+    Files {
+        /// The certificate, and those that signed it.
+        cert: PathBuf,
+        /// Its private key.
+        key: PathBuf,
+    },
+    /// By a certificate that is made here once and kept.
+    SelfSigned {
+        /// Where it is kept: `serve-cert.pem`, `serve-key.pem`.
+        folder: PathBuf,
+    },
+}
+
+/// What may be started from a page.
+#[derive(Debug, Clone)]
+pub struct RunPermission {
+    /// The program that runs plans: `assay` itself.
+    pub program: PathBuf,
+    /// The targets that may be chosen, as `assay run` takes them.
+    pub targets: Vec<String>,
+    /// The plan files that may be chosen beside the suites.
+    pub plans: Vec<PathBuf>,
+}

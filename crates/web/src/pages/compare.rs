@@ -1,0 +1,142 @@
+//! Compare: runs, published tables and arrays side by side.
+
+use std::sync::Arc;
+
+use assay_analysis::compare::{ResultSet, Side, compare_with};
+use assay_analysis::judge_published;
+use assay_model::array::shipped;
+use assay_model::published;
+use assay_record::RunHeader;
+use assay_report::html::{self as report, escape};
+use assay_report::minute;
+use assay_results::{Stored, repetitions, with_distinct_names};
+use assay_store::{RunFilter, RunSlice, Store};
+use axum::extract::{Extension, Query, State};
+use axum::response::Response;
+
+use crate::answer::{Refusal, html};
+use crate::app::App;
+use crate::page::{Page, Place};
+use crate::run_id::checked_id;
+use crate::visitor::{Fields, Visitor};
+
+/// Most sides: a table of more is wider than a wall.
+const SIDES_MAX: usize = 8;
+/// Newest runs that the page offers; the others can be ticked on the list of runs.
+const OFFERED: usize = 40;
+
+pub(crate) async fn page(
+    State(app): State<Arc<App>>,
+    Extension(visitor): Extension<Visitor>,
+    Query(query): Query<Vec<(String, String)>>,
+) -> Result<Response, Refusal> {
+    let asked = Fields::new(query);
+    if !app.options.store.exists() {
+        return Err(Refusal::no_store());
+    }
+    app.with_store(move |store| {
+        let names: Vec<&str> = asked.all("r").filter(|name| !name.is_empty()).collect();
+        if names.len() > SIDES_MAX {
+            return Err(Refusal::bad(format!("At most {SIDES_MAX} results can be compared at once.")));
+        }
+        let compared = match names.len() {
+            0 => "<h1>Compare</h1>\n".to_owned(),
+            1 => "<h1>Compare</h1>\n<p>Choose at least one more.</p>\n".to_owned(),
+            _ => format!("<div class=\"compared\">\n{}</div>\n", report::folded(&compared(store, &names)?)),
+        };
+        let body = format!("{compared}{}", chooser(store, &names)?);
+        Ok(html(Page::of(&visitor, "Compare", Place::Compare, &body).text()))
+    })
+    .await
+}
+
+fn compared(store: &Store, names: &[&str]) -> Result<String, Refusal> {
+    let mut first: Option<RunHeader> = None;
+    let mut sides = Vec::new();
+    for name in names.iter().filter(|name| !name.contains(':')) {
+        checked_id(name)?;
+        let stored = Stored::read(store, name)?;
+        sides.push((
+            *name,
+            Side {
+                name: stored.label.clone().unwrap_or_else(|| (*name).to_owned()),
+                readings: vec![stored.result_set()],
+            },
+        ));
+        first.get_or_insert(stored.header);
+    }
+    let mut all = Vec::new();
+    for name in names {
+        let known = sides.iter().position(|(known, _)| known == name).map(|index| sides.swap_remove(index).1);
+        all.push(match known {
+            Some(side) => side,
+            None => other_side(name, first.as_ref())?,
+        });
+    }
+    let sides = with_distinct_names(all);
+    let history = repetitions(store, &sides)?;
+    Ok(report::comparison_body(&compare_with(&sides, &history)))
+}
+
+/// Returns the side that is no run.
+fn other_side(name: &str, first: Option<&RunHeader>) -> Result<Side, Refusal> {
+    if let Some(table) = name.strip_prefix("published:") {
+        let tables = published::all().map_err(|error| Refusal::internal(error.to_string()))?;
+        let table = tables.into_iter().find(|known| known.name == table);
+        let table = table.ok_or_else(|| Refusal::not_found("There is no published table of that name."))?;
+        let readings = vec![ResultSet::of_published(&table, &judge_published(&table))];
+        return Ok(Side { name: table.name, readings });
+    }
+    if let Some(array) = name.strip_prefix("array:") {
+        let found = shipped::named(array).transpose();
+        let found = found.map_err(|error| Refusal::internal(error.to_string()))?;
+        let array = found.ok_or_else(|| Refusal::not_found("There is no array of that name."))?;
+        let Some(header) = first else {
+            return Err(Refusal::bad(
+                "An array is compared with a run: choose one, whose plan it is predicted for.",
+            ));
+        };
+        let readings = vec![ResultSet::of_array(&array, header)];
+        return Ok(Side { name: array.name, readings });
+    }
+    // The same run twice.
+    Err(Refusal::bad("Each result can be chosen once."))
+}
+
+/// Returns the form of everything that can be compared.
+fn chooser(store: &Store, chosen: &[&str]) -> Result<String, Refusal> {
+    let tick = |value: &str, text: &str| {
+        let checked = if chosen.contains(&value) { " checked" } else { "" };
+        format!(
+            "<label class=\"tick\"><input type=\"checkbox\" name=\"r\" value=\"{}\"{checked}> {}</label>\n",
+            escape(value),
+            escape(text)
+        )
+    };
+    let mut found = store.list(&RunFilter::default(), RunSlice { skip: 0, limit: OFFERED })?.runs;
+    found.retain(|run| !run.row.is_running);
+    let listed = |run: &assay_store::ListedRun| {
+        let row = &run.row;
+        let label = row.label.as_ref().map_or_else(String::new, |label| format!(" “{label}”"));
+        let started = minute(row.started_unix_ms);
+        tick(&row.run, &format!("{}{label}: {} on {}, {started}", row.run, row.name, row.targets.join(", ")))
+    };
+    let runs: String = found.iter().map(listed).collect();
+    // Runs that were chosen elsewhere stay chosen.
+    let older: String = chosen
+        .iter()
+        .filter(|name| !name.contains(':') && found.iter().all(|run| run.row.run != **name))
+        .map(|name| tick(name, name))
+        .collect();
+    let tables = published::all().map_err(|error| Refusal::internal(error.to_string()))?;
+    let tables: String =
+        tables.iter().map(|table| tick(&format!("published:{}", table.name), &table.system)).collect();
+    let arrays = shipped::all().map_err(|error| Refusal::internal(error.to_string()))?;
+    let arrays: String =
+        arrays.iter().map(|array| tick(&format!("array:{}", array.name), &array.title)).collect();
+    Ok(format!(
+        "<form class=\"chooser\" method=\"get\" action=\"/compare\">\n<fieldset><legend>Runs</legend>{older}{runs}\
+         </fieldset>\n<fieldset><legend>Published tables</legend>{tables}</fieldset>\n<fieldset><legend>Arrays, as \
+         predicted for the plan of the first run</legend>{arrays}</fieldset>\n<button>Compare</button>\n</form>\n"
+    ))
+}

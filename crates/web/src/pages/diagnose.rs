@@ -1,0 +1,141 @@
+//! Diagnose: the diagnoses that are stored, and the odds of one as they move, experiment by experiment.
+
+use std::sync::Arc;
+
+use assay_analysis::RunStatus;
+use assay_report::html::escape;
+use assay_report::{diagnosis, minute};
+use assay_results::{Stored, complete_digests};
+use assay_store::{ListedRun, RunFilter, RunSlice, Store, StoreError};
+use axum::extract::{Extension, Path, Query, State};
+use axum::response::Response;
+
+use crate::answer::{Refusal, html};
+use crate::app::App;
+use crate::page::{Page, Place};
+use crate::run_id::checked_id;
+use crate::visitor::{Fields, Visitor};
+
+/// Newest runs that are looked through for diagnoses.
+const RUNS_MAX: usize = 2_000;
+/// Diagnoses on the page.
+const LISTED_MAX: usize = 50;
+/// Runs of earlier versions that are read for a page.
+const DIGESTS_AT_ONCE: usize = 8;
+/// Seconds after which the page of a diagnosis that goes on asks for it again.
+const AGAIN_S: u32 = 2;
+
+pub(crate) async fn page(
+    State(app): State<Arc<App>>,
+    Extension(visitor): Extension<Visitor>,
+    Query(query): Query<Vec<(String, String)>>,
+) -> Result<Response, Refusal> {
+    let run = Fields::new(query).get("run").to_owned();
+    if !run.is_empty() {
+        checked_id(&run)?;
+    }
+    if !app.options.store.exists() {
+        return Err(Refusal::no_store());
+    }
+    app.with_store(move |store| {
+        let _ = complete_digests(store, DIGESTS_AT_ONCE);
+        let listed = diagnoses(store)?;
+        let shown =
+            Some(run).filter(|run| !run.is_empty()).or_else(|| listed.first().map(|run| run.row.run.clone()));
+        let one = shown.map(|run| of_run(store, &run)).transpose()?;
+        let goes_on = one.as_ref().is_some_and(|one| one.goes_on);
+        let body = format!(
+            "<h1>Diagnose</h1>\n{}{}",
+            one.map_or_else(
+                || "<p>No diagnosis is stored yet. To make one: <code>assay diagnose TARGET</code></p>\n"
+                    .to_owned(),
+                |one| one.html
+            ),
+            list(&listed)
+        );
+        let page = Page::of(&visitor, "Diagnose", Place::Diagnose, &body);
+        Ok(html(if goes_on { page.reloaded_without_script(5) } else { page }.text()))
+    })
+    .await
+}
+
+/// Answers with the diagnosis of a run alone, for a page of one that goes on.
+pub(crate) async fn part(State(app): State<Arc<App>>, Path(run): Path<String>) -> Result<Response, Refusal> {
+    checked_id(&run)?;
+    app.with_store(move |store| Ok(html(of_run(store, &run)?.inner))).await
+}
+
+/// The diagnosis of a run.
+struct Shown {
+    html: String,
+    /// The same without what asks for it again.
+    inner: String,
+    goes_on: bool,
+}
+
+fn of_run(store: &Store, run: &str) -> Result<Shown, Refusal> {
+    let stored = Stored::read(store, run)?;
+    let drawn = diagnosis::html(&stored.header, &stored.summary);
+    if drawn.is_empty() {
+        return Err(Refusal::not_found("This run is not a diagnosis."));
+    }
+    let goes_on = stored.summary.status == RunStatus::Running;
+    let targets: Vec<&str> =
+        stored.header.targets.iter().map(|target| target.address.as_str()).take(1).collect();
+    let state = if goes_on { "<span class=\"state running\">goes on</span>" } else { "" };
+    let inner = format!(
+        "<p>of {} on {}, {}: run <a href=\"/runs/{3}\">{3}</a> {state}</p>\n{drawn}",
+        escape(&stored.header.plan.name),
+        escape(&targets.join(", ")),
+        minute(stored.header.started_unix_ms),
+        escape(run),
+    );
+    let again = if goes_on {
+        format!(" data-again=\"/diagnose/{}\" data-again-s=\"{AGAIN_S}\"", escape(run))
+    } else {
+        String::new()
+    };
+    Ok(Shown { html: format!("<div class=\"diagnosis\"{again}>\n{inner}</div>\n"), inner, goes_on })
+}
+
+/// Returns the newest diagnoses, those that go on among them.
+fn diagnoses(store: &Store) -> Result<Vec<ListedRun>, StoreError> {
+    let slice = RunSlice { skip: 0, limit: RUNS_MAX };
+    let mut found = Vec::new();
+    for run in store.list(&RunFilter::default(), slice)?.runs {
+        let is_one = match &run.digest {
+            Some(digest) => digest.is_diagnosis,
+            // The first experiment has not ended.
+            None => run.row.is_running && store.header(&run.row.run)?.diagnosis.is_some(),
+        };
+        if is_one {
+            found.push(run);
+        }
+        if found.len() == LISTED_MAX {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+fn list(listed: &[ListedRun]) -> String {
+    if listed.is_empty() {
+        return String::new();
+    }
+    let row = |run: &ListedRun| {
+        let verdict = run.digest.as_ref().and_then(|digest| digest.verdict.clone()).unwrap_or_default();
+        format!(
+            "<tr><td><a href=\"/diagnose?run={0}\">{0}</a></td><td>{1}</td><td class=\"w\">{2}</td><td \
+             class=\"w\">{3}</td></tr>\n",
+            escape(&run.row.run),
+            minute(run.row.started_unix_ms),
+            escape(run.row.targets.first().map_or("", String::as_str)),
+            escape(&verdict)
+        )
+    };
+    format!(
+        "<h2>All diagnoses</h2>\n<div class=\"scroll\"><table class=\"list\">\n<thead><tr><th>Run</th><th>Started</th>\
+         <th>Target</th><th>Outcome</th></tr></thead>\n<tbody>\n{}</tbody></table></div>\n",
+        listed.iter().map(row).collect::<String>()
+    )
+}

@@ -1,0 +1,303 @@
+//! New run: target, plan and options; then the plan with its time; then the run.
+
+use std::sync::Arc;
+
+use assay_report::html::escape;
+use assay_report::standing::about;
+use assay_spec::suites::{SUITES, suite};
+use assay_spec::units::SizeSpec;
+use assay_spec::{Overrides, Plan, PlanFile, without_secret};
+use axum::extract::{Extension, Path, Query, State};
+use axum::response::Response;
+
+use crate::answer::{Refusal, html, see_other};
+use crate::app::App;
+use crate::launch::Launch;
+use crate::options::RunPermission;
+use crate::page::{Page, Place};
+use crate::visitor::{Fields, Visitor};
+
+/// Largest plan file.
+const PLAN_BYTES_MAX: u64 = 1 << 20;
+/// Characters of a field.
+const FIELD_MAX: usize = 200;
+
+/// What is asked for, by the numbers of what the server's options list.
+struct Order {
+    target: String,
+    /// As the command line takes it.
+    plan: String,
+    plan_file: PlanFile,
+    options: RunOptions,
+}
+
+/// What can be chosen beside target and plan.
+#[derive(Default)]
+struct RunOptions {
+    quick: bool,
+    size: String,
+    run: String,
+    only: String,
+    label: String,
+    note: String,
+    overwrite: String,
+}
+
+pub(crate) async fn page(
+    State(app): State<Arc<App>>,
+    Extension(visitor): Extension<Visitor>,
+    Query(query): Query<Vec<(String, String)>>,
+) -> Result<Response, Refusal> {
+    let Some(permission) = &app.options.runs else {
+        let body = "<h1>New run</h1>\n<p>This server starts no runs. To allow it, start it with the targets that may \
+                    be chosen: <code>assay serve --allow-runs --target ./t.dat</code></p>\n";
+        return Ok(html(Page::of(&visitor, "New run", Place::NewRun, body).text()));
+    };
+    let asked = Fields::new(query);
+    let preview = match asked.get("target") {
+        "" => String::new(),
+        _ => match order(permission, &asked) {
+            Ok(order) => preview(&order, &asked, &visitor)?,
+            Err(says) => refused(&says),
+        },
+    };
+    let body = format!("<h1>New run</h1>\n{preview}{}", form(permission, &asked));
+    Ok(html(Page::of(&visitor, "New run", Place::NewRun, &body).text()))
+}
+
+/// Starts what the page before has shown.
+pub(crate) async fn start(
+    State(app): State<Arc<App>>,
+    Extension(fields): Extension<Fields>,
+) -> Result<Response, Refusal> {
+    let Some(permission) = &app.options.runs else {
+        return Err(Refusal::forbidden("This server starts no runs; it was started without --allow-runs."));
+    };
+    let order = order(permission, &fields).map_err(Refusal::bad)?;
+    let started = app.launches().start(permission, &app.options.store, &words(&order));
+    let launch = started.map_err(|error| Refusal::internal(error.to_string()))?;
+    Ok(see_other(&format!("/started/{}", launch.number)))
+}
+
+/// Shows what a run prints until it is stored; then the run itself.
+pub(crate) async fn started(
+    State(app): State<Arc<App>>,
+    Extension(visitor): Extension<Visitor>,
+    Path(number): Path<u64>,
+) -> Result<Response, Refusal> {
+    let Some(launch) = app.launches().find(number) else {
+        return Err(Refusal::not_found("No run of that number was started here."));
+    };
+    let run = match app.options.store.exists() {
+        true => {
+            let looked = Arc::clone(&launch);
+            app.with_store(move |store| Ok(looked.run(store))).await?
+        }
+        false => None,
+    };
+    match run {
+        Some(run) => Ok(see_other(&format!("/runs/{run}"))),
+        None => Ok(beginning(&launch, &visitor)),
+    }
+}
+
+fn beginning(launch: &Launch, visitor: &Visitor) -> Response {
+    let says = match launch.status() {
+        None => "Preparing: the target is inspected and, where that is needed, filled.".to_owned(),
+        Some(status) if status.code() == Some(2) => {
+            "Refused: nothing was started, and nothing was written to the target.".to_owned()
+        }
+        Some(status) => format!("It ended before the run began ({status})."),
+    };
+    let body = format!(
+        "<h1>New run</h1>\n<p><strong>{says}</strong></p>\n<p><code>{}</code></p>\n<pre class=\"output\" \
+         role=\"log\">{}</pre>\n<p><a href=\"/new\">Another run</a></p>\n",
+        escape(&launch.command),
+        escape(&launch.output())
+    );
+    let page = Page::of(visitor, "New run", Place::NewRun, &body);
+    html(if launch.status().is_none() { page.reloaded(1) } else { page }.text())
+}
+
+/// Reads what was asked for. Targets and plans are numbers of lists: no path comes from a request.
+fn order(permission: &RunPermission, asked: &Fields) -> Result<Order, String> {
+    let target = asked.get("target").parse().ok().and_then(|index: usize| permission.targets.get(index));
+    let target = target.ok_or("Choose one of the listed targets.")?.clone();
+    let chosen = asked.get("plan");
+    let (plan, plan_file) = match chosen.strip_prefix("file-") {
+        Some(index) => {
+            let path = index.parse().ok().and_then(|index: usize| permission.plans.get(index));
+            let path = path.ok_or("Choose one of the listed plans.")?;
+            (path.display().to_string(), read_plan(path)?)
+        }
+        None => {
+            let suite = suite(chosen).ok_or("Choose one of the listed suites.")?;
+            let file = PlanFile::parse(suite.name, suite.text).map_err(|error| error.to_string())?;
+            (suite.name.to_owned(), file)
+        }
+    };
+    let field = |name: &str| {
+        let text = asked.get(name).trim();
+        match text.chars().count() <= FIELD_MAX && !text.chars().any(char::is_control) {
+            true => Ok(text.to_owned()),
+            false => Err(format!("The field “{name}” may have {FIELD_MAX} characters at most.")),
+        }
+    };
+    let options = RunOptions {
+        quick: asked.get("quick") == "on",
+        size: field("size")?,
+        run: field("run")?,
+        only: field("only")?,
+        label: field("label")?,
+        note: field("note")?,
+        overwrite: field("overwrite")?,
+    };
+    Ok(Order { target, plan, plan_file, options })
+}
+
+fn read_plan(path: &std::path::Path) -> Result<PlanFile, String> {
+    use std::io::Read as _;
+    let mut text = String::new();
+    std::fs::File::open(path)
+        .and_then(|file| file.take(PLAN_BYTES_MAX).read_to_string(&mut text))
+        .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    PlanFile::parse(&path.display().to_string(), &text).map_err(|error| error.to_string())
+}
+
+/// Returns the plan with its changes, as `assay run` makes it.
+fn resolved(order: &Order) -> Result<Plan, String> {
+    let options = &order.options;
+    let mut overrides = Overrides::default();
+    if !options.run.is_empty() {
+        overrides.set(&format!("run={}", options.run)).map_err(|error| error.to_string())?;
+    }
+    if !options.size.is_empty() {
+        let size: SizeSpec = options.size.parse().map_err(|error| format!("size: {error}"))?;
+        overrides.size = Some(size);
+    }
+    overrides.quick = options.quick;
+    overrides.only = Some(options.only.clone()).filter(|only| !only.is_empty()).into_iter().collect();
+    order.plan_file.resolve(&overrides).map_err(|error| error.to_string())
+}
+
+/// Returns the words of the command line. Each value stands in one word with its option, so that none becomes one.
+fn words(order: &Order) -> Vec<String> {
+    let options = &order.options;
+    let mut words = vec![order.plan.clone(), order.target.clone()];
+    let valued = [
+        ("--size", &options.size),
+        ("--only", &options.only),
+        ("--label", &options.label),
+        ("--note", &options.note),
+        ("--overwrite", &options.overwrite),
+    ];
+    words.extend(options.quick.then(|| "--quick".to_owned()));
+    if !options.run.is_empty() {
+        words.push(format!("--set=run={}", options.run));
+    }
+    words.extend(
+        valued.iter().filter(|(_, value)| !value.is_empty()).map(|(name, value)| format!("{name}={value}")),
+    );
+    words
+}
+
+/// Returns the plan and its time, with the button that starts it.
+fn preview(order: &Order, asked: &Fields, visitor: &Visitor) -> Result<String, Refusal> {
+    let plan = match resolved(order) {
+        Ok(plan) => plan,
+        Err(says) => return Ok(refused(&says)),
+    };
+    let row = |test: &assay_spec::Test| {
+        let time: f64 =
+            test.steps.iter().map(|step| step.warmup.as_secs_f64() + step.stop.time.as_secs_f64()).sum();
+        let writes = if test.steps.iter().any(|step| step.jobs.iter().any(|job| job.writes())) {
+            "reads and writes"
+        } else {
+            "reads"
+        };
+        format!(
+            "<tr><td>{}</td><td>{}</td><td class=\"w\">{writes}</td><td>{}</td></tr>\n",
+            escape(&test.name),
+            test.steps.len(),
+            about(std::time::Duration::from_secs_f64(time))
+        )
+    };
+    let rows: String = plan.tests.iter().map(row).collect();
+    let kept: String = ["target", "plan", "quick", "size", "run", "only", "label", "note", "overwrite"]
+        .iter()
+        .map(|name| format!("<input type=\"hidden\" name=\"{name}\" value=\"{}\">", escape(asked.get(name))))
+        .collect();
+    let start = match visitor.csrf() {
+        Some(_) => format!(
+            "<form method=\"post\" action=\"/new\">{}{kept}<button class=\"start\">Start this run</button></form>\n",
+            visitor.hidden()
+        ),
+        None => "<p><a class=\"button\" href=\"/login\">Sign in to start it</a></p>\n".to_owned(),
+    };
+    let command: Vec<String> = words(order);
+    Ok(format!(
+        "<section class=\"preview\" aria-label=\"Plan\">\n<h2>{}</h2>\n<p>{} on <strong>{}</strong>, {} without \
+         filling the target.</p>\n<div class=\"scroll\"><table><thead><tr><th>Test</th><th>Steps</th>\
+         <th class=\"w\">I/O</th><th>\
+         Time</th></tr></thead>\n<tbody>{rows}</tbody></table></div>\n<p class=\"soft\">The same in a terminal: \
+         <code>assay run {}</code></p>\n{start}</section>\n",
+        escape(&plan.name),
+        steps(plan.step_count()),
+        escape(&without_secret(&order.target)),
+        about(std::time::Duration::from_nanos(plan.time().0)),
+        escape(&command.join(" "))
+    ))
+}
+
+fn steps(count: usize) -> String {
+    if count == 1 { "1 step".to_owned() } else { format!("{count} steps") }
+}
+
+fn refused(says: &str) -> String {
+    format!("<p class=\"banner\">Refused: {}</p>\n", escape(says))
+}
+
+fn form(permission: &RunPermission, asked: &Fields) -> String {
+    let option = |value: &str, name: &str, chosen: &str| {
+        let selected = if value == chosen { " selected" } else { "" };
+        format!("<option value=\"{}\"{selected}>{}</option>\n", escape(value), escape(name))
+    };
+    let targets: String = permission
+        .targets
+        .iter()
+        .enumerate()
+        .map(|(index, target)| option(&index.to_string(), &without_secret(target), asked.get("target")))
+        .collect();
+    let suites: String =
+        SUITES.iter().map(|suite| option(suite.name, suite.name, asked.get("plan"))).collect();
+    let files: String = permission
+        .plans
+        .iter()
+        .enumerate()
+        .map(|(index, path)| option(&format!("file-{index}"), &path.display().to_string(), asked.get("plan")))
+        .collect();
+    let text = |name: &str, title: &str, hint: &str| {
+        format!(
+            "<label for=\"{name}\">{title}</label>\n<input id=\"{name}\" name=\"{name}\" value=\"{}\" \
+             placeholder=\"{hint}\" maxlength=\"{FIELD_MAX}\">\n",
+            escape(asked.get(name))
+        )
+    };
+    let is_first = asked.get("target").is_empty();
+    let quick = if is_first || asked.get("quick") == "on" { " checked" } else { "" };
+    format!(
+        "<form class=\"stack\" method=\"get\" action=\"/new\">\n<label for=\"target\">Target</label>\n<select \
+         id=\"target\" name=\"target\" required>\n{targets}</select>\n<label for=\"plan\">Suite or plan</label>\n\
+         <select \
+         id=\"plan\" name=\"plan\" required>\n{suites}{files}</select>\n<label class=\"tick\"><input type=\"checkbox\" \
+         name=\"quick\"{quick}> Shorten every step to 5 s</label>\n{}{}<details>\
+         <summary>More options</summary><div class=\"stack\">{}{}{}{}</div></details>\n<button>\
+         Show the plan</button>\n</form>\n",
+        text("size", "Size", "how much of the target to use: 4GiB"),
+        text("run", "Length of each step", "20s"),
+        text("only", "Only tests with this in their name", "4KiB"),
+        text("label", "Label", ""),
+        text("note", "Note", ""),
+        text("overwrite", "Overwrite", "serial number or WWID of a device or LUN; its content is lost"),
+    )
+}

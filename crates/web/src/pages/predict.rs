@@ -1,0 +1,291 @@
+//! Predict: an array as sliders, and what a suite is expected to give on it.
+//!
+//! Everything is a form of method GET, so that it works without script and a setting is an address that can be kept. With
+//! script the answer is asked for as the sliders move.
+
+use std::sync::Arc;
+
+use assay_model::array::{Array, LinkRate, parse, set, shipped};
+use assay_model::facts::usable_bytes;
+use assay_model::from_plan::{Extent, StepPrediction, predict_step, workloads};
+use assay_model::predict::Engines;
+use assay_model::quantity::Quantity;
+use assay_model::resolved::Tables;
+use assay_report::html::{escape, prediction};
+use assay_report::prediction::Expectation;
+use assay_spec::suites::{SUITES, suite};
+use assay_spec::units::{Bytes, GIB};
+use assay_spec::{Overrides, Plan, PlanFile};
+use axum::extract::{Extension, Query, State};
+use axum::response::Response;
+
+use crate::answer::{Refusal, html};
+use crate::app::App;
+use crate::page::{Page, Place};
+use crate::visitor::{Fields, Visitor};
+
+/// The array before somebody has chosen one, and the suite.
+const ARRAY: &str = "nas-4bay";
+const SUITE: &str = "vmware";
+/// The part of the array that tests use: that of published forum tables.
+const SPAN: Bytes = Bytes(4 * GIB);
+/// Most disks and links that sliders reach; an array with more moves its own slider.
+const DISKS_MAX: f64 = 48.0;
+const LINKS_MAX: f64 = 8.0;
+
+const LEVELS: [&str; 11] = ["single", "0", "1", "10", "5", "6", "50", "60", "raidz1", "raidz2", "raidz3"];
+const PROTOCOLS: [&str; 5] = ["local", "sas", "fc", "iscsi", "nfs"];
+const POLICIES: [&str; 4] = ["fixed", "rr", "least-queue", "hash"];
+const RR_IOS: [&str; 5] = ["1", "10", "100", "1000", "10000"];
+const CACHES: [&str; 8] = ["none", "256MiB", "512MiB", "1GiB", "2GiB", "4GiB", "8GiB", "16GiB"];
+
+pub(crate) async fn page(
+    State(app): State<Arc<App>>,
+    Extension(visitor): Extension<Visitor>,
+    Query(query): Query<Vec<(String, String)>>,
+) -> Result<Response, Refusal> {
+    let asked = Fields::new(query);
+    let chosen = chosen(&app, &asked).await?;
+    let answer = tokio::task::spawn_blocking(move || {
+        let body = format!(
+            "<h1>Predict</h1>\n{}<div id=\"answer\" role=\"status\" aria-live=\"polite\">\n{}</div>\n",
+            form(&asked, &chosen),
+            answer(&asked, &chosen)
+        );
+        html(Page::of(&visitor, "Predict", Place::Predict, &body).text())
+    });
+    answer.await.map_err(|_| Refusal::internal("the prediction failed"))
+}
+
+/// Answers with the prediction alone, as the sliders move.
+pub(crate) async fn part(
+    State(app): State<Arc<App>>,
+    Query(query): Query<Vec<(String, String)>>,
+) -> Result<Response, Refusal> {
+    let asked = Fields::new(query);
+    let chosen = chosen(&app, &asked).await?;
+    let answer = tokio::task::spawn_blocking(move || html(answer(&asked, &chosen)));
+    answer.await.map_err(|_| Refusal::internal("the prediction failed"))
+}
+
+/// The array before sliders move it, and where it comes from.
+struct Chosen {
+    array: Array,
+    /// The target whose own array it is; empty for one that ships.
+    target: String,
+    /// Targets with an array of their own.
+    targets: Vec<String>,
+}
+
+async fn chosen(app: &Arc<App>, asked: &Fields) -> Result<Chosen, Refusal> {
+    let target = asked.get("of").to_owned();
+    let own = match app.options.store.exists() {
+        true => app.with_store(|store| Ok(store.target_arrays()?)).await?,
+        false => Vec::new(),
+    };
+    let targets = own.iter().map(|(address, _)| address.clone()).collect();
+    if let Some((_, text)) = own.iter().find(|(address, _)| *address == target) {
+        let array = parse("the target's array", text).map_err(|error| Refusal::bad(error.to_string()))?;
+        return Ok(Chosen { array, target, targets });
+    }
+    let name = Some(asked.get("array")).filter(|name| !name.is_empty()).unwrap_or(ARRAY);
+    let array = shipped::named(name)
+        .ok_or_else(|| Refusal::not_found("No array of that name ships with Assay."))?
+        .map_err(|error| Refusal::internal(error.to_string()))?;
+    Ok(Chosen { array, target: String::new(), targets })
+}
+
+/// Returns the changes that sliders ask for, as [`set`] takes them. A field that was not moved stays as the array has it,
+/// with its range.
+fn changes(asked: &Fields, array: &Array) -> String {
+    let disks = number(&array.raid.disks);
+    let links = number(&array.paths.count);
+    let fields = [
+        ("disks", "raid.disks", disks),
+        ("level", "raid.level", level_of(array)),
+        ("protocol", "protocol.kind", protocol_of(array)),
+        ("link", "link.rate", array.link.rate.name().to_owned()),
+        ("links", "paths.count", links),
+        ("policy", "paths.policy", policy_of(array)),
+        ("rr_ios", "paths.rr_ios", number(&array.paths.rr_ios)),
+        ("cache", "controller.write_back", cache_of(array)),
+    ];
+    let moved = fields.iter().filter_map(|(field, name, own)| {
+        let value = asked.get(field).trim();
+        (!value.is_empty() && value != own)
+            .then(|| format!("{name}={}", value.replace([' ', ',', ';', '='], "")))
+    });
+    moved.collect::<Vec<_>>().join(" ")
+}
+
+fn number(quantity: &Quantity) -> String {
+    format!("{}", quantity.value)
+}
+
+/// Returns a word of the array's own text: what it is called in a file.
+fn written(array: &Array, table: &str, key: &str) -> String {
+    let text = assay_model::array::to_toml(array);
+    let part = text.split(&format!("[{table}]")).nth(1).unwrap_or_default();
+    let part = part.split("\n[").next().unwrap_or_default();
+    let line = part.lines().find_map(|line| line.strip_prefix(key)?.trim_start().strip_prefix('='));
+    let value = line.unwrap_or_default().trim();
+    // A number with its range is `{ value = 4, … }`.
+    let value =
+        value.split_once("value = ").map_or(value, |(_, rest)| rest.split([',', '}']).next().unwrap_or(rest));
+    value.trim().trim_matches('"').to_owned()
+}
+
+fn level_of(array: &Array) -> String {
+    written(array, "raid", "level")
+}
+
+fn protocol_of(array: &Array) -> String {
+    written(array, "protocol", "kind")
+}
+
+fn policy_of(array: &Array) -> String {
+    written(array, "paths", "policy")
+}
+
+fn cache_of(array: &Array) -> String {
+    match &array.controller.write_back {
+        Some(cache) => Bytes(whole(cache.value)).to_string(),
+        None => "none".to_owned(),
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a size in bytes, below 2^53")]
+fn whole(value: f64) -> u64 {
+    value.max(0.0).round() as u64
+}
+
+fn form(asked: &Fields, chosen: &Chosen) -> String {
+    let array = &chosen.array;
+    let value =
+        |field: &str, own: String| Some(asked.get(field).to_owned()).filter(|v| !v.is_empty()).unwrap_or(own);
+    let arrays: Vec<&str> = shipped::FILES.iter().map(|(name, _)| *name).collect();
+    let suites: Vec<&str> = SUITES.iter().map(|suite| suite.name).collect();
+    let name = if chosen.target.is_empty() { array.name.clone() } else { String::new() };
+    let links: Vec<&str> = LinkRate::NAMES.iter().map(|(name, _)| *name).collect();
+    let mut targets: Vec<&str> = vec![""];
+    targets.extend(chosen.targets.iter().map(String::as_str));
+    let disks_max = DISKS_MAX.max(array.raid.disks.value * 2.0);
+    let mut text = String::from(
+        "<form id=\"predict\" class=\"predict\" method=\"get\" action=\"/predict\" data-part=\"/predict/part\">\n",
+    );
+    text.push_str("<div class=\"filters\">\n");
+    text.push_str(&select("array", "Array", &arrays, &name));
+    if targets.len() > 1 {
+        text.push_str(&select("of", "or the array of a target", &targets, &chosen.target));
+    }
+    text.push_str(&select("plan", "Suite", &suites, &value("plan", SUITE.to_owned())));
+    text.push_str("<button>Take this array</button>\n</div>\n<div class=\"sliders\">\n");
+    text.push_str(&slider("disks", "Disks", (1.0, disks_max), &value("disks", number(&array.raid.disks))));
+    text.push_str(&select("level", "RAID level", &LEVELS, &value("level", level_of(array))));
+    text.push_str(&select("protocol", "Protocol", &PROTOCOLS, &value("protocol", protocol_of(array))));
+    text.push_str(&select("link", "Link", &links, &value("link", array.link.rate.name().to_owned())));
+    text.push_str(&slider("links", "Links", (1.0, LINKS_MAX), &value("links", number(&array.paths.count))));
+    text.push_str(&select("policy", "Paths", &POLICIES, &value("policy", policy_of(array))));
+    text.push_str(&select(
+        "rr_ios",
+        "I/Os before the next path",
+        &RR_IOS,
+        &value("rr_ios", number(&array.paths.rr_ios)),
+    ));
+    text.push_str(&select("cache", "Write-back cache", &CACHES, &value("cache", cache_of(array))));
+    text.push_str("</div>\n<noscript><button>Predict</button></noscript>\n</form>\n");
+    text
+}
+
+/// A field with a few values, and the array's own where it is another one.
+fn select(name: &str, title: &str, values: &[&str], chosen: &str) -> String {
+    let own = (!values.contains(&chosen)).then_some(chosen);
+    let option = |value: &str| {
+        let selected = if value == chosen { " selected" } else { "" };
+        let shown = if value.is_empty() { "–" } else { value };
+        format!("<option value=\"{}\"{selected}>{}</option>", escape(value), escape(shown))
+    };
+    let options: String = own.into_iter().chain(values.iter().copied()).map(option).collect();
+    format!("<label>{title} <select name=\"{name}\">{options}</select></label>\n")
+}
+
+fn slider(name: &str, title: &str, (low, high): (f64, f64), value: &str) -> String {
+    format!(
+        "<label>{title} <span class=\"slide\"><input type=\"range\" name=\"{name}\" min=\"{low}\" max=\"{high}\" step=\"1\" \
+         value=\"{0}\"><output>{0}</output></span></label>\n",
+        escape(value)
+    )
+}
+
+/// Returns what is expected, or why nothing can be.
+fn answer(asked: &Fields, chosen: &Chosen) -> String {
+    let mut array = chosen.array.clone();
+    let changes = changes(asked, &array);
+    if let Err(error) = set(&mut array, &changes) {
+        return format!("<p class=\"banner\">{}</p>\n", escape(&error.to_string()));
+    }
+    if usable_bytes(&array) < SPAN.0 as f64 {
+        return format!("<p class=\"banner\">This array holds less than {SPAN}.</p>\n");
+    }
+    let name = Some(asked.get("plan")).filter(|name| !name.is_empty()).unwrap_or(SUITE);
+    let plan = match plan(name) {
+        Ok(plan) => plan,
+        Err(says) => return format!("<p class=\"banner\">{}</p>\n", escape(&says)),
+    };
+    let (rows, left_out) = rows(&array, &plan);
+    let changed = match changes.as_str() {
+        "" => "as it is described".to_owned(),
+        changes => format!("with {}", escape(&changes.replace(' ', ", "))),
+    };
+    let left_out = match left_out {
+        0 => String::new(),
+        count => format!(
+            "<p class=\"soft\">{count} steps with jobs side by side are left out: only a simulation answers them (assay \
+             predict).</p>\n"
+        ),
+    };
+    format!(
+        "<h2>{} on {}, {changed}</h2>\n{}{left_out}<p class=\"soft\">By the closed form, on the first {SPAN} of the array; \
+         assay predict adds a simulation and p99.</p>\n",
+        escape(&plan.name),
+        escape(&chosen.array.title),
+        prediction(&rows)
+    )
+}
+
+fn plan(name: &str) -> Result<Plan, String> {
+    let suite = suite(name).ok_or_else(|| format!("no suite is called {name}"))?;
+    let file = PlanFile::parse(name, suite.text).map_err(|error| error.to_string())?;
+    file.resolve(&Overrides::default()).map_err(|error| error.to_string())
+}
+
+/// Returns the steps of one job each, and the number of the others.
+fn rows(array: &Array, plan: &Plan) -> (Vec<Expectation>, usize) {
+    let mut tables = Tables::default();
+    let mut rows = Vec::new();
+    let mut left_out = 0;
+    for test in &plan.tests {
+        for step in &test.steps {
+            let loads = workloads(&test.name, plan.semantics, step, Extent::outer(SPAN));
+            if loads.len() > 1 {
+                left_out += 1;
+                continue;
+            }
+            let Some(answer @ StepPrediction::Single(_)) =
+                predict_step(array, &loads, Engines::Closed, &mut tables)
+            else {
+                continue;
+            };
+            let name = format!("{} {}", test.name, step.label()).trim_end().to_owned();
+            rows.push(Expectation {
+                name,
+                answer,
+                what_ifs: Vec::new(),
+                what_ifs_together: Vec::new(),
+                sweeps: Vec::new(),
+                left_out: Vec::new(),
+            });
+        }
+    }
+    (rows, left_out)
+}

@@ -1,0 +1,94 @@
+//! Must show: a body of 10 MB, 1,000 connections, requests that never end. After each of them a visitor is answered.
+
+use std::io::Write as _;
+use std::net::TcpStream;
+use std::time::Duration;
+
+use assay_web::Limits;
+
+use crate::client::read;
+use crate::served::{Reach, Served};
+
+#[test]
+fn a_body_of_10_mb_is_refused() {
+    let served = Served::start(Reach::Loopback);
+    let (cookie, csrf) = served.sign_in();
+    let body = format!("csrf={csrf}&text={}", "x".repeat(10_000_000));
+    for path in ["/login", "/runs/261121-k7f2/note", "/new"] {
+        // It is answered before all of it was read, so that the rest cannot always be sent.
+        let mut stream = served.connect();
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nHost: {}\r\n{cookie}\r\nContent-Type: application/x-www-form-urlencoded\r\n\
+             Content-Length: {}\r\n\r\n",
+            served.host(),
+            body.len()
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        let _ = stream.write_all(&body.as_bytes()[..200_000]);
+        let answer = read(&mut *stream);
+        assert!(answer.is_none_or(|answer| answer.status == 413), "{path}");
+    }
+    assert_eq!(served.get("/runs", &[]).status, 200);
+}
+
+#[test]
+fn a_thousand_silent_connections_keep_nobody_out() {
+    let served = Served::start(Reach::Loopback);
+    let silent: Vec<TcpStream> =
+        (0..1000).filter_map(|_| TcpStream::connect(served.address()).ok()).collect();
+    assert_eq!(silent.len(), 1000, "the kernel accepts them");
+    for _ in 0..20 {
+        assert_eq!(served.get("/runs", &[]).status, 200);
+    }
+    drop(silent);
+    assert_eq!(served.get("/runs", &[]).status, 200);
+}
+
+#[test]
+fn a_request_that_does_not_end_is_given_up() {
+    let limits = Limits {
+        head_time: Duration::from_millis(300),
+        request_time: Duration::from_millis(300),
+        ..Limits::default()
+    };
+    for reach in [Reach::Loopback, Reach::Network] {
+        let served = Served::with(reach, limits);
+        // A head that never ends; the connection is closed.
+        let mut stream = served.connect();
+        stream
+            .write_all(format!("GET /runs HTTP/1.1\r\nHost: {}\r\nX-Slow: ", served.host()).as_bytes())
+            .unwrap();
+        stream.flush().unwrap();
+        assert!(read(&mut *stream).is_none_or(|answer| answer.status == 408));
+        // A body that never comes.
+        let mut stream = served.connect();
+        let head = format!(
+            "POST /login HTTP/1.1\r\nHost: {}\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: \
+             100\r\n\r\ntoken=",
+            served.host()
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        stream.flush().unwrap();
+        assert_eq!(read(&mut *stream).map(|answer| answer.status), Some(408));
+    }
+    // No TLS handshake at all.
+    let served = Served::with(Reach::Network, limits);
+    let mut stream: Box<dyn crate::client::Stream> = Box::new(TcpStream::connect(served.address()).unwrap());
+    assert!(read(&mut *stream).is_none());
+}
+
+#[test]
+fn a_head_without_bounds_is_refused() {
+    let served = Served::start(Reach::Loopback);
+    let mut stream = served.connect();
+    let _ = stream.write_all(format!("GET /runs HTTP/1.1\r\nHost: {}\r\n", served.host()).as_bytes());
+    let line = format!("X-Long: {}\r\n", "x".repeat(1000));
+    for _ in 0..200 {
+        if stream.write_all(line.as_bytes()).is_err() {
+            break;
+        }
+    }
+    let answer = read(&mut *stream);
+    assert!(answer.is_none_or(|answer| answer.status == 431));
+    assert_eq!(served.get("/runs", &[]).status, 200);
+}

@@ -1,0 +1,70 @@
+//! What the pages say, to visitors who mean well.
+
+use crate::served::{RUN, Reach, Served};
+
+#[test]
+fn a_label_and_a_note_are_edited_and_a_run_is_deleted_after_two_questions() {
+    let served = Served::start(Reach::Loopback);
+    let (cookie, csrf) = served.sign_in();
+    let post = |path: &str, body: &str| {
+        served.send("POST", &format!("/runs/{RUN}/{path}"), &[&cookie], &format!("csrf={csrf}&{body}"))
+    };
+    assert_eq!(post("label", "text=before&from=list").header("location"), Some("/runs"));
+    assert_eq!(post("note", "text=two+words").status, 303);
+    let row = served.store().row(RUN).unwrap();
+    assert_eq!((row.label.as_deref(), row.note.as_deref()), (Some("before"), Some("two words")));
+    assert_eq!(post("label", "text=last~1").status, 400, "it means a run by its age");
+    assert!(served.get("/runs?q=before", &[]).body.contains(RUN), "it is found by its new label");
+
+    let first = served.get(&format!("/runs/{RUN}/delete"), &[&cookie]).body;
+    assert!(first.contains(">Delete</button>") && first.contains("value=\"yes\""), "{first}");
+    let second = post("delete", "sure=yes").body;
+    assert!(second.contains("Delete for good"), "{second}");
+    assert!(served.store().row(RUN).is_ok(), "it is still there");
+    assert_eq!(post("delete", "sure=for+good").header("location"), Some("/runs"));
+    assert!(served.store().row(RUN).is_err());
+    assert_eq!(served.get(&format!("/runs/{RUN}"), &[]).status, 404);
+}
+
+#[test]
+fn the_page_of_a_run_is_its_report() {
+    let served = Served::start(Reach::Loopback);
+    let page = served.get(&format!("/runs/{RUN}"), &[]).body;
+    let stored = assay_results::Stored::read(&served.store(), RUN).unwrap();
+    let report = assay_report::html::body(&stored.header, &stored.summary, &stored.findings, stored.meta());
+    assert!(page.contains(&assay_report::html::folded(&report)), "to the byte");
+    for part in ["/over-time?test=0&from=3&to=8", "/values?test=0&from=3&to=8"] {
+        let answer = served.get(&format!("/runs/{RUN}{part}"), &[]);
+        assert_eq!(answer.status, 200, "{part}: {}", answer.body);
+    }
+    assert_eq!(served.get(&format!("/runs/{RUN}/over-time?test=0&from=8&to=3"), &[]).status, 400);
+    assert_eq!(served.get(&format!("/runs/{RUN}/over-time?test=99"), &[]).status, 404);
+}
+
+#[test]
+fn runs_tables_and_arrays_are_compared() {
+    let served = Served::start(Reach::Loopback);
+    for others in ["r=261121-aaaa", "r=published:ix4-200d", "r=array:ix4-200d", "r=261121-aaaa&r=array:x4500"]
+    {
+        let answer = served.get(&format!("/compare?r={RUN}&{others}"), &[]);
+        assert_eq!(answer.status, 200, "{others}: {}", answer.body);
+        assert!(answer.body.contains("side by side") && answer.body.contains("Test by test"), "{others}");
+    }
+    assert_eq!(served.get("/compare?r=array:ix4-200d&r=published:x4500", &[]).status, 400, "no plan");
+}
+
+#[test]
+fn a_new_run_shows_its_plan_first_and_starts_only_what_is_listed() {
+    let served = Served::start(Reach::Loopback);
+    let page = served.get("/new?target=0&plan=vmware&quick=on", &[]).body;
+    assert!(page.contains("4 steps") && page.contains("about 20 s"), "{page}");
+    assert!(page.contains("Sign in to start it"));
+    let (cookie, csrf) = served.sign_in();
+    let start = |body: &str| served.send("POST", "/new", &[&cookie], &format!("csrf={csrf}&{body}"));
+    assert_eq!(start("target=1&plan=vmware").status, 400);
+    assert_eq!(start("target=0&plan=/etc/passwd").status, 400);
+    let started = start("target=0&plan=vmware&quick=on&label=--remove");
+    assert_eq!((started.status, started.header("location")), (303, Some("/started/1")));
+    let page = served.get("/started/1", &[&cookie]).body;
+    assert!(page.contains("--label=--remove"), "a value stays one: {page}");
+}

@@ -1,0 +1,165 @@
+//! The pages Targets, Predict and Diagnose, and /metrics.
+
+use assay_record::{FigureDigest, RunDigest, TestDigest};
+use assay_store::{Baseline, BaselineOf, Checked};
+use assay_testkit::synthetic;
+
+use crate::served::{Reach, Served};
+
+const TARGET: &str = "/srv/trend.dat";
+const PLAN: &str = "name = \"nightly\"\n[[test]]\nname = \"random <b>\"\nrun = \"2s\"\n\
+    access = [{ size = \"4KiB\", read = 100, random = 100 }]\noutstanding = 1\n";
+/// The first run after the change.
+const CHANGED: usize = 23;
+
+fn id(night: usize) -> String {
+    let letters = b"23456789abcdefghijkmnpqrstuvwxyz";
+    let letter = |place: usize| char::from(letters[(night >> (5 * place)) & 31]);
+    format!("261001-tr{}{}", letter(1), letter(0))
+}
+
+/// Forty nights; from one on 15 % less, with another kernel.
+fn forty_nights(served: &Served) {
+    let store = served.store();
+    for night in 0..40 {
+        let mut header = synthetic::header(synthetic::plan(PLAN));
+        header.run = id(night);
+        header.targets[0].address = TARGET.to_owned();
+        header.started_unix_ms += 86_400_000 * night as u64;
+        let level = if night < CHANGED { 1.0 } else { 0.85 };
+        if night >= CHANGED {
+            header.host.kernel = "6.19.0".to_owned();
+        }
+        // A scatter of some per cent that is the same in every test.
+        let scatter = 1.0 + ((night * 7919 + 13) % 41) as f64 / 1000.0 - 0.02;
+        let value = 20_000.0 * level * scatter;
+        let figure = |value: f64| FigureDigest { value, lo: Some(value * 0.99), hi: Some(value * 1.01) };
+        let test = TestDigest {
+            test: "random <b>".to_owned(),
+            measured_s: 2.0,
+            iops: figure(value),
+            mib_per_s: figure(value / 256.0),
+            iops_max: Some(value * 1.2),
+            p99_us: Some(figure(4e7 / value)),
+            complete: true,
+            ..TestDigest::default()
+        };
+        let digest = RunDigest { tests: vec![test], spark: vec![0.5, 1.0], ..RunDigest::default() };
+        let mut writer = store.begin_run(&header, Some("nightly"), None).unwrap();
+        let events = synthetic::events(&header, synthetic::Target::default());
+        events.iter().for_each(|event| writer.append(event).unwrap());
+        writer.keep_digest(&digest).unwrap();
+    }
+}
+
+#[test]
+fn the_card_of_a_target_marks_the_run_of_a_planted_change_and_says_what_changed_with_it() {
+    let served = Served::start(Reach::Loopback);
+    forty_nights(&served);
+    let store = served.store();
+    store
+        .set_checked(&Checked {
+            address: TARGET.into(),
+            checked_unix_ms: 1_795_231_800_000,
+            body: "{\"path_faults\":[{\"says\":\"MTU <1500>.\",\"next\":\"Look.\"}],\"filesystem\":{\"size_bytes\":1000,\
+                   \"free_bytes\":250}}"
+                .into(),
+        })
+        .unwrap();
+    let of = BaselineOf::Run(id(3));
+    let baseline =
+        Baseline { address: TARGET.into(), plan: "nightly".into(), of, set_unix_ms: 1_795_231_800_000 };
+    store.set_baseline(&baseline).unwrap();
+    for path in ["/targets".to_owned(), format!("/targets?target={TARGET}")] {
+        let answer = served.get(&path, &[]);
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        let changes = answer.body.matches("<li><strong>IOPS fell from run").count();
+        assert_eq!(changes, 1, "{path}: {}", answer.body);
+        let marked = format!("IOPS fell from run <a href=\"/runs/{0}\">{0}</a> on", id(CHANGED));
+        assert!(answer.body.contains(&marked), "{marked}");
+        assert!(
+            answer.body.contains("host.kernel from &quot;6.18.1&quot; to &quot;6.19.0&quot;"),
+            "{}",
+            answer.body
+        );
+        for words in ["MTU &lt;1500&gt;. Look.", "75 %", "Baseline of nightly", "random &lt;b&gt;", "1 fault"]
+        {
+            assert!(answer.body.contains(words), "{path}: {words}");
+        }
+        assert!(!answer.body.contains("random <b>") && !answer.body.contains("<1500>"), "escaped");
+    }
+    assert_eq!(served.get("/targets?target=/etc/passwd", &[]).status, 404);
+}
+
+#[test]
+fn metrics_have_the_last_value_of_each_test_and_the_baseline() {
+    let served = Served::start(Reach::Loopback);
+    forty_nights(&served);
+    let of = BaselineOf::Run(id(3));
+    let baseline =
+        Baseline { address: TARGET.into(), plan: "nightly".into(), of, set_unix_ms: 1_795_231_800_000 };
+    served.store().set_baseline(&baseline).unwrap();
+    let answer = served.get("/metrics", &[]);
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    assert_eq!(
+        answer.header("content-type"),
+        Some("application/openmetrics-text; version=1.0.0; charset=utf-8")
+    );
+    assert!(answer.body.ends_with("# EOF\n"), "{}", answer.body);
+    let labels = "target=\"/srv/trend.dat\",plan=\"nightly\",test=\"random <b>\",step=\"\"";
+    for name in ["assay_io_rate_per_second", "assay_latency_p99_seconds", "assay_last_run_timestamp_seconds"]
+    {
+        assert_eq!(answer.body.matches(&format!("{name}{{{labels}}}")).count(), 1, "{name}: {}", answer.body);
+    }
+    assert!(
+        answer.body.contains(&format!("assay_baseline_ratio{{{labels},figure=\"iops\"}} ")),
+        "{}",
+        answer.body
+    );
+    assert!(answer.body.contains("assay_stored_runs{status=\"done\"} 4"), "{}", answer.body);
+}
+
+#[test]
+fn a_prediction_follows_its_sliders_and_works_as_a_form() {
+    let served = Served::start(Reach::Loopback);
+    let page = served.get("/predict", &[]).body;
+    assert!(
+        page.contains("type=\"range\" name=\"disks\"") && page.contains("<noscript><button>Predict"),
+        "{page}"
+    );
+    assert!(page.contains("Limited by") && page.contains("<meter"), "{page}");
+    let part = |query: &str| served.get(&format!("/predict/part?{query}"), &[]);
+    let few = part("array=hdd-7200&plan=vmware&disks=2&level=0").body;
+    let many = part("array=hdd-7200&plan=vmware&disks=16&level=0").body;
+    assert!(few.contains("raid.disks=2") && many.contains("raid.disks=16"), "{few}");
+    assert_ne!(few.split("Limited by").nth(1), many.split("Limited by").nth(1), "the answer moves");
+    let impossible = part("array=nas-4bay&disks=2&level=6");
+    assert!(impossible.status == 200 && impossible.body.contains("class=\"banner\""), "{}", impossible.body);
+    let evil = part("array=nas-4bay&level=%3Cscript%3E&plan=vmware").body;
+    assert!(!evil.contains("<script>"), "{evil}");
+    assert_eq!(part("array=../../etc/passwd").status, 404);
+    let unknown = part("array=nas-4bay&plan=%3Cb%3Enone").body;
+    assert!(unknown.contains("no suite is called &lt;b&gt;none"), "{unknown}");
+}
+
+#[test]
+fn a_target_is_predicted_with_its_own_array() {
+    let served = Served::start(Reach::Loopback);
+    forty_nights(&served);
+    let (_, text) = assay_model::array::shipped::FILES.iter().find(|(name, _)| *name == "x4500").unwrap();
+    served.store().set_target_array(TARGET, Some(text)).unwrap();
+    let page = served.get(&format!("/predict?of={TARGET}"), &[]).body;
+    assert!(page.contains(&format!("value=\"{TARGET}\" selected")), "{page}");
+    let card = served.get(&format!("/targets?target={TARGET}"), &[]).body;
+    assert!(card.contains(&format!("/predict?of={TARGET}")), "{card}");
+}
+
+#[test]
+fn diagnoses_are_listed_and_other_runs_are_none() {
+    let served = Served::start(Reach::Loopback);
+    let page = served.get("/diagnose", &[]);
+    assert!(page.status == 200 && page.body.contains("No diagnosis is stored yet"), "{}", page.body);
+    let other = served.get(&format!("/diagnose?run={}", crate::served::RUN), &[]);
+    assert_eq!(other.status, 404, "{}", other.body);
+    assert_eq!(served.get("/diagnose?run=../x", &[]).status, 404);
+}
