@@ -170,8 +170,8 @@ impl Collector {
         }
     }
 
-    /// Returns the rounds of a test that repeats its sweep until one load point is steady, with the last step of that load
-    /// point; `None` for other tests, and before five rounds.
+    /// Returns the rounds of a test that repeats its sweep until one load point is steady, with the last step of that
+    /// load point; `None` for other tests, and before five rounds.
     #[must_use]
     pub fn steady_sweep(&self, test: u32) -> Option<(StepId, SteadyState)> {
         let plan = self.header.plan.tests.get(test as usize)?;

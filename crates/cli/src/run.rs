@@ -32,6 +32,7 @@ use crate::exit::{Exit, Failed};
 use crate::foreign::ForeignOrder;
 use crate::keep::Keeper;
 use crate::look::looks_like_target;
+use crate::maxima::{Found, SEARCH_NOTE};
 use crate::open_store::open_store;
 use crate::output::{Kept, Output};
 use crate::progress::Progress;
@@ -77,7 +78,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     let stop = stop_on_signals()?;
     let mut order = Order { array, setting, ..order };
     if search.is_some() {
-        let Some(found) = crate::maxima::find(of_search(&order), &args.io, &store, &stop)? else {
+        let Some(found) = search_maxima(of_search(&order), &args.io, &store, &stop)? else {
             return Ok(Exit::Interrupted);
         };
         let mut overrides = written.overrides;
@@ -95,13 +96,34 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     done.end(printed)
 }
 
+/// Runs the search for the highest rates; `None` if somebody stopped it.
+fn search_maxima(
+    order: Order<'_>,
+    io: &IoArgs,
+    store: &Store,
+    stop: &StopSignal,
+) -> anyhow::Result<Option<Found>> {
+    note!("searching for the highest rate: a closed loop first, then the load points as shares of it");
+    let mut done = execute(order, io, store, stop)?;
+    if let Some(error) = done.failures.pop() {
+        return Err(error);
+    }
+    if stop.is_set() {
+        return Ok(None);
+    }
+    let found = crate::maxima::found(&done.header, &done.collector.summary())
+        .map_err(|error| Failed::new(Exit::Errors, error))?;
+    note!("{}", found.says);
+    Ok(Some(found))
+}
+
 /// The order of the run before a run, on the same targets.
 fn of_search<'o>(order: &Order<'o>) -> Order<'o> {
     Order {
         plan: order.plan.clone(),
         targets: order.targets,
         label: None,
-        note: Some(crate::maxima::SEARCH_NOTE),
+        note: Some(SEARCH_NOTE),
         array: order.array.clone(),
         stated: order.stated,
         too_small: order.too_small,

@@ -4,9 +4,9 @@ use assay_spec::{Arrivals, Pacing};
 
 use crate::rng::Rng;
 
-/// How far a throttled load may fall behind its own schedule and still catch up, ns. Flushes and busy hosts delay I/Os by
-/// tens of milliseconds again and again; without this the mean rate would be below what was asked for, and below fio's.
-/// The bursts are bounded by the queue depth, as those of a closed loop are.
+/// How far a throttled load may fall behind its own schedule and still catch up, ns. Flushes and busy hosts delay I/Os
+/// by tens of milliseconds again and again; without this the mean rate would be below what was asked for, and below
+/// fio's. The bursts are bounded by the queue depth, as those of a closed loop are.
 const CATCH_UP_NS: u64 = 1_000_000_000;
 
 /// When one worker's next I/O is due.

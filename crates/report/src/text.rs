@@ -34,7 +34,7 @@ pub fn table_with(
 ) -> String {
     let mut text = heading(header, summary, options.width);
     let table = || of_table(&forum::priced(&summary.steps, Reader::Person, price(header)), options);
-    let block = crystaldiskmark::block(&summary.steps).or_else(|| rounds::block(header, summary, options));
+    let block = crystaldiskmark::block(&summary.steps).or_else(|| steady_sweeps(header, summary, options));
     match block {
         // The table has a row for each of many runs; the block says the same in the form that is known.
         Some(block) if options.detail == Detail::Brief => text.push_str(&block),
@@ -64,6 +64,12 @@ pub fn table_with(
     text
 }
 
+/// The tables of tests that repeat a sweep until it is steady.
+fn steady_sweeps(header: &RunHeader, summary: &RunSummary, options: TextOptions) -> Option<String> {
+    let table = |(title, table): (String, Table)| format!("{title}\n{}", of_table(&table, options));
+    Some(rounds::tables(header, summary)?.into_iter().map(table).collect())
+}
+
 /// The verdict on a run of which no array is known; with one, the judgement has a sharper verdict.
 fn limits_text(
     header: &RunHeader,
@@ -87,7 +93,7 @@ pub fn rows(steps: &[StepSummary], options: TextOptions) -> String {
     of_table(&forum::table(steps, Reader::Person), options)
 }
 
-pub(crate) fn of_table(table: &Table, options: TextOptions) -> String {
+fn of_table(table: &Table, options: TextOptions) -> String {
     let table = table.text(options.width);
     let mut text = match table.text.split_once('\n') {
         Some((titles, rows)) => format!("{}\n{rows}", paint(titles, Style::Title, options.color)),

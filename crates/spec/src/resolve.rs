@@ -84,8 +84,8 @@ impl PlanFile {
         })
     }
 
-    /// Returns the plan that finds the rates which `rate = "max"` means: each such load point as a closed loop, once for
-    /// all shares of its rate. `None` if the plan has none.
+    /// Returns the plan that finds the rates which `rate = "max"` means: each such load point as a closed loop, once
+    /// for all shares of its rate. `None` if the plan has none.
     ///
     /// # Errors
     /// As [`Self::resolve`]; and when such a test has several jobs.
@@ -316,12 +316,7 @@ fn resolve_step(
 ) -> Result<Step, PlanError> {
     let whole = [JobFile { name: None, settings: Settings::default() }];
     let job_files = if file.jobs.is_empty() { &whole[..] } else { &file.jobs[..] };
-    let others: Vec<String> = swept
-        .iter()
-        .filter(|(key, _)| *key != SweepKey::Load)
-        .map(|(key, value)| format!("{}={value}", key.name()))
-        .collect();
-    let maximum = over.maxima.of(&file.name, &others.join(" "));
+    let maximum = maximum(&file.name, swept, over);
     let (mut jobs, mut timing) = (Vec::new(), settings.clone());
     over.settings.lay_over(&mut timing);
     for (index, job_file) in job_files.iter().enumerate() {
@@ -378,6 +373,16 @@ fn resolve_step(
         error_limit: timing.error_limit.unwrap_or(ERROR_LIMIT_DEFAULT),
         verify,
     })
+}
+
+/// What is known of the highest rate of a load point, which has a search for all shares of it.
+fn maximum(test: &str, swept: &[(SweepKey, String)], over: &Overrides) -> Maximum {
+    let others: Vec<String> = swept
+        .iter()
+        .filter(|(key, _)| *key != SweepKey::Load)
+        .map(|(key, value)| format!("{}={value}", key.name()))
+        .collect();
+    over.maxima.of(test, &others.join(" "))
 }
 
 /// Sequential writes of every span, so many times, before anything is measured.

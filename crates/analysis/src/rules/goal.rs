@@ -131,8 +131,8 @@ pub(super) fn unsteady(case: StepCase<'_>) -> Option<Fired> {
                  other loads on it."
             }
             _ => {
-                "Precondition the target (--precondition 2x), take longer rounds (--set steady=60s), and look for other \
-                 loads on it."
+                "Precondition the target (--precondition 2x), take longer rounds (--set steady=60s), and look for \
+                 other loads on it."
             }
         },
         weight: state.range.max(state.slope),
