@@ -2,15 +2,9 @@
 
 use anyhow::Context as _;
 use assay_analysis::RunSummary;
-use assay_engine::StopSignal;
+use assay_record::RunHeader;
 use assay_spec::units::PerSecond;
 use assay_spec::{Maxima, Plan, Role};
-use assay_store::Store;
-
-use crate::args::IoArgs;
-use crate::exit::{Exit, Failed};
-use crate::run::{Done, Order, execute};
-use crate::terminal::note;
 
 /// Note of the run that searches.
 pub(crate) const SEARCH_NOTE: &str = "search for the maximum of the plan that ran next";
@@ -22,31 +16,14 @@ pub(crate) struct Found {
     pub(crate) says: String,
 }
 
-/// Runs the search; `None` if somebody stopped it.
-pub(crate) fn find(
-    order: Order<'_>,
-    io: &IoArgs,
-    store: &Store,
-    stop: &StopSignal,
-) -> anyhow::Result<Option<Found>> {
-    note!("searching for the highest rate: a closed loop first, then the load points as shares of it");
-    let mut done = execute(order, io, store, stop)?;
-    if let Some(error) = done.failures.pop() {
-        return Err(error);
-    }
-    if stop.is_set() {
-        return Ok(None);
-    }
-    let found = found(&done).map_err(|error| Failed::new(Exit::Errors, error))?;
-    note!("{}", found.says);
-    Ok(Some(found))
-}
-
-fn found(done: &Done) -> anyhow::Result<Found> {
-    let summary = done.collector.summary();
+/// Returns what a search found.
+///
+/// # Errors
+/// When a load point completed no I/O.
+pub(crate) fn found(header: &RunHeader, summary: &RunSummary) -> anyhow::Result<Found> {
     let mut maxima = Vec::new();
     let mut says = Vec::new();
-    for (test, step, rate) in rates(&done.header.plan, &summary) {
+    for (test, step, rate) in rates(&header.plan, summary) {
         let name = format!("{test} {step}");
         let rate = rate.with_context(|| {
             format!("{}: no I/O completed in the search for the maximum", name.trim_end())
@@ -54,7 +31,7 @@ fn found(done: &Done) -> anyhow::Result<Found> {
         says.push(format!("{}: {rate:.0} IOPS", name.trim_end()));
         maxima.push((test, step, PerSecond(rate)));
     }
-    let says = format!("Maximum found in run {}: {}.", done.header.run, says.join("; "));
+    let says = format!("Maximum found in run {}: {}.", header.run, says.join("; "));
     Ok(Found { maxima: Maxima::Found(maxima), says })
 }
 

@@ -2,16 +2,18 @@
 
 use assay_analysis::compare::ResultSet;
 use assay_analysis::{Certainty, RunSummary, StepLimit, limits};
+use assay_engine::StopSignal;
 use assay_interop::ImportedPlan;
 use assay_record::{RunHeader, RunSetting};
 use assay_report::held::Held;
 use assay_spec::{Overrides, PlanFile, without_secret};
 use assay_store::Store;
 
-use crate::args::{Form, RunArgs};
+use crate::args::{Form, IoArgs, RunArgs};
 use crate::baseline;
-use crate::exit::Exit;
+use crate::exit::{Exit, Failed};
 use crate::foreign::ForeignOrder;
+use crate::maxima::{Found, SEARCH_NOTE};
 use crate::open_store::open_store;
 use crate::run::{
     Done, Order, Telling, check_paths, choice, execute, file, journal_of, overrides, tell, too_small,
@@ -54,7 +56,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     let mut order = Order { array, setting, ..order };
     baseline::check_gates(&args.fail_if, &store, &order.plan.name, &targets)?;
     if search.is_some() {
-        let Some(found) = crate::maxima::find(of_search(&order), &args.io, &store, &stop)? else {
+        let Some(found) = search_maxima(of_search(&order), &args.io, &store, &stop)? else {
             return Ok(Exit::Interrupted);
         };
         let mut overrides = written.overrides;
@@ -79,13 +81,34 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     done.end(printed)
 }
 
+/// Runs the search for the highest rates; `None` if somebody stopped it.
+fn search_maxima(
+    order: Order<'_>,
+    io: &IoArgs,
+    store: &Store,
+    stop: &StopSignal,
+) -> anyhow::Result<Option<Found>> {
+    note!("searching for the highest rate: a closed loop first, then the load points as shares of it");
+    let mut done = execute(order, io, store, stop)?;
+    if let Some(error) = done.failures.pop() {
+        return Err(error);
+    }
+    if stop.is_set() {
+        return Ok(None);
+    }
+    let found = crate::maxima::found(&done.header, &done.collector.summary())
+        .map_err(|error| Failed::new(Exit::Errors, error))?;
+    note!("{}", found.says);
+    Ok(Some(found))
+}
+
 /// The order of the run before a run, on the same targets.
 fn of_search<'o>(order: &Order<'o>) -> Order<'o> {
     Order {
         plan: order.plan.clone(),
         targets: order.targets,
         label: None,
-        note: Some(crate::maxima::SEARCH_NOTE),
+        note: Some(SEARCH_NOTE),
         array: order.array.clone(),
         stated: order.stated,
         too_small: order.too_small,

@@ -5,22 +5,21 @@ use assay_analysis::{RunSummary, StepSummary};
 use assay_record::RunHeader;
 use assay_spec::{Goal, Role, Swept, Test};
 
-use crate::options::TextOptions;
-use crate::painted::of_table;
 use crate::table::{Cell, Column, Decimals, Table};
 
-/// Returns a table for each such test; `None` if the plan has another test too, or fewer than five rounds are complete.
-pub(crate) fn block(header: &RunHeader, summary: &RunSummary, options: TextOptions) -> Option<String> {
-    let mut text = String::new();
+/// Returns a title and a table for each such test; `None` if the plan has another test too, or fewer than five rounds
+/// are complete.
+pub(crate) fn tables(header: &RunHeader, summary: &RunSummary) -> Option<Vec<(String, Table)>> {
+    let mut tables = Vec::new();
     for (index, test) in (0..).zip(&header.plan.tests).filter(|(_, test)| test.role == Role::Measured) {
         let is_tracked = |step: &assay_spec::Step| step.stop.goal == Some(Goal::SteadySweep);
         test.steps.iter().find(|step| is_tracked(step))?;
         let steps: Vec<&StepSummary> = summary.steps.iter().filter(|step| step.id.test == index).collect();
         let (first, last) = window(test, &steps)?;
-        text.push_str(&format!("{}: IOPS, mean of rounds {first} to {last}\n", test.name));
-        text.push_str(&of_table(&table(test, &steps, first..=last), options));
+        let title = format!("{}: IOPS, mean of rounds {first} to {last}", test.name);
+        tables.push((title, table(test, &steps, first..=last)));
     }
-    (!text.is_empty()).then_some(text)
+    (!tables.is_empty()).then_some(tables)
 }
 
 /// The rounds that are the result: those of the load point that is tracked.

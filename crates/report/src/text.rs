@@ -35,7 +35,7 @@ pub fn table_with(
 ) -> String {
     let mut text = heading(header, summary, options.width);
     let table = || of_table(&forum::priced(&summary.steps, Reader::Person, price(header)), options);
-    let block = crystaldiskmark::block(&summary.steps).or_else(|| rounds::block(header, summary, options));
+    let block = crystaldiskmark::block(&summary.steps).or_else(|| steady_sweeps(header, summary, options));
     match block {
         // The table has a row for each of many runs; the block says the same in the form that is known.
         Some(block) if options.detail == Detail::Brief => text.push_str(&block),
@@ -63,6 +63,12 @@ pub fn table_with(
         Detail::Brief => text.push_str(&brief_findings(header, findings, options)),
     }
     text
+}
+
+/// The tables of tests that repeat a sweep until it is steady.
+fn steady_sweeps(header: &RunHeader, summary: &RunSummary, options: TextOptions) -> Option<String> {
+    let table = |(title, table): (String, Table)| format!("{title}\n{}", of_table(&table, options));
+    Some(rounds::tables(header, summary)?.into_iter().map(table).collect())
 }
 
 /// The verdict on a run of which no array is known; with one, the judgement has a sharper verdict.

@@ -307,12 +307,6 @@ fn unroll(sweep: &[&(SweepKey, Vec<String>)]) -> Vec<Vec<(SweepKey, String)>> {
     steps
 }
 
-/// Returns the swept values of a step but its load, as its name has them.
-fn swept_without_load(swept: &[(SweepKey, String)]) -> String {
-    let others = swept.iter().filter(|(key, _)| *key != SweepKey::Load);
-    others.map(|(key, value)| format!("{}={value}", key.name())).collect::<Vec<_>>().join(" ")
-}
-
 fn resolve_step(
     file: &TestFile,
     settings: &Settings,
@@ -322,7 +316,7 @@ fn resolve_step(
 ) -> Result<Step, PlanError> {
     let whole = [JobFile { name: None, settings: Settings::default() }];
     let job_files = if file.jobs.is_empty() { &whole[..] } else { &file.jobs[..] };
-    let maximum = over.maxima.of(&file.name, &swept_without_load(swept));
+    let maximum = maximum(&file.name, swept, over);
     let (mut jobs, mut timing) = (Vec::new(), settings.clone());
     over.settings.lay_over(&mut timing);
     for (index, job_file) in job_files.iter().enumerate() {
@@ -379,6 +373,16 @@ fn resolve_step(
         error_limit: timing.error_limit.unwrap_or(ERROR_LIMIT_DEFAULT),
         verify,
     })
+}
+
+/// What is known of the highest rate of a load point, which has a search for all shares of it.
+fn maximum(test: &str, swept: &[(SweepKey, String)], over: &Overrides) -> Maximum {
+    let others: Vec<String> = swept
+        .iter()
+        .filter(|(key, _)| *key != SweepKey::Load)
+        .map(|(key, value)| format!("{}={value}", key.name()))
+        .collect();
+    over.maxima.of(test, &others.join(" "))
 }
 
 /// Sequential writes of every span, so many times, before anything is measured.
