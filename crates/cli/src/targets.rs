@@ -109,7 +109,7 @@ pub(crate) fn price_of_run(
 }
 
 /// Returns the name of a target in the store: paths are absolute, links followed.
-fn key(target: &str) -> String {
+pub(crate) fn key(target: &str) -> String {
     match target.parse::<Address>() {
         Ok(Address::Path(path)) => {
             let absolute = path.canonicalize().or_else(|_| std::path::absolute(&path));
